@@ -515,14 +515,17 @@ async function answerForEnd(
   switch (end.kind) {
     case "said": {
       const words = { kind: "text", text: mask(end.text) } as const;
+      const { reason, isDoubted, isUnexplained } = end;
       // A model may claim work that was not done. A review and a preview promise none.
-      if (turn.preview) return { ...createAnswer(deps, [words], true), ...about };
-      if (end.isUnexplained === true)
-        return { ...createAnswer(deps, [say("unexplained"), words], false), ...about };
-      const { reason } = end;
-      const unchanged = reason === undefined ? say("nothingChanged") : say("unchangedBecause", mask(reason));
-      const said = [words, unchanged];
-      return { ...createAnswer(deps, said, true), ...about };
+      if (turn.preview && reason === undefined) return { ...createAnswer(deps, [words], true), ...about };
+      const unchanged =
+        isUnexplained === true
+          ? say("unexplained")
+          : reason === undefined
+            ? say("nothingChanged")
+            : say("unchangedBecause", mask(reason));
+      const said = isDoubted === true ? [unchanged, words] : [words, unchanged];
+      return { ...createAnswer(deps, said, isUnexplained !== true), ...about };
     }
     case "planned": {
       const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];

@@ -267,8 +267,10 @@ function wordOutcome(number: number, ended: EndedAgent): AgentOutcome {
   if (ending?.red != null)
     return failed(`${who} could not make the checks pass, so none of its work was used: ${ending.red.brief}`);
   switch (end.kind) {
-    case "said":
-      return { end: "done", files: 0, text: cut(`${who} changed nothing and says:\n${end.text}`) };
+    case "said": {
+      const words = [`${who} changed nothing and says:`, end.text, ...(end.reason ? [end.reason] : [])];
+      return { end: "done", files: 0, text: cut(words.join("\n")) };
+    }
     case "planned":
       return { end: "done", files: 0, text: cut(`${who} says:\n${end.plan}`) };
     case "unanswered":

@@ -1,3 +1,4 @@
+import { hasName, leaveAll } from "../../domain/coder/named-code.ts";
 import {
   hasFlag,
   looksLikePatch,
@@ -415,7 +416,7 @@ async function workByHead(loop: CoderLoop, state: LoopState, work: WorkByHead): 
   if (ran.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
   if (ran.kind === "unanswered") return { end: await endStoppedShort(loop, state, ran.text) };
   const { results } = ran;
-  const read = takeDeclared(loop, state, ran.summary);
+  const read = takeDeclared(loop, state, ran.summary, bench.changes().length === 0);
   const summary = read.words;
   if (summary !== "")
     bench.journal?.({ type: "planned", attempt: number, plan: summary.slice(0, LONGEST_SUMMARY) });
@@ -502,9 +503,9 @@ async function takeAnswer(
   if (read.kind === "needs-files")
     return showMore(loop, state, { files: read.paths, searches: read.searches });
   const isProposal = read.kind === "proposal";
-  const said = takeDeclared(loop, state, isProposal ? read.proposal.plan : read.text);
-  const { words } = said;
   const isEmpty = !isProposal || (read.parsed.ok && read.parsed.commands.length === 0);
+  const said = takeDeclared(loop, state, isProposal ? read.proposal.plan : read.text, isEmpty);
+  const { words } = said;
   for (const step of ANSWER_STEPS) {
     const taken = await step({ loop, state, answer, read, said, words, isEmpty });
     if (taken !== null) return taken;
@@ -517,24 +518,32 @@ interface DeclaredWords {
   readonly rest: string;
   /** Why nothing, or some code, has to stay as it is. */
   readonly reasons: readonly string[];
+  /** The reasons are of everything, and not only of some code that the message names. */
+  readonly leavesAll: boolean;
   /** Both, for people. */
   readonly words: string;
   /** It declares something of red tests. */
   readonly declares: boolean;
 }
 
-function takeDeclared({ bench }: CoderLoop, state: LoopState, said: string): DeclaredWords {
-  const { reasons, others } = readNoChange(said);
+function takeDeclared(
+  { bench, request = "", planOnly }: CoderLoop,
+  state: LoopState,
+  said: string,
+  isEmpty: boolean,
+): DeclaredWords {
+  const whole = bench.declare?.(said) ?? said;
+  const { reasons, others: rest } = readNoChange(whole);
+  const leavesAll = leaveAll(reasons, state.left, request);
   state.left.push(...reasons);
-  const rest = bench.declare?.(others) ?? others;
-  const words = [rest, ...reasons].filter((text) => text !== "").join("\n");
-  return { rest, reasons, words, declares: rest !== others };
+  // Beside a change, a reason without its label would read as a part of the change.
+  const isBare = leavesAll && (isEmpty || planOnly) && !isGreen(state);
+  const words = isBare ? [rest, ...reasons].filter((text) => text !== "").join("\n") : whole.trim();
+  return { rest, reasons, leavesAll, words, declares: whole !== said };
 }
 
-function endPlanned({ loop, answer, read }: ReadAnswer): CoderStep | null {
-  if (!loop.planOnly) return null;
-  const plan = read.kind === "proposal" ? read.proposal.plan : "";
-  return { end: { kind: "planned", plan: plan || answer.text.trim() } };
+function endPlanned({ loop, answer, words }: ReadAnswer): CoderStep | null {
+  return loop.planOnly ? { end: { kind: "planned", plan: words || answer.text.trim() } } : null;
 }
 
 async function returnUnreadPatch({ loop, state, read }: ReadAnswer): Promise<CoderStep | null> {
@@ -583,21 +592,30 @@ async function commitFinished({ loop, state, read, words, isEmpty }: ReadAnswer)
  */
 function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswer): CoderStep | null {
   const isBrowsing = read.kind === "proposal" && hasFlag(read.proposal, "uses_browser");
-  if (!isEmpty || said.reasons.length > 0 || isBrowsing || loop.preview) return null;
+  if (!isEmpty || isBrowsing || loop.preview) return null;
+  if (said.leavesAll) return state.doubted === null ? null : { end: endSaid(state, said) };
   if (state.doubted !== null) return { end: { ...endSaid(state, said), isUnexplained: true } };
   state.doubted = words;
   return { back: WITHOUT_CHANGE };
 }
 
 const WITHOUT_CHANGE =
-  "Your answer contains no patch, so nothing was changed. If nothing has to change, or if it answers or asks the user, reply with the line `No change: reason` alone: the user is shown the answer above. If something must change, send the whole proposal, including ## Patch.";
+  "Your answer contains no patch, so nothing was changed. If nothing has to change, or if it answers or asks the user, reply with the line `No change: reason` alone: the user is shown the answer above, or your other words instead of it. A reason that begins with a NAME is of that code only. If something must change, send the whole proposal, including ## Patch.";
 
-/** The words that it was asked about are shown too: a bare reason answers nothing. */
-function endSaid({ doubted }: LoopState, { rest, reasons }: DeclaredWords) {
-  const before = doubted === null || rest.includes(doubted) ? "" : doubted;
-  const text = [before, rest].filter((words) => words !== "").join("\n\n");
-  const reason = reasons.join("\n");
-  return { kind: "said", text: text || reason, ...(text !== "" && reason !== "" && { reason }) } as const;
+/** The words that it was asked about are shown if the later ones do not replace them: a bare reason answers nothing. */
+function endSaid(
+  { doubted }: LoopState,
+  { rest, reasons, leavesAll }: DeclaredWords,
+): Extract<CoderEnd, { kind: "said" }> {
+  const isReplaced = doubted === null || rest.includes(doubted) || (leavesAll && rest !== "");
+  const text = [isReplaced ? "" : doubted, rest].filter((words) => words !== "").join("\n\n");
+  const reason = reasons.filter((one) => one !== "").join("\n");
+  return {
+    kind: "said",
+    text: text || reason,
+    ...(text !== "" && reason !== "" && { reason }),
+    ...(doubted !== null && { isDoubted: true }),
+  };
 }
 
 /**
@@ -859,7 +877,7 @@ function askUntouched(loop: CoderLoop, state: LoopState): string {
     findUntouched(request, { files: bench.files(), differences: differences() }),
   );
   const isOpen = (name: string) =>
-    state.hasAskedUntouched || !state.left.some((reason) => reason.includes(name));
+    state.hasAskedUntouched || !state.left.some((reason) => hasName(reason, name));
   state.untouched = names.filter(isOpen);
   if (state.untouched.length === 0 || state.hasAskedUntouched) return "";
   // Several coders are compared as they are, and one that works for another was given a part.

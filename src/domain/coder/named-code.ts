@@ -60,6 +60,34 @@ export function readNamedCode(request: string): NamedCode {
   return { names: [...new Set(mentions.map(({ name }) => name))], wanted: [...wanted] };
 }
 
+/** Whether a text has a name as a whole word. */
+export function hasName(text: string, name: string): boolean {
+  const isPart = (char = "") => /[\w$]/.test(char);
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1))
+    if (!isPart(text[at - 1]) && !isPart(text[at + name.length])) return true;
+  return false;
+}
+
+/** Whether reasons for no change are of everything, or with those of `before` of all code that a request names. */
+export function leaveAll(reasons: readonly string[], before: readonly string[], request: string): boolean {
+  if (reasons.length === 0) return false;
+  const { names, wanted } = readNamedCode(request);
+  const isOfAll = (reason: string) => readReasonNames(reason, names).length === 0;
+  if (reasons.some(isOfAll)) return true;
+  // A path that is not asked for says where the code is.
+  const asked = names.filter((name) => !isPath(name) || wanted.includes(name));
+  const left = new Set([...before, ...reasons].flatMap((reason) => readReasonNames(reason, names)));
+  return (asked.length > 0 ? asked : names).every((name) => left.has(name));
+}
+
+/** Of these names, those that a reason is about: `NAME: reason`. None where it does not begin with one. */
+function readReasonNames(reason: string, names: readonly string[]): string[] {
+  const [subject = ""] = reason.replace(/^[`*'"]+/, "").split(/[:：]/, 1);
+  const isFirst = (name: string) =>
+    subject.startsWith(name) && hasName(subject.slice(0, name.length + 1), name);
+  return names.some(isFirst) ? names.filter((name) => hasName(subject, name)) : [];
+}
+
 const PATH =
   /(?<![\w/@.-])(?:[\w@.-]+\/)*[\w@-][\w@.-]*\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|cs|php|cc?|h|cpp|hpp|sql|sh|vue|svelte|md|rst|ya?ml|toml|json)(?![\w/-]|\.\w)/g;
 

@@ -1,4 +1,4 @@
-import { openFence, walkReply } from "../patch/formats/markdown/walk-reply.ts";
+import { openFence, type Piece, walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { parsePatch } from "../patch/parse-patch.ts";
 import type { ParseResult } from "../patch/patch-command.ts";
 import { ownMember } from "../platform/json-members.ts";
@@ -98,7 +98,7 @@ function headingsOf(text: string): Heading[] {
   const headings: Heading[] = [];
   let from = 0;
   for (const piece of walkReply(text)) {
-    collect(text, from, piece.kind === "block" ? piece.opens : piece.start, headings);
+    collect(text, from, startOf(piece), headings);
     // A diff without a fence has no end of its own, but none of its lines begins with a hash.
     if (piece.kind === "raw" && piece.format.name === "diff")
       collect(text, piece.start, piece.end, headings, "flush");
@@ -157,7 +157,7 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
   if (named.patch !== undefined) {
     return parseProposal({
       plan: plan || lead.trim(),
-      patch: emptied(named.patch),
+      patch: named.patch,
       risk: riskOf(named.risk ?? ""),
       costHint: named.cost?.trim() ?? "",
       ...checkOf(named.check),
@@ -188,7 +188,8 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
   return { kind: "proposal", proposal, parsed };
 }
 
-function parseProposal(proposal: Proposal): ReadProposal {
+function parseProposal(written: Proposal): ReadProposal {
+  const proposal = { ...written, ...emptied(written) };
   return { kind: "proposal", proposal, parsed: parsePatch(proposal.patch) };
 }
 
@@ -201,15 +202,32 @@ export function looksLikePatch(text: string): boolean {
 
 /** A label is a format; models that answer in Japanese translate it, as they do the names of sections. */
 const NO_CHANGE =
-  /^[\s>*`#-]{0,20}(?:No changes?|変更なし)[*`]*[ \t]*(?:[:：][*`]*[ \t]*(.*)|[.。]?[*`\s]*)$/i;
-const LONGEST_LINE = 1000;
+  /^(?: {0,3}|[ \t]{0,12}(?:[-*+]|\d{1,3}[.)])[ \t]{1,4})[*`]{0,3}(?:No changes?|変更なし)[*`]{0,3}[ \t]{0,9}(?:([:：])[*`]{0,3}|[.。]?[*`]{0,3}\s{0,9}$)/i;
 
-/** The reasons in the lines `No change: reason`: nothing has to change, or not the code that a reason names. */
+/**
+ * The reasons in the lines `No change: reason`: nothing has to change, or not the code that a reason names. Blocks, quotations and
+ * headings declare nothing, except a block that has only such lines.
+ */
 export function readNoChange(words: string): { readonly reasons: string[]; readonly others: string } {
+  const lone = loneBlock(words);
+  const inside = lone === undefined ? undefined : readNoChange(lone);
+  if (inside?.others === "") return inside;
   const reasons: string[] = [];
+  const pieces = walkReply(words);
+  let piece = pieces.next().value;
+  let next = 0;
   const others = words.split("\n").filter((line) => {
-    const found = line.length > LONGEST_LINE ? null : NO_CHANGE.exec(line);
-    if (found !== null) reasons.push((found[1] ?? "").trim().replace(/^([^`]*)`$/, "$1"));
+    const from = next;
+    next += line.length + 1;
+    while (piece && piece.end <= from) piece = pieces.next().value;
+    const found = piece && startOf(piece) < next ? null : NO_CHANGE.exec(line);
+    if (found !== null)
+      reasons.push(
+        line
+          .slice(found[0].length)
+          .trim()
+          .replace(/^([^`]*)`$/, "$1"),
+      );
     return found === null;
   });
   return { reasons, others: others.join("\n").trim() };
@@ -234,7 +252,7 @@ function jsonProposal(text: string): ReadProposal | undefined {
     for (const [name, flag] of Object.entries(fields)) if (typeof flag === "boolean") flags[name] = flag;
     return parseProposal({
       plan: jsonStringOrLines(fields.plan),
-      patch: typeof fields.patch === "string" ? emptied(fields.patch) : jsonText(fields.patch),
+      patch: typeof fields.patch === "string" ? fields.patch : jsonText(fields.patch),
       risk: riskOf(jsonStringOrLines(fields.risk)),
       costHint: jsonStringOrLines(fields.cost_hint ?? fields.cost),
       ...checkOf(jsonStringOrLines(fields.check)),
@@ -288,13 +306,14 @@ function checkOf(text = ""): { readonly check?: string } {
   return lines.length !== 1 || line === "" || line.length > LONGEST_CHECK ? {} : { check: line };
 }
 
-/** "Nothing to do" in the ways that coders say it, with or without a fence around it. */
-function emptied(patch: string): string {
+/** "Nothing to do" in the ways that coders say it, with or without a fence around it; a reason belongs to the plan. */
+function emptied({ plan, patch }: Proposal): Pick<Proposal, "plan" | "patch"> {
   const plain = patch.replace(FENCE_LINE, "").trim();
-  return plain === "" ||
-    /^[([（「]?(?:none|empty|no changes?|n\/a|なし|変更なし|空)[)\]）」.。]?$/i.test(plain)
-    ? ""
-    : patch;
+  if (NO_CHANGE.exec(plain)?.[1] !== undefined && readNoChange(plain).others === "")
+    return { plan: `${plan}\n${plain}`.trim(), patch: "" };
+  const isEmpty =
+    plain === "" || /^[([（「]?(?:none|empty|no changes?|n\/a|なし|変更なし|空)[)\]）」.。]?$/i.test(plain);
+  return { plan, patch: isEmpty ? "" : patch };
 }
 
 function riskOf(text: string): RiskLevel {
@@ -358,7 +377,11 @@ function nestedBlock(text: string): string | undefined {
 
 function proseBefore(text: string): string {
   for (const piece of walkReply(text)) {
-    return text.slice(0, piece.kind === "block" ? piece.opens : piece.start).trim();
+    return text.slice(0, startOf(piece)).trim();
   }
   return "";
+}
+
+function startOf(piece: Piece): number {
+  return piece.kind === "block" ? piece.opens : piece.start;
 }

@@ -145,7 +145,7 @@ test("a line that is not a message is answered, and the next one is read", async
 });
 
 test("an image of a prompt reaches the model that sees, and what no model takes is refused", async () => {
-  const server = await startModelServer({ script: [{ text: "A red pixel." }] });
+  const server = await startModelServer({ script: [{ text: "A red pixel.\nNo change: a question" }] });
   try {
     editor = createEditor([]);
     const blind = { roles: { coder1: { provider: "deepseek", model: "deepseek-v4-pro" } } };

@@ -155,6 +155,7 @@ test("a sub-agent begins with what the coder's draft has", async () => {
 });
 
 test.each<[string, (asked: AskedRequest, turn: number) => FakeAnswer, RegExp]>([
+  ["a reason", () => "It adds.\nNo change: a question", /changed nothing and says:\nIt adds\.\na question/],
   ["prose", () => "I would rather not.", /changed nothing and says:\nI would rather not\./],
   ["nothing", () => "", /got no answer from its model/],
   [

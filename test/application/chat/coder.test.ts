@@ -265,9 +265,27 @@ describe("a proposal that cannot run", () => {
       },
     );
     const reply = await at.send("/code3 add は何をしますか");
-    const text = "`add` は和を返します。\n\n何も変更していません: 質問への回答";
+    const text = "何も変更していません: 質問への回答\n\n`add` は和を返します。";
     expect(reply).toMatchObject({ ok: true, text, jobs: [] });
     expect(at.asked).toHaveLength(2);
+  });
+
+  test.each([
+    ["in sections", "It adds.", "## Plan\nNo change: a question\n## Patch\n", "a question\n\nIt adds."],
+    ["in the patch", "It adds.", "## Plan\n## Patch\nNo change: a question\n", "a question\n\nIt adds."],
+    ["beside other words", CLAIM, "It was right.\nNo change: no need", "no need\n\nIt was right."],
+  ])("a reason %s ends what was asked about, and comes first", async (_, first, second, text) => {
+    at = await openConversation((_, turn) => (turn === 0 ? first : second));
+    const reply = await at.send("/code3 what is add?");
+    expect(reply).toMatchObject({ ok: true, text: `Nothing was changed: ${text}`, jobs: [] });
+    expect(at.asked).toHaveLength(2);
+  });
+
+  test("a plan and a preview show the reason, not its label", async () => {
+    at = await openConversation(() => "It adds.\nNo change: a question");
+    expect((await at.send("/code3 plan what is add?")).text).toStartWith("It adds.\na question\n");
+    const { text } = await at.send("/preview /code3 what is add?");
+    expect(text).toBe("It adds.\n\nNothing was changed: a question");
   });
 
   test.each([

@@ -79,6 +79,31 @@ test.each([
   expect(reply.text).not.toContain("Named in the message");
 });
 
+test.each([MESSAGE, "/code3 fix withBase and withoutBase in src/url.js"])(
+  "a reason for one name does not excuse a missing patch of another: %s",
+  async (text) => {
+    const claim = "I fixed withBase.\nNo change: `withoutBase`: it has its own guard.";
+    const reply = await talk([claim, claim], { text });
+    expect(at.asked).toHaveLength(2);
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toStartWith("Nothing was changed: the coder's answer has neither a patch");
+  },
+);
+
+test("reasons for all names together say that nothing has to change", async () => {
+  const both = "No change: withBase: it is right.\nNo change: withoutBase: it has its own guard.";
+  const reply = await talk([both], { text: "/code3 fix withBase and withoutBase in src/url.js" });
+  expect(at.asked).toHaveLength(1);
+  expect(reply.ok).toBe(true);
+});
+
+test("a reason beside a patch keeps its label, and is of whole names only", async () => {
+  const plan = "Join.\nNo change: withoutBaseUrl: not needed any more";
+  const reply = await talk([proposal(plan, first), emptied]);
+  expect(at.asked).toHaveLength(2);
+  expect(reply.text).toContain("No change: withoutBaseUrl: not needed any more");
+});
+
 test.if(requirePart("bwrap"))("where checks are red anyway, it is asked in the same reply", async () => {
   const config = "checks: { command: '! grep -q join src/url.js || grep -q cut src/url.js' }\n";
   const answers = [proposal("Join.", first), proposal("And cut.", second)];

@@ -217,6 +217,24 @@ test.each<[string, string[], string]>([
   ["There is no change: nothing moved.", [], "There is no change: nothing moved."],
   ["No changes are needed.", [], "No changes are needed."],
   ["変更なしで動きます。", [], "変更なしで動きます。"],
+  ["It adds.\r\nNo change: a question\r", ["a question"], "It adds."],
+  ["1. No change: x", ["x"], ""],
+  [`No change: ${"long ".repeat(300)}end`, [`${"long ".repeat(300)}end`], ""],
+  ["```\nNo change: a question\n```", ["a question"], ""],
+  ["So:\n```txt\nNo change: b\n```\nNo change: c", ["c"], "So:\n```txt\nNo change: b\n```"],
+  ["- ```\n  No change: b\n  ```", [], "- ```\n  No change: b\n  ```"],
+  ["## No changes\nI fixed it.", [], "## No changes\nI fixed it."],
+  ["> No change: b", [], "> No change: b"],
+  ["Log:\n\n    No change: b", [], "Log:\n\n    No change: b"],
 ])("the lines that say why nothing changes: %s", (words, reasons, others) => {
   expect(readNoChange(words)).toEqual({ reasons, others });
+});
+
+test.each([
+  ["plain", "No change: it is there already"],
+  ["in a fence", "```\nNo change: it is there already\n```"],
+])("a patch of only that line is empty, and its reason belongs to the plan: %s", (_, patch) => {
+  const read = readProposal(`## Plan\nLook.\n## Patch\n${patch}\n## Risk\nlow\n`);
+  const proposal = { plan: "Look.\nNo change: it is there already", patch: "" };
+  expect(read).toMatchObject({ kind: "proposal", proposal, parsed: { ok: true, commands: [] } });
 });
