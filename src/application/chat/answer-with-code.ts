@@ -515,17 +515,17 @@ async function answerForEnd(
   switch (end.kind) {
     case "said": {
       const words = { kind: "text", text: mask(end.text) } as const;
-      const { reason, isDoubted, isUnexplained } = end;
+      const { reason, isExplained } = end;
       // A model may claim work that was not done. A review and a preview promise none.
       if (turn.preview && reason === undefined) return { ...createAnswer(deps, [words], true), ...about };
       const unchanged =
-        isUnexplained === true
+        isExplained === false
           ? say("unexplained")
           : reason === undefined
             ? say("nothingChanged")
             : say("unchangedBecause", mask(reason));
-      const said = isDoubted === true ? [unchanged, words] : [words, unchanged];
-      return { ...createAnswer(deps, said, isUnexplained !== true), ...about };
+      const said = isExplained === undefined ? [words, unchanged] : [unchanged, words];
+      return { ...createAnswer(deps, said, isExplained !== false), ...about };
     }
     case "planned": {
       const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];

@@ -16,16 +16,8 @@ export type SentBackReason =
 
 /** How a coder's work on one message ended. */
 export type CoderEnd =
-  /** Words instead of a patch: an answer, or a question. */
-  | {
-      readonly kind: "said";
-      readonly text: string;
-      readonly reason?: string;
-      /** The coder was asked whether it forgot a patch. */
-      readonly isDoubted?: true;
-      /** It never said that nothing has to change. */
-      readonly isUnexplained?: true;
-    }
+  /** Words instead of a patch: an answer, or a question; `isExplained`: whether it said why, where it was asked for that. */
+  | { readonly kind: "said"; readonly text: string; readonly reason?: string; readonly isExplained?: boolean }
   | { readonly kind: "planned"; readonly plan: string }
   /** The model gave no answer before anything was carried out; `text` is for the user. `claimed`: its words before. */
   | { readonly kind: "unanswered"; readonly text: WordsByLocale; readonly claimed?: string }

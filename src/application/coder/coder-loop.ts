@@ -526,12 +526,8 @@ interface DeclaredWords {
   readonly declares: boolean;
 }
 
-function takeDeclared(
-  { bench, request = "", planOnly }: CoderLoop,
-  state: LoopState,
-  said: string,
-  isEmpty: boolean,
-): DeclaredWords {
+function takeDeclared(loop: CoderLoop, state: LoopState, said: string, isEmpty: boolean): DeclaredWords {
+  const { bench, request = "", planOnly } = loop;
   const whole = bench.declare?.(said) ?? said;
   const { reasons, others: rest } = readNoChange(whole);
   const leavesAll = leaveAll(reasons, state.left, request);
@@ -593,8 +589,8 @@ async function commitFinished({ loop, state, read, words, isEmpty }: ReadAnswer)
 function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswer): CoderStep | null {
   const isBrowsing = read.kind === "proposal" && hasFlag(read.proposal, "uses_browser");
   if (!isEmpty || isBrowsing || loop.preview) return null;
-  if (said.leavesAll) return state.doubted === null ? null : { end: endSaid(state, said) };
-  if (state.doubted !== null) return { end: { ...endSaid(state, said), isUnexplained: true } };
+  if (state.doubted !== null) return { end: endSaid(state, said) };
+  if (said.leavesAll) return null;
   state.doubted = words;
   return { back: WITHOUT_CHANGE };
 }
@@ -603,10 +599,7 @@ const WITHOUT_CHANGE =
   "Your answer contains no patch, so nothing was changed. If nothing has to change, or if it answers or asks the user, reply with the line `No change: reason` alone: the user is shown the answer above, or your other words instead of it. A reason that begins with a NAME is of that code only. If something must change, send the whole proposal, including ## Patch.";
 
 /** The words that it was asked about are shown if the later ones do not replace them: a bare reason answers nothing. */
-function endSaid(
-  { doubted }: LoopState,
-  { rest, reasons, leavesAll }: DeclaredWords,
-): Extract<CoderEnd, { kind: "said" }> {
+function endSaid({ doubted }: LoopState, { rest, reasons, leavesAll }: DeclaredWords): CoderEnd {
   const isReplaced = doubted === null || rest.includes(doubted) || (leavesAll && rest !== "");
   const text = [isReplaced ? "" : doubted, rest].filter((words) => words !== "").join("\n\n");
   const reason = reasons.filter((one) => one !== "").join("\n");
@@ -614,7 +607,7 @@ function endSaid(
     kind: "said",
     text: text || reason,
     ...(text !== "" && reason !== "" && { reason }),
-    ...(doubted !== null && { isDoubted: true }),
+    ...(doubted !== null && { isExplained: leavesAll }),
   };
 }
 

@@ -62,18 +62,15 @@ export function readNamedCode(request: string): NamedCode {
 
 /** Whether a text has a name as a whole word. */
 export function hasName(text: string, name: string): boolean {
-  const isPart = (char = "") => /[\w$]/.test(char);
-  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1))
-    if (!isPart(text[at - 1]) && !isPart(text[at + name.length])) return true;
-  return false;
+  const around = text.split(name);
+  return around.some((part, at) => at > 0 && !/[\w$]$/.test(around[at - 1] ?? "") && !/^[\w$]/.test(part));
 }
 
 /** Whether reasons for no change are of everything, or with those of `before` of all code that a request names. */
 export function leaveAll(reasons: readonly string[], before: readonly string[], request: string): boolean {
   if (reasons.length === 0) return false;
   const { names, wanted } = readNamedCode(request);
-  const isOfAll = (reason: string) => readReasonNames(reason, names).length === 0;
-  if (reasons.some(isOfAll)) return true;
+  if (reasons.some((reason) => readReasonNames(reason, names).length === 0)) return true;
   // A path that is not asked for says where the code is.
   const asked = names.filter((name) => !isPath(name) || wanted.includes(name));
   const left = new Set([...before, ...reasons].flatMap((reason) => readReasonNames(reason, names)));

@@ -221,13 +221,8 @@ export function readNoChange(words: string): { readonly reasons: string[]; reado
     next += line.length + 1;
     while (piece && piece.end <= from) piece = pieces.next().value;
     const found = piece && startOf(piece) < next ? null : NO_CHANGE.exec(line);
-    if (found !== null)
-      reasons.push(
-        line
-          .slice(found[0].length)
-          .trim()
-          .replace(/^([^`]*)`$/, "$1"),
-      );
+    const reason = line.slice(found?.[0].length).trim();
+    if (found !== null) reasons.push(reason.replace(/^([^`]*)`$/, "$1"));
     return found === null;
   });
   return { reasons, others: others.join("\n").trim() };
