@@ -136,7 +136,7 @@ describe("one message for an agent", () => {
     expect(ran.code).toBe(0);
     expect(cli.asked).toHaveLength(2);
     expect(JSON.parse(cli.asked[1]?.body ?? "").prompt).toBe(
-      "Nothing failed; the change is in a draft. You did not touch `withoutBase`, which the message names. Change it as well, or say in one line why not.",
+      "Nothing failed; the change is in a draft. You did not touch `withoutBase`, which the message names. Change it as well, or say why not, in one line for each: `No change: NAME: reason`.",
     );
     expect(cli.read("src/url.js")).toContain("cut(input, base)");
   });
