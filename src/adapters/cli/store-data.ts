@@ -69,56 +69,45 @@ export const backupCommand: Subcommand = {
   usage: "backup FOLDER",
   flags: {},
   words: 1,
-  run: backup,
+  run: (program, args) =>
+    withFolder(program, args, backupCommand, async ({ data, words }, folder, json) => {
+      const made = await data.backup(folder);
+      if (made.status === "exists")
+        return fail(program, json, {
+          exitCode: EXIT.refused,
+          code: "exists",
+          text: words.backupExists(folder),
+        });
+      const { rows, undoData } = made;
+      if (json) program.out(`${JSON.stringify({ success: true, folder, rows, undo_data: undoData })}\n`);
+      else program.out(`${words.backedUp(folder, rows)}\n`);
+      if (!json && undoData.length > 0) program.out(`${words.undoNotBackedUp(undoData)}\n`);
+      return EXIT.done;
+    }),
 };
 
-async function backup(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, backupCommand, args);
-  const json = flags.values.json === true;
-  const [given] = flags.words;
-  if (given === undefined)
-    return fail(program, json, {
-      exitCode: EXIT.usage,
-      code: "usage",
-      text: usageText(program, backupCommand),
-    });
-  const folder = resolve(program.cwd, given);
-  return withStoreData(program, flags, async ({ data, words }) => {
-    const made = await data.backup(folder);
-    if (made.status === "exists")
-      return fail(program, json, {
-        exitCode: EXIT.refused,
-        code: "exists",
-        text: words.backupExists(folder),
-      });
-    const { rows, undoData } = made;
-    if (json) program.out(`${JSON.stringify({ success: true, folder, rows, undo_data: undoData })}\n`);
-    else program.out(`${words.backedUp(folder, rows)}\n`);
-    if (!json && undoData.length > 0) program.out(`${words.undoNotBackedUp(undoData)}\n`);
-    return EXIT.done;
-  });
-}
-
-/** `restore FOLDER`: what `backup` wrote, into an empty store. */
+/** `restore FOLDER`: reads the output of `backup` into an empty store. */
 export const restoreCommand: Subcommand = {
+  ...backupCommand,
   name: "restore",
   usage: "restore FOLDER",
-  flags: {},
-  words: 1,
-  run: restore,
+  run: (program, args) =>
+    withFolder(program, args, restoreCommand, async ({ data, words }, folder, json) =>
+      reportFilled(program, { json, words, filled: await data.restore(folder) }),
+    ),
 };
 
-async function restore(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, restoreCommand, args);
+/** The store, and the folder that the command has to name. */
+async function withFolder(
+  program: CliProgram,
+  args: readonly string[],
+  command: Subcommand,
+  use: (opened: OpenData, folder: string, json: boolean) => Promise<number>,
+): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
   const [given] = flags.words;
   if (given === undefined)
-    return fail(program, json, {
-      exitCode: EXIT.usage,
-      code: "usage",
-      text: usageText(program, restoreCommand),
-    });
-  return withStoreData(program, flags, async ({ data, words }) =>
-    reportFilled(program, { json, words, filled: await data.restore(resolve(program.cwd, given)) }),
-  );
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: usageText(program, command) });
+  return withStoreData(program, flags, (opened) => use(opened, resolve(program.cwd, given), json));
 }

@@ -513,7 +513,7 @@ async function takeAnswer(
   throw new Error("an answer that no step takes");
 }
 
-/** What a coder says, without the lines that declare something. */
+/** The words of an answer, without the lines that declare something. */
 interface DeclaredWords {
   readonly rest: string;
   /** Why nothing, or some code, has to stay as it is. */
