@@ -113,6 +113,34 @@ withChecks("coder.escalate: who is green at once is alone", () => {
   expect(ran.code).toBe(0);
 });
 
+const claims = ["Done: add adds now.", "I have mended add."];
+
+test("coder.escalate: the next coder tries where one claims work twice and sends no patch", () => {
+  cli = createChatCli(
+    [...says("coder3", ...claims), ...says("coder1", small)],
+    "coder: { escalate: true }\n",
+  );
+  cli.write("src/add.mjs", "export const add = (a, b) => a - b;\n");
+  const ran = cli.chat("/code mend add in src/add.mjs");
+  expect(ran.out).toContain("Coders: Aka, Gin. Chosen: Aka (the only one with a draft).");
+  expect(ran.out).toContain("* Gin: answered in words: Done: add adds now.");
+  expect(ran.code).toBe(0);
+  expect(cli.read("src/add.mjs")).toContain("=> a + b;");
+});
+
+test("/code all: one coder that says why nothing changes answers for those that only claim work", () => {
+  const answer = "It subtracts on purpose.\nNo change: the name is a joke";
+  cli = createChatCli([
+    ...says("coder1", ...claims),
+    ...says("coder2", answer),
+    ...says("coder3", ...claims),
+  ]);
+  const ran = cli.chat("/code all mend add in src/add.mjs");
+  expect(ran.out).toContain("It subtracts on purpose.\n\nNothing was changed: the name is a joke");
+  expect(ran.out.match(/Done: add adds now\./g)).toHaveLength(2);
+  expect(ran.code).toBe(0);
+});
+
 withChecks("all red: the best stays as a preview and the workspace as it was", () => {
   project([
     ...says("coder1", breaking, leave),

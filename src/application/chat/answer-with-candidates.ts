@@ -97,7 +97,9 @@ function candidateRoles(
 function isRed(
   came: { kind: "waits"; ending: CandidateEnding } | { kind: "ended"; end: CoderRunResult },
 ): boolean {
-  return came.kind === "waits" ? came.ending.ending.red !== null : came.end.end.kind === "unusable";
+  if (came.kind === "waits") return came.ending.ending.red !== null;
+  const { end } = came.end;
+  return end.kind === "unusable" || (end.kind === "said" && end.isExplained === false);
 }
 
 /** Notices about one of several candidates start with its name, and its proposals carry it. */
@@ -224,7 +226,8 @@ async function wordCandidates(
     const ended = [...ends.values()];
     const shown = turn.signal.aborted ? ended.slice(0, 1) : ended;
     const answers = await Promise.all(shown.map((one) => answerForCoder(deps, turn, one)));
-    return mergeAnswers(deps, [], answers, () => []);
+    // They are alternatives: one answer is enough.
+    return { ...mergeAnswers(deps, [], answers, () => []), ok: answers.some(({ ok }) => ok) };
   }
   const others = [...ends].flatMap(([role, ended]) =>
     role === taken ? [] : [facts.get(role) ?? withoutDraft(deps, ended)],
