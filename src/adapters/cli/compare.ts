@@ -10,8 +10,8 @@ import {
   toResult,
 } from "../../application/history/compare.ts";
 import { findCases, readLinkedIssues } from "../../application/history/find-cases.ts";
+import { wordPair } from "../../application/history/word-why.ts";
 import type { PlayFailure } from "../../application/ports/history.ts";
-import { isDistinct, isNonInferior } from "../../domain/history/statistics.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, fail, maskedJson, printable, type Subcommand } from "./command.ts";
@@ -182,15 +182,7 @@ function tellResult(
     program.out(csvText([texts.compareHeader, ...rows]));
     return;
   }
-  const pairs = result.pairs
-    .filter(({ cases }) => cases > 0)
-    .map((pair) => {
-      const { one, other, better, worse, cases, p } = pair;
-      if (!isDistinct(pair)) return texts.pairUnknown(one, other, cases);
-      return better > worse
-        ? texts.pairKnown(one, other, better, worse, p)
-        : texts.pairKnown(other, one, worse, better, p);
-    });
+  const pairs = result.pairs.filter(({ cases }) => cases > 0).map((pair) => wordPair(texts, pair));
   const differing = result.differing.map(
     ({ case: id, plays }) =>
       `  ${id}: ${plays.map(({ contestant, solved }) => `${solved ? "✓" : "✗"} ${contestant}`).join("  ")}`,
@@ -340,7 +332,7 @@ async function tellCases(
 async function adopt(opened: Opened, texts: HistoryMessages, result: CompareResult): Promise<string> {
   const roles = result.contestants.map(({ name }) => readCoder(name));
   if (roles.includes(null)) return texts.notAdoptable;
-  const order = chooseOrder(result, isNonInferior);
+  const order = chooseOrder(result);
   const [first] = order ?? [];
   const last = order?.at(-1);
   if (order === null || first === undefined || last === undefined) return texts.notAdopted;

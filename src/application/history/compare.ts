@@ -2,6 +2,7 @@ import type { NotACase } from "../../domain/history/case.ts";
 import {
   comparePairs,
   type Interval,
+  isNonInferior,
   type PairedComparison,
   wilsonInterval,
 } from "../../domain/history/statistics.ts";
@@ -345,20 +346,17 @@ export function toResult(
  * The order of contestants that a result supports: the cheapest that is shown to be good enough beside each of the others,
  * then those by what they solved. Null: too few cases to show it of any.
  */
-export function chooseOrder(
-  { contestants, pairs }: CompareResult,
-  isGoodEnough: (pair: PairedComparison) => boolean,
-): readonly ContestantResult[] | null {
+export function chooseOrder({ contestants, pairs }: CompareResult): readonly ContestantResult[] | null {
   const played = contestants.filter(({ plays }) => plays > 0);
   const isEnough = (one: ContestantResult) =>
     played.every((other) => {
       if (other === one) return true;
       const there = pairs.find((pair) => pair.one === one.name && pair.other === other.name);
       const back = pairs.find((pair) => pair.one === other.name && pair.other === one.name);
-      if (there !== undefined) return isGoodEnough(there);
+      if (there !== undefined) return isNonInferior(there);
       if (back === undefined) return false;
       const { low, high } = back.interval;
-      return isGoodEnough({ ...back, interval: { low: -high, high: -low } });
+      return isNonInferior({ ...back, interval: { low: -high, high: -low } });
     });
   const perPlay = ({ usd, plays }: ContestantResult) => (usd ?? Number.POSITIVE_INFINITY) / plays;
   const share = ({ solved, plays }: ContestantResult) => solved / plays;

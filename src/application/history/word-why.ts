@@ -1,7 +1,9 @@
+import { isDistinct } from "../../domain/history/statistics.ts";
 import { csvText, formatCost, localTime } from "../../domain/texts/format-text.ts";
 import type { HistoryMessages } from "../../domain/texts/history.ts";
 import { nameJob } from "../jobs/job-names.ts";
 import type { FigureRow } from "../ports/history-opened.ts";
+import type { CompareResult } from "./compare.ts";
 import type { JobReason, RemovedText, Why } from "./find-why.ts";
 import { NO_FIGURES } from "./work-figures.ts";
 
@@ -48,6 +50,15 @@ export function wordWhy(texts: HistoryMessages, path: string, why: Why): string 
   }
   if (renamedFrom.length > 0) out.push(texts.renamedFrom(renamedFrom));
   return out.join("\n");
+}
+
+/** Whether the measurement can tell two contestants apart, in words. */
+export function wordPair(texts: HistoryMessages, pair: CompareResult["pairs"][number]): string {
+  const { one, other, better, worse, cases, p } = pair;
+  if (!isDistinct(pair)) return texts.pairUnknown(one, other, cases);
+  return better > worse
+    ? texts.pairKnown(one, other, better, worse, p)
+    : texts.pairKnown(other, one, worse, better, p);
 }
 
 /** Removed lines in words, newest first. */

@@ -10,7 +10,6 @@ import {
 import type { FoundCase } from "../../../src/application/history/find-cases.ts";
 import type { CaseMemory, CompareStore, PlayRecord } from "../../../src/application/ports/history.ts";
 import defaults from "../../../src/config/defaults.json";
-import { isNonInferior } from "../../../src/domain/history/statistics.ts";
 
 /** A store in memory; `plays` is what a comparison left. */
 function createStore(plays: PlayRecord[] = []): CompareStore & { readonly plays: PlayRecord[] } {
@@ -256,10 +255,7 @@ const plays = (name: string, cases: number, solved: number, usd: number) =>
 
 const orderOf = (list: readonly PlayRecord[]) => {
   const contestants = [...new Set(list.map(({ contestant: name }) => name))].map((name) => ({ name }));
-  return (
-    chooseOrder(toResult("run", "finished", list, { contestants }), isNonInferior)?.map(({ name }) => name) ??
-    null
-  );
+  return chooseOrder(toResult("run", "finished", list, { contestants }))?.map(({ name }) => name) ?? null;
 };
 
 test("the cheapest that is good enough is first; too few cases, or a clear loss, adopt nothing of it", () => {

@@ -1,6 +1,6 @@
 import type { CompareResult, ContestantResult } from "../../../application/history/compare.ts";
+import { wordPair } from "../../../application/history/word-why.ts";
 import type { PlayRecord } from "../../../application/ports/history.ts";
-import { isDistinct } from "../../../domain/history/statistics.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../../domain/texts/history.ts";
 import { empty, page } from "../layout.ts";
 import { html, ICONS, type Markup, visible } from "../markup.ts";
@@ -28,13 +28,7 @@ function resultBody(
   earlier: readonly CompareResult[],
 ): Markup {
   const { contestants, pairs, differing } = result;
-  const said = pairs.map((pair) => {
-    const { one, other, better, worse, cases, p } = pair;
-    if (!isDistinct(pair)) return texts.pairUnknown(one, other, cases);
-    return better > worse
-      ? texts.pairKnown(one, other, better, worse, p)
-      : texts.pairKnown(other, one, worse, better, p);
-  });
+  const said = pairs.map((pair) => wordPair(texts, pair));
   return html`<p class="meta">${result.run}</p>
 <div class="charts">${sharesPlot(texts.solvedShare, contestants)}${earlier.length > 0 && driftPlot(texts.driftTitle, [...earlier].reverse().concat(result), contestants)}</div>
 ${said.map((line) => html`<p>${visible(line)}</p>`)}
