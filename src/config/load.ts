@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { maskSecrets } from "../domain/policy/mask.ts";
+import { maskSecrets } from "../domain/platform/mask.ts";
 import {
   type Config,
   type ConfigFile,

@@ -1,5 +1,5 @@
 import type { ConfigProblem } from "../domain/config/config-problem.ts";
-import { nearestName } from "../domain/config/nearest.ts";
+import { nearestName } from "../domain/platform/nearest.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
 import { type Config, DEFAULTS } from "./config.ts";
 import { expectedOf, invalidValue, knownKeys, nodeAt, type Origin, type SchemaNode } from "./keys.ts";

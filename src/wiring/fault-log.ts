@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { resolveHome } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { createMasker } from "../domain/policy/mask.ts";
+import { createMasker } from "../domain/platform/mask.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 import type { Environment } from "./services.ts";
 

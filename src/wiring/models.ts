@@ -3,7 +3,7 @@ import type { Config, Secrets } from "../config/config.ts";
 import type { Env } from "../config/environment.ts";
 import { modelLimits, modelsSettings } from "../config/settings.ts";
 import { imagesByCatalogue, windowsByCatalogue } from "../domain/models/catalogue.ts";
-import { createMasker } from "../domain/policy/mask.ts";
+import { createMasker } from "../domain/platform/mask.ts";
 import type { Locale } from "../domain/texts/locale.ts";
 import { modelMessagesFor } from "../domain/texts/models.ts";
 import type { Fetch } from "../infrastructure/models/model-settings.ts";

@@ -4,7 +4,7 @@ import type { Logger } from "../application/ports/platform.ts";
 import type { LoadedConfig } from "../config/config.ts";
 import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { createMasker } from "../domain/policy/mask.ts";
+import { createMasker } from "../domain/platform/mask.ts";
 import { type Messages, messagesFor } from "../domain/texts/jobs.ts";
 import type { Locale } from "../domain/texts/locale.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";

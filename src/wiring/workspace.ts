@@ -9,7 +9,7 @@ import type {
 } from "../application/ports/jobs-workspace.ts";
 import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
-import type { Remedy } from "../domain/jobs/machine-trouble.ts";
+import type { Remedy } from "../domain/platform/machine-trouble.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit, isInside } from "../infrastructure/jobs/git-roots.ts";
 import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/jobs/job-storage.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { resolveHome, resolveLocale } from "../../src/config/environment.ts";
 import { coerceText, parseByteSize } from "../../src/config/scalar-values.ts";
-import { editDistance, nearestName } from "../../src/domain/config/nearest.ts";
+import { editDistance, nearestName } from "../../src/domain/platform/nearest.ts";
 
 describe("language", () => {
   const cases: readonly (readonly [Record<string, string>, "ja" | "en" | undefined, "ja" | "en"])[] = [

@@ -1,9 +1,9 @@
 import { JobBroken } from "../../application/jobs/execution.ts";
 import { wordUsedUp } from "../../application/jobs/word-notes.ts";
 import { resolveLocale } from "../../config/environment.ts";
-import { type FileTrouble, missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import { toErrorText, toFaultText } from "../../domain/platform/error-text.ts";
-import { maskSecrets } from "../../domain/policy/mask.ts";
+import { type FileTrouble, missingPiece } from "../../domain/platform/machine-trouble.ts";
+import { maskSecrets } from "../../domain/platform/mask.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type CliFailure, fail } from "./command.ts";

@@ -1,5 +1,5 @@
 import { resolveLocale } from "../../config/environment.ts";
-import { nearestName } from "../../domain/config/nearest.ts";
+import { nearestName } from "../../domain/platform/nearest.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { type HelpMessages, helpMessagesFor } from "../../domain/texts/cli.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";

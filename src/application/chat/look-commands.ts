@@ -1,7 +1,7 @@
-import { nearestName } from "../../domain/config/nearest.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
+import { nearestName } from "../../domain/platform/nearest.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";

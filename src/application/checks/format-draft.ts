@@ -1,6 +1,6 @@
 import { type FormatCall, type FormattedProject, findFormatCalls } from "../../domain/checks/formatters.ts";
-import { isLockFile } from "../../domain/jobs/file-bytes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isLockFile } from "../../domain/platform/file-bytes.ts";
 import { holdsNoSources } from "../../domain/policy/protection.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 

@@ -1,6 +1,5 @@
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import { checkEdits } from "../../domain/drafts/check-edits.ts";
-import { decodeText, isLockFile, isSameFile } from "../../domain/jobs/file-bytes.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
@@ -12,6 +11,7 @@ import {
 } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { decodeText, isLockFile, isSameFile } from "../../domain/platform/file-bytes.ts";
 import { holdsNoSources } from "../../domain/policy/protection.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import { type Landing, landDraft } from "../drafts/land-draft.ts";

@@ -10,10 +10,10 @@ import {
 import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain/coder/named-code.ts";
 import { fileKind } from "../../domain/coder/rank-files.ts";
 import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
-import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { decodeText } from "../../domain/platform/file-bytes.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { FileDifference } from "../ports/jobs.ts";
 

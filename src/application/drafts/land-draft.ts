@@ -1,5 +1,5 @@
-import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
+import { decodeText } from "../../domain/platform/file-bytes.ts";
 import type { Draft, DraftConflict, MergedNote } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { OtherChange, StaleEdit } from "./shown-files.ts";

@@ -1,4 +1,4 @@
-import { decodeText, isLockFile, isSameFile } from "../../domain/jobs/file-bytes.ts";
+import { decodeText, isLockFile, isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import type { TakenEdit, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";

@@ -1,7 +1,7 @@
-import { isLockFile, isSameFile } from "../../domain/jobs/file-bytes.ts";
 import type { MergeResult, MergeSides } from "../../domain/jobs/merge.ts";
 import type { CommandResult } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { isLockFile, isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { DraftConflict, MergedNote, Rebased } from "../ports/jobs-draft.ts";
 import type { Transaction } from "../ports/jobs-transaction.ts";
 

@@ -1,7 +1,7 @@
 import type { CheckedFiles } from "../../domain/drafts/check-edits.ts";
-import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import type { FileEntry, PatchCommand } from "../../domain/patch/patch-command.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { decodeText } from "../../domain/platform/file-bytes.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 

@@ -1,4 +1,4 @@
-import { isSameFile } from "../../domain/jobs/file-bytes.ts";
+import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { EarlierState, HandEdit, JobStack } from "../ports/history.ts";
 import type { FileDifference } from "../ports/jobs.ts";
 import type { Draft, OpenedDraft } from "../ports/jobs-draft.ts";

@@ -11,7 +11,7 @@ import {
   type NotACase,
   readChangelogEntries,
 } from "../../domain/history/case.ts";
-import { decodeText } from "../../domain/jobs/file-bytes.ts";
+import { decodeText } from "../../domain/platform/file-bytes.ts";
 import type {
   CaseMemory,
   CaseState,

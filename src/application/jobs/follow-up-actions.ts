@@ -1,4 +1,3 @@
-import { decodeUtf8 } from "../../domain/jobs/file-bytes.ts";
 import {
   type JobAction,
   type JobActionLabels,
@@ -6,6 +5,7 @@ import {
   jobNamedInButton,
 } from "../../domain/jobs/job-status.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
+import { decodeUtf8 } from "../../domain/platform/file-bytes.ts";
 import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { isJobId } from "./execution.ts";

@@ -1,5 +1,5 @@
+import { looksLikeSecretName } from "../../domain/platform/mask.ts";
 import { gitVariables } from "../../domain/policy/git-files.ts";
-import { looksLikeSecretName } from "../../domain/policy/mask.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { ProcessRunner, Transaction } from "../ports/jobs-transaction.ts";
 import type { AutoCommitResult } from "./auto-commit.ts";

@@ -1,6 +1,6 @@
-import { isLockFile } from "../../domain/jobs/file-bytes.ts";
 import { type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
 import type { Change, Conflict, RanJob } from "../../domain/jobs/result.ts";
+import { isLockFile } from "../../domain/platform/file-bytes.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { Draft, MergedNote } from "../ports/jobs-draft.ts";

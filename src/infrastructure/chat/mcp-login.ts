@@ -30,7 +30,7 @@ import {
   type McpLoginState,
   type McpServerSettings,
 } from "../../domain/chat/mcp-servers.ts";
-import { withFolderLocks } from "../jobs/folder-lock.ts";
+import { withFolderLocks } from "../platform/folder-lock.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
 /** One file a server, `0600`, in a folder of the home that commands of jobs do not see. */

@@ -35,7 +35,7 @@ import {
 } from "../jobs/job-folder.ts";
 import { createJobHolders, jobsOfThisProcess } from "../jobs/running-jobs.ts";
 import { hashHex } from "../platform/hash.ts";
-import { createOutputCapture } from "../sandbox/output-capture.ts";
+import { createOutputCapture } from "../platform/output-capture.ts";
 import { type ClonePoint, type CloneState, createCloneState } from "./clone-state.ts";
 import { type ContainerFileThread, createContainerView } from "./container-files.ts";
 

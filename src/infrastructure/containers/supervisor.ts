@@ -9,7 +9,7 @@ import type {
   SandboxFailure,
 } from "../../application/ports/containers.ts";
 import type { OutputStream } from "../../application/ports/jobs-transaction.ts";
-import { createCharacterGate, createOutputCapture } from "../sandbox/output-capture.ts";
+import { createCharacterGate, createOutputCapture } from "../platform/output-capture.ts";
 import { decodeList, encodeList, type Frame } from "./container-frames.ts";
 import { type Engine, sandboxFailure } from "./docker-engine.ts";
 import program from "./inside/supervisor.pl" with { type: "text" };

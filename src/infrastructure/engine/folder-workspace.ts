@@ -20,7 +20,6 @@ import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { OpenInterruption, TransactionReason } from "../../domain/jobs/note.ts";
 import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
 import { succeeds } from "../../domain/platform/error-text.ts";
-import { nameLockHolder, withFolderLocks } from "../jobs/folder-lock.ts";
 import { createWorkspaceFiles } from "../jobs/folder-view.ts";
 import { isInside } from "../jobs/git-roots.ts";
 import {
@@ -49,6 +48,7 @@ import {
 } from "../jobs/job-folder.ts";
 import type { Storage } from "../jobs/job-storage.ts";
 import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "../jobs/running-jobs.ts";
+import { nameLockHolder, withFolderLocks } from "../platform/folder-lock.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
 import { killStrays } from "../platform/process-table.ts";
 import { collectGarbage } from "../platform/unattended.ts";

@@ -5,7 +5,7 @@ import type { HeadTrouble } from "../../application/ports/heads.ts";
 import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isJsonObject } from "../../domain/platform/json-members.ts";
-import { maskSecrets } from "../../domain/policy/mask.ts";
+import { maskSecrets } from "../../domain/platform/mask.ts";
 import type { StreamEvent, WorkerKind } from "./kinds/worker-kind.ts";
 
 /**

@@ -2,8 +2,8 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statS
 import { join } from "node:path";
 import type { CaseMemory, CompareStore, PlayRecord } from "../../application/ports/history.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { withFolderLocks } from "../jobs/folder-lock.ts";
 import { writeDurably } from "../jobs/job-folder.ts";
+import { withFolderLocks } from "../platform/folder-lock.ts";
 import { type AskGit, commitState } from "./git-log.ts";
 
 const NO_CASES: CaseMemory = { added: [], dropped: [], requests: {}, issues: {}, seen: {} };

@@ -13,7 +13,7 @@ import type {
 } from "../../application/ports/sandbox-processes.ts";
 import { isUp } from "../../application/sandbox/process-report.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { withFolderLocks } from "../jobs/folder-lock.ts";
+import { withFolderLocks } from "../platform/folder-lock.ts";
 import { findInstallation } from "../platform/installation.ts";
 import {
   isZombie,

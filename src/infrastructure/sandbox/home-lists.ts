@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { maskSecrets } from "../../domain/policy/mask.ts";
+import { maskSecrets } from "../../domain/platform/mask.ts";
 import lists from "./home-lists.json" with { type: "json" };
 
 /**

@@ -11,6 +11,7 @@ import {
 } from "../../application/ports/jobs-transaction.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";
+import { createCharacterGate, createOutputCapture } from "../platform/output-capture.ts";
 import {
   openPipe,
   reapChild,
@@ -26,7 +27,6 @@ import {
   readProcessTable,
   signalProcess,
 } from "../platform/process-table.ts";
-import { createCharacterGate, createOutputCapture } from "./output-capture.ts";
 
 /**
  * Streams that outlive their command because a background child holds them open. They are read and

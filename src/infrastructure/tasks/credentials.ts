@@ -16,7 +16,7 @@ import { join, relative } from "node:path";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isJsonObject } from "../../domain/platform/json-members.ts";
-import { createMasker } from "../../domain/policy/mask.ts";
+import { createMasker } from "../../domain/platform/mask.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { readNoFollow } from "../jobs/compare-entries.ts";

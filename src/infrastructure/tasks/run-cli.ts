@@ -5,7 +5,7 @@ import type { ContainerEnvironmentDeps } from "../../application/tasks/container
 import { WORKER_KIND_NAMES, type WorkerKindName } from "../../domain/config/configured-kinds.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
-import { createMasker } from "../../domain/policy/mask.ts";
+import { createMasker } from "../../domain/platform/mask.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type TaskMessages, taskMessagesFor } from "../../domain/texts/tasks.ts";
 import { createKeyQuota, type KeyLimits, type KeyQuota } from "../heads/key-proxy.ts";

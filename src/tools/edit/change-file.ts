@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
-import { decodeUtf8 } from "../../domain/jobs/file-bytes.ts";
+import { decodeUtf8 } from "../../domain/platform/file-bytes.ts";
 import type { ToolCall } from "../create-secure-tool.ts";
 import type { ResolvedPath } from "../resolved-path.ts";
 import { type JobCommand, runJob, toEditOutcome } from "../run-job.ts";

@@ -10,7 +10,7 @@ import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
 import { createTurnView } from "../../../src/adapters/cli/turn-view.ts";
 import { createWordOutput } from "../../../src/application/chat/held-output.ts";
 import { matchFiles } from "../../../src/domain/coder/match-files.ts";
-import { maskSecrets } from "../../../src/domain/policy/mask.ts";
+import { maskSecrets } from "../../../src/domain/platform/mask.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 import { cases } from "../../require.ts";

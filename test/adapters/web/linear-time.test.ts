@@ -45,7 +45,7 @@ import { mentions, readOrder } from "../../../src/domain/forges/trigger.ts";
 import { estimateTokens } from "../../../src/domain/models/model-facts.ts";
 import { compareLines, toHunks } from "../../../src/domain/patch/compare-lines.ts";
 import { hasMoreMembers, parseEvent, parseEventForm } from "../../../src/domain/platform/json-members.ts";
-import { maskSecrets } from "../../../src/domain/policy/mask.ts";
+import { maskSecrets } from "../../../src/domain/platform/mask.ts";
 import { splitText } from "../../../src/domain/texts/format-text.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { withFolderLocks } from "../../../src/infrastructure/jobs/folder-lock.ts";
 import { createRunningJobs } from "../../../src/infrastructure/jobs/running-jobs.ts";
+import { withFolderLocks } from "../../../src/infrastructure/platform/folder-lock.ts";
 import { processBirth } from "../../../src/infrastructure/platform/process-table.ts";
 import { until } from "../../e2e/cli-kit.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";

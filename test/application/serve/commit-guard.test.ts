@@ -6,7 +6,7 @@ import {
   createCommitGuard,
   createWorkKeeper,
 } from "../../../src/application/serve/take-work.ts";
-import { withFolderLocks } from "../../../src/infrastructure/jobs/folder-lock.ts";
+import { withFolderLocks } from "../../../src/infrastructure/platform/folder-lock.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
 import { createBench, edit, shell } from "../jobs/worker-kit.ts";

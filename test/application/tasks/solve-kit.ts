@@ -10,7 +10,7 @@ import { solveTask } from "../../../src/application/tasks/solve-task.ts";
 import type { SolveDeps } from "../../../src/application/tasks/solve-work.ts";
 import { readProjectSettings } from "../../../src/config/task-file.ts";
 import type { ItemRef } from "../../../src/domain/forges/forge-items.ts";
-import { createMasker } from "../../../src/domain/policy/mask.ts";
+import { createMasker } from "../../../src/domain/platform/mask.ts";
 import type { TaskStep } from "../../../src/domain/tasks/task-steps.ts";
 import { solveMessagesFor } from "../../../src/domain/texts/tasks.ts";
 import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";

@@ -8,7 +8,6 @@ import {
   listProblems,
   NOTHING,
 } from "../../../src/domain/config/config-problem.ts";
-import type { FileTrouble, Remedy } from "../../../src/domain/jobs/machine-trouble.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "../../../src/domain/jobs/note.ts";
 import {
   type CommandResult,
@@ -16,6 +15,7 @@ import {
   oneLine,
   wordError,
 } from "../../../src/domain/jobs/result.ts";
+import type { FileTrouble, Remedy } from "../../../src/domain/platform/machine-trouble.ts";
 import { environmentMessages } from "../../../src/domain/texts/containers.ts";
 import * as enJobs from "../../../src/domain/texts/en/jobs.ts";
 import { formatBytes } from "../../../src/domain/texts/format-text.ts";

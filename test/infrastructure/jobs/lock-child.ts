@@ -1,4 +1,4 @@
-import { withFolderLocks } from "../../../src/infrastructure/jobs/folder-lock.ts";
+import { withFolderLocks } from "../../../src/infrastructure/platform/folder-lock.ts";
 
 /** `lock-child.ts FOLDER` takes the lock of a folder as a job does, says its number, and keeps it. */
 const [folder = ""] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { nameLockHolder, withFolderLocks } from "../../../src/infrastructure/jobs/folder-lock.ts";
+import { nameLockHolder, withFolderLocks } from "../../../src/infrastructure/platform/folder-lock.ts";
 
 describe.if(process.platform === "linux")("a process that holds the lock of a folder", () => {
   let folder: string;

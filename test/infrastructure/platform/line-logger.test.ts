@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOG, type Logger } from "../../../src/application/ports/platform.ts";
-import { createMasker } from "../../../src/domain/policy/mask.ts";
+import { createMasker } from "../../../src/domain/platform/mask.ts";
 import { createLineLogger, type LoggerOptions } from "../../../src/infrastructure/platform/line-logger.ts";
 import { makeTestFolder } from "../../left-behind.ts";
 

@@ -4,7 +4,7 @@ import {
   createCharacterGate,
   createOutputCapture,
   cutAtCharacter,
-} from "../../../src/infrastructure/sandbox/output-capture.ts";
+} from "../../../src/infrastructure/platform/output-capture.ts";
 
 const note = (cut: number) => `<${cut}>`;
 

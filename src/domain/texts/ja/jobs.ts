@@ -5,7 +5,6 @@ import {
   NOTHING,
 } from "../../config/config-problem.ts";
 import type { JobStatus } from "../../jobs/job-status.ts";
-import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../jobs/machine-trouble.ts";
 import type {
   HookEnd,
   NotCovered,
@@ -13,6 +12,7 @@ import type {
   TransactionKind,
   TransactionReason,
 } from "../../jobs/note.ts";
+import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../platform/machine-trouble.ts";
 import type {
   configurationTexts as englishConfigurationTexts,
   machineTexts as englishMachineTexts,

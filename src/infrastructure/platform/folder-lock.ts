@@ -1,6 +1,6 @@
 import { type BigIntStats, closeSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { flock } from "../platform/libc.ts";
+import { flock } from "./libc.ts";
 
 /**
  * Holds the kernel locks of folders while `use` runs. Each lock is on the folder itself, so every process of every

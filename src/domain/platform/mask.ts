@@ -1,5 +1,5 @@
-import { findKnown, knownForms, type SecretSpan } from "../platform/known-secrets.ts";
-import { isSecretField, isUpper, SECRET_STEMS } from "../platform/secret-name.ts";
+import { findKnown, knownForms, type SecretSpan } from "./known-secrets.ts";
+import { isSecretField, isUpper, SECRET_STEMS } from "./secret-name.ts";
 
 const PREFIX =
   /^(?:sk-ant-|sk-proj-|sk-svcacct-|sk-or-|sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_)/;
@@ -232,7 +232,7 @@ function isEmptyWord(value: string, name: string): boolean {
   return EMPTY_WORD.test(value) || (!isUpper(name) && value.toLowerCase() === name.toLowerCase());
 }
 
-export { looksLikeSecretName } from "../platform/secret-name.ts";
+export { looksLikeSecretName } from "./secret-name.ts";
 
 export interface Masker {
   /** The text with every secret replaced. Idempotent. */

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { missingPiece } from "../../../src/domain/jobs/machine-trouble.ts";
+import { missingPiece } from "../../../src/domain/platform/machine-trouble.ts";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-piece-")));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-import { attemptOr } from "../platform/error-text.ts";
+import { attemptOr } from "./error-text.ts";
 export function isSameFile(one: Uint8Array | null, other: Uint8Array | null): boolean {
   if (one === null || other === null) return one === other;
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
