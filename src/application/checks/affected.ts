@@ -23,7 +23,7 @@ export type RunDraftChecks = (
   more?: Partial<CheckRequest>,
 ) => Promise<Checked>;
 
-/** Folders that hold nothing of the project's own. */
+/** Folders without the project's own code. */
 const FOREIGN =
   /(?:^|\/)(?:\.[^/]+|node_modules|vendor|venv|target|dist|build|out|coverage|__pycache__|site-packages)$/;
 const MOST_FILES = 5000;
@@ -56,7 +56,7 @@ export interface Affected extends AffectedTests {
   ): ProjectCheck | null;
 }
 
-/** The answer where nothing says which tests a draft concerns: all of them judge. */
+/** The affected tests are unknown: all tests judge. */
 export const NO_TESTS_FOUND: Affected = { files: [], of: 0, texts: new Map(), narrow: () => null };
 
 export function toChangedTexts(draft: Pick<Draft, "diff">) {
@@ -87,18 +87,18 @@ export interface RepeatDeps extends Omit<OldTestsDeps, "baseline"> {
 
 export interface RepeatedTests {
   readonly results: readonly CheckResult[];
-  /** They failed once over the draft, and passed alone. */
+  /** Tests that failed over the draft and passed when repeated alone. */
   readonly flaky: readonly string[];
 }
 
 /**
- * The tests that are worse, alone, once more over the draft, and those that fail again once over the old code: a whole suite repeats
- * the load that makes a test flaky. Null where they cannot be run alone, or are red alone over the old code too, so that only the whole
- * can tell.
+ * Repeats the tests that got worse, alone, over the draft; those that fail again also over the old code. A run of the whole suite
+ * would repeat the load that makes a test flaky. Null where only a whole run can decide: a test cannot run alone, or fails alone over
+ * the old code, too.
  */
 export async function repeatWorse(deps: RepeatDeps, affected: Affected): Promise<RepeatedTests | null> {
   const { checks, results, judgement, check, paths } = deps;
-  // One that is gone may have another place now, where it passes: that is for the verdict to say.
+  // A test that is gone cannot be repeated; it may have moved, which the verdict decides.
   const fails = (name: string) => results.some((one) => one.results?.tests.get(name) === "fail");
   const names = [...judgement.worse, ...judgement.newFailing].filter(fails);
   const tests = checks.filter(({ kind }) => kind === "test");
@@ -170,15 +170,15 @@ export function isWorthFirst({ files, of }: AffectedTests): boolean {
   return files.length > 0 && files.length * 2 <= of;
 }
 
-/** Nothing was there before, and nothing was red. */
+/** The baseline of new test files. */
 const NO_TESTS_YET = {
   state: "green",
   results: { formats: [], listed: "all", tests: new Map(), counts: countTests(new Map()) },
 } as const;
 
 /**
- * The affected tests by the same line over the draft and over the old code; null where they cannot be run alone. `first`: they run before
- * all others, so that only what is red is compared, and null is also the answer where nothing is.
+ * Runs the affected tests by the same line over the draft and over the old code; null where they cannot run alone. With `first` they
+ * run before all other tests: the old code is run only if one is red, and the result is null if none is.
  */
 export async function judgeAffected(
   deps: AffectedDeps,
@@ -189,7 +189,7 @@ export async function judgeAffected(
   const [test] = tests;
   if (test === undefined || tests.length > 1) return null;
   const now = await runFiles(deps, affected, { test, files: affected.files });
-  // A run that names no failure goes back to no coder: all tests judge it.
+  // Without a named failure, nothing can be sent back to the coder early: all tests judge.
   if (now === null || (first && !now.results.some((one) => failingTests(one).length > 0))) return null;
   const compared = first ? null : await compareWithOldCode(deps, affected, now);
   if (!first && (compared === null || !isRedVerdict(compared))) return compared;
@@ -212,7 +212,7 @@ function isRedVerdict({ judgement: { verdict } }: AffectedJudgement): boolean {
   return verdict === "worse" || verdict === "new-failing";
 }
 
-/** Some test files over the draft: those that were there before by the first check, new ones by the second. */
+/** A run of some test files over the draft: the first check runs files that existed before, the second one new files. */
 interface FilesRun extends Pick<AffectedJudgement, "runs" | "checks" | "results" | "flaky" | "files" | "of"> {
   readonly known: ProjectCheck;
 }
@@ -251,8 +251,8 @@ export interface OldTestsDeps {
 }
 
 /**
- * Changed test files in their old version over the draft's code, alone: every other test is as the draft has it. Null where only a run of
- * the whole can tell: a file that other tests use was changed, or an old one cannot be loaded any more.
+ * Runs only the changed test files, in their old version, over the draft's code; other tests keep their result over the draft. Null where
+ * only a whole run can decide: the draft changes a file that other tests use, or an old test file cannot be loaded any more.
  */
 export async function runOldFiles(
   { checks, results, baseline, check }: OldTestsDeps,
@@ -294,7 +294,7 @@ async function compareWithOldCode(
   const whole = before.find(({ kind }) => kind === "test");
   const all = whole?.results?.listed === "all" ? whole.results : null;
   const named = new Set([...(all?.tests.keys() ?? [])].map(bareTestName));
-  // None of the tests that fail existed before, so neither the old code nor the old tests say anything of them.
+  // No failing test existed before, so a run over the old code would show nothing about them.
   if (
     whole !== undefined &&
     all !== null &&
@@ -310,7 +310,7 @@ async function compareWithOldCode(
   const code = await check([known], { asBefore: changes.map(({ path }) => path) });
   if (!code.ok) return null;
   const baseline = [...checkResults([known], code.runs), ...added];
-  // Tests that do not end over the old code in their time do not end in their old version either.
+  // Tests that time out over the old code would time out in their old version, too.
   const isEnded = code.runs.every(({ outcome }) => outcome !== "timed-out");
   const asBefore = changes.flatMap(({ path, kind }) =>
     isEnded && isTestPath(path) && kind !== "added" ? [path] : [],

@@ -55,7 +55,7 @@ function ranCheckState({ outcome, exitCode, whole }: RanCheck, line: string): Ch
   return outcome === "not-started" ? "cannot-run" : checkRunState(exitCode, whole, line);
 }
 
-/** The checks as they judge here: a lower rung of the ladder in the place of one that cannot. */
+/** The checks that judge here: each one that cannot is replaced by the lower rung that did. */
 export function checksThatJudge(
   checks: readonly ProjectCheck[],
   results: readonly CheckResult[],
@@ -108,7 +108,7 @@ export async function measureBaseline(
     signal.addEventListener("abort", () => resolve(ABORTED), { once: true });
   });
   for (let other = memory.running.get(key); other !== undefined; other = memory.running.get(key)) {
-    // One that ends with the draft it runs over says nothing to this one.
+    // The other run is aborted when its draft ends; then this draft measures itself.
     const measured = await Promise.race([other.catch(() => ABORTED), stopped]);
     if (measured.ok || measured.why !== "aborted") return measured;
     if (signal.aborted) return ABORTED;
@@ -134,10 +134,10 @@ async function runChecksOnce(
   const { checks, memory, now } = deps;
   const lines = checks.map(({ line }) => line);
   const known = recallChecks(memory, checks);
-  // A check that could not run may run by now: no file of the project tells of a program that was installed.
+  // If no check could judge, they run again: installing a program changes no file of the project.
   if (known?.results?.some(judgesBaseline) && known.fingerprint === fingerprint)
     return { ok: true, fingerprint, results: known.results, isFlaky: known.isFlaky };
-  // The tests that a change concerns judge alone then.
+  // The affected tests then judge alone.
   if (deps.settings.enabled === "auto" && isSlow(checks, deps)) return { ok: false, why: "slow" };
   const limit = limitSeconds(deps.settings, known !== null && !known.wasEnded);
   const first = await runBaseline(deps, draft, { lines, limit });
@@ -200,7 +200,7 @@ interface ClimbedCheck {
   readonly ms?: number;
 }
 
-/** Where a check cannot judge here, the first command below it on the ladder that can. */
+/** Replaces each check that cannot judge here by the first command below it on the ladder that can. */
 async function climbDown(
   deps: BaselineDeps,
   draft: Pick<Draft, "check" | "homes">,
@@ -216,7 +216,7 @@ async function climbDown(
       const tried = await runBaseline(deps, draft, { lines: [rung.line], limit, home: home ?? "bare" });
       if (!tried.ok) return null;
       const [lower] = checkResults([{ ...rung, kind: result.kind }], tried.runs);
-      // One that can run and takes too long leaves it to the affected tests; one that cannot run would end it.
+      // If the lower rung is slow, the affected tests can still judge; with a check that cannot run, nothing can.
       const isSlow = lower?.state === "timed-out" && result.state === "cannot-run";
       if (lower === undefined || !(isSlow || judgesBaseline(lower))) continue;
       const isUnable = result.state === "timed-out" || result.state === "cannot-run";
@@ -257,7 +257,7 @@ export type FoundChecks =
       readonly install: string | null;
     };
 
-/** A machine that was busy once should not be held against the checks forever. */
+/** Slow checks are tried again after a day: the machine may have been busy. */
 const SLOW_FOR_MS = 24 * 60 * 60 * 1000;
 /** Manifests are small; larger files are ignored. */
 const READ_BYTES = 1024 * 1024;
@@ -306,7 +306,7 @@ function isSlow(
   if (record === null) return false;
   if (record.wasEnded && now() - record.at > SLOW_FOR_MS) return false;
   const limitMs = settings.auto_limit * 1000;
-  // Ended checks ran as long as they were let; with a larger limit they are tried again.
+  // The duration of ended checks is their limit at the time: with a larger limit they are tried again.
   return record.wasEnded ? record.durationMs >= limitMs : record.durationMs > limitMs;
 }
 
@@ -332,7 +332,7 @@ const IMPORTS_BUILT =
   /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)["'](?:\.{1,2}\/)+(?:build|dist|out)(?:\/|["'])/;
 const MOST_LOOKED_AT = 100;
 
-/** Whether tests, or modules of the root that they load, import what a script of the package makes. */
+/** Whether tests, or modules of the root that they may load, import files that a script of the package builds. */
 function loadsBuiltFiles(
   files: OpenChecksDeps["files"],
   paths: readonly string[],

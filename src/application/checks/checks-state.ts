@@ -43,7 +43,7 @@ export function readChecksState(found: FoundChecks, record: CheckRecord | null):
   };
 }
 
-/** One that is known not to run here before anybody tried. */
+/** A check that is known without a run to be unable to run here. */
 function toUnableCheck(command: string): KnownCheck {
   return { command, result: { kind: "lint", command, state: "cannot-run", results: null } };
 }
@@ -73,7 +73,7 @@ function factsOfUnable(
   });
 }
 
-/** How a coder declares what it knows of tests. The request decides no verdict: facts do, and these lines. */
+/** How a coder declares what it knows about tests. Facts and these declarations decide verdicts; the request's words do not. */
 export function wordDeclarations(where: "the plan" | "your last message"): string {
   return `Declare what you know about tests in ${where}, one per line; NAME is a test, its file or a command: \`Fixes: NAME\` (red, and your change fixes it), \`Not mine: NAME: reason\` (red for another reason), \`Removes: NAME\`, \`Meant to fail: NAME: reason\` (a new test), \`Changes checks: FILE: reason\` (it decides how tests run, or what a red test expects).`;
 }
@@ -85,7 +85,7 @@ export function wordStateForCoder(state: ChecksState): string {
   const quote = (command: string) => `\`${command}\``;
   if (state.none !== null) {
     const none = { ...state.none, commands: state.none.commands.map(quote) };
-    // The setting that would name one is for a person.
+    // The usual words name a setting that only a person can change.
     const why =
       none.notChecked === "no-checks"
         ? "No tests of the project were found"

@@ -17,7 +17,7 @@ const MOST_BYTES = 512 * 1024;
 
 type Contents = ReadonlyMap<string, Uint8Array>;
 
-/** Says by name which formatters changed a file. */
+/** Returns the names of the formatters that changed a file. */
 export type FormatDraft = (draft: FormattableDraft, attempt: number) => Promise<readonly string[]>;
 
 /**
@@ -26,7 +26,7 @@ export type FormatDraft = (draft: FormattableDraft, attempt: number) => Promise<
  * the coder did not touch. A new file is formatted, unless the draft removes a file that was not in that style: it may be moved.
  */
 export function createFormatter({ hasProgram = () => true, signal }: FormatDeps): FormatDraft {
-  /** Contents that need no further look. */
+  /** Contents that were formatted, or left alone, before. */
   const settled = new Map<string, Uint8Array>();
 
   async function run(
@@ -39,7 +39,7 @@ export function createFormatter({ hasProgram = () => true, signal }: FormatDeps)
     const commands = calls.map(({ line }) => line);
     const more = { home: "bare", timeoutSeconds: TIMEOUT_SECONDS, signal } as const;
     const checked = await draft.check({ commands, over: "draft", read, ...how, ...more });
-    // A formatter that was ended may have left half a file.
+    // A formatter that did not exit by itself may have left half a file.
     const isWhole = checked.ok && checked.runs.every(({ outcome }) => outcome === "exited");
     return isWhole ? (checked.files ?? new Map()) : new Map();
   }

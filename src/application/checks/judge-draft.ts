@@ -65,7 +65,7 @@ export interface JudgeDraftDeps extends BaselineDeps {
 
 const PROGRESS_MS = 3000;
 
-/** Tells how far a run is until it has ended; before one of more than a few seconds, for how long it is going to run. */
+/** Reports the progress of a run until it ends. A run that usually takes more than a few seconds is reported at its start, too. */
 async function watchRun<T>(
   { now, onProgress, onOutput }: Pick<JudgeDraftDeps, "now" | "onProgress" | "onOutput">,
   about: Pick<CheckProgress, "attempt" | "command" | "of" | "usual">,
@@ -107,7 +107,7 @@ export interface DraftJudgement {
   readonly facts: ChecksFacts;
   /** The results of all checks over the draft; absent where not all of them ran. */
   readonly results?: readonly CheckResult[];
-  /** How the checks of the draft ended, for the coder; empty where none ran. */
+  /** The runs over the draft, for the report to the coder; empty where none ran. */
   readonly runs: readonly CheckRun[];
   /** The last lines that red checks without named tests printed before the change. */
   readonly before?: readonly { readonly command: string; readonly tail: string }[];
@@ -131,12 +131,12 @@ interface Judging {
   found: Partial<ChecksFacts>;
 }
 
-/** One question about a draft. It is dropped by deleting its line in the list. */
+/** One question about a draft. Deleting its line in the list drops it. */
 export interface JudgeStep {
   readonly name: string;
-  /** It asks nothing about the tests that did not run: it is taken too where the affected ones judge alone. */
+  /** The step needs no result of unaffected tests, so it is also taken where the affected tests judge alone. */
   readonly isForPart?: true;
-  /** Null: the next step follows; otherwise why no check can judge. */
+  /** Why no check can judge; null: the next step follows. */
   readonly take: (judging: Judging) => Promise<WhyNotChecked | null>;
 }
 
@@ -154,7 +154,7 @@ export const JUDGE_STEPS: readonly JudgeStep[] = [
   { name: "the change broken", take: proveSeen, isForPart: true },
 ];
 
-/** Judges what a draft changes. Documentation alone runs nothing; where the affected tests are red, the others do not run. */
+/** Judges a draft. A change of documentation alone runs nothing; if the affected tests are red, the other tests do not run. */
 export async function judgeDraft(
   deps: JudgeDraftDeps,
   draft: JudgedDraft,
@@ -171,7 +171,7 @@ export async function judgeDraft(
   const home = { isWhole: false };
   const check = createDraftCheck(deps, draft, { attempt, fresh, home });
   const pending = deps.baseline();
-  // If the affected tests are red, its result is not awaited.
+  // An early red verdict returns without awaiting the baseline; its failure must not stay unhandled then.
   pending.catch(() => {});
   const affected = deps.advise("affected tests", NO_TESTS_FOUND, () => findAffected(draft));
   const judgeFirst = async (options: { readonly first?: boolean; readonly check?: RunDraftChecks } = {}) => {
@@ -191,7 +191,7 @@ export async function judgeDraft(
   };
   const isFirst = isWorthFirst(affected) && !(await isKnownQuick(deps, pending));
   const early = isFirst ? await judgeFirst({ first: true }) : null;
-  // A package that the draft's commands installed may be the missing one: all tests are asked.
+  // The draft's commands may have installed the package that these tests miss: then all tests judge.
   const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
   if (early !== null && isRedEarly(early.judgement) && !hasInstalled) return toEarlyJudgement(early, deps);
   const baseline = await watchRun(
@@ -235,7 +235,7 @@ export async function judgeDraft(
     const why = await step.take(judging);
     if (why !== null) return none(why);
   }
-  // Files that an earlier run built may hide the change: the check runs once more without them.
+  // Files that an earlier run built may hide the change: the checks run once more without them.
   if (
     judging.found.notChecked === "blind" &&
     !fresh &&
@@ -279,7 +279,7 @@ function isWorse({ judgement: { verdict } }: Judging): boolean {
   return verdict === "worse" || verdict === "new-failing";
 }
 
-/** What the draft's commands left in the private home may be what the checks need, or what decides how they run. */
+/** Repeats red checks with the private home: its new files may be packages that the checks need, or decide how they run. */
 async function judgeWithHome(judging: Judging): Promise<WhyNotChecked | null> {
   const { draft, checks, check } = judging;
   const { own: traces = [], programs = [] } = draft.homes?.() ?? {};
@@ -300,7 +300,7 @@ async function judgeWithHome(judging: Judging): Promise<WhyNotChecked | null> {
   return null;
 }
 
-/** Runs what is red once more: the failing tests alone where the output names them, else the whole check. */
+/** Repeats what is red: the failing tests alone where the output names them, else the whole check. */
 async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   if (!isWorse(judging)) return null;
   const { checks, check, changes, affected, runs, results, judgement } = judging;
@@ -324,7 +324,7 @@ async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   return null;
 }
 
-/** Runs what the change seems to fix once more over the old code: a test that was red by chance is not fixed. */
+/** Repeats the tests that the change seems to fix over the old code: a test that was red by chance is not fixed. */
 async function repeatBaseline(judging: Judging): Promise<null> {
   if (judging.judgement.verdict !== "better") return null;
   const { baseline, checks, check, affected } = judging;
@@ -403,7 +403,7 @@ async function settleRed(judging: Judging): Promise<null> {
   return null;
 }
 
-/** A test that became flaky with the change is one for the coder to look at. */
+/** The coder reviews a test of the changed code that became flaky. */
 async function doubtUnstable(judging: Judging): Promise<null> {
   const { baseline, results, changes, affected, found } = judging;
   const changed = changes.map(({ path }) => path);
@@ -416,7 +416,7 @@ async function doubtUnstable(judging: Judging): Promise<null> {
   return null;
 }
 
-/** Code that knows of the test run can answer it what it wants to hear. */
+/** Code that detects a test run can return the results that the tests expect. */
 async function doubtTestRun(judging: Judging): Promise<null> {
   const { verdict } = judging.judgement;
   const isAsked = mayLand(verdict) || verdict === "doubtful";
@@ -436,7 +436,7 @@ async function proveNewTests(judging: Judging): Promise<null> {
   return null;
 }
 
-/** Runs the affected tests over a broken change, where nothing else shows that they see it. */
+/** Breaks the changed files and runs the tests, where nothing else shows that the tests depend on the change. */
 async function proveSeen(judging: Judging): Promise<null> {
   const { deps, judgement, found } = judging;
   const proof = toProofDeps(judging);
@@ -457,7 +457,7 @@ async function proveSeen(judging: Judging): Promise<null> {
 function toProofDeps({ deps, draft, affected, checks, results, judgement, check, runs }: Judging): ProofDeps {
   const longestMs = Math.max(0, ...runs.map(({ durationMs }) => durationMs));
   const limit = proofSeconds(longestMs, deps.settings.timeout);
-  // A script that the draft has replaced notices nothing; the proof is what decided before.
+  // A test script that the draft replaced may notice nothing: the old version of deciding files gives the proof.
   const deciding = decidingChanges(draft);
   const asBefore: RunDraftChecks = (which, more = {}) =>
     check(which, { ...more, asBefore: [...(more.asBefore ?? []), ...deciding] });
@@ -493,14 +493,14 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
   };
 }
 
-/** Why a change is none that checks would judge; null where it is one. */
+/** Why no check judges a change, by its paths alone; null where checks do. */
 export function unjudgedChange(draft: Pick<Draft, "changes">): WhyNotChecked | null {
   const changes = draft.changes();
   if (changes.length === 0) return "no-change";
   return changes.every(({ path }) => isDocumentation(path)) ? "documentation" : null;
 }
 
-/** A draft that changes nothing leaves red what was to be fixed; null where nothing was. */
+/** A draft without changes is still red where the coder declared that it fixes red tests; null elsewhere. */
 async function judgeUnchanged(
   deps: JudgeDraftDeps,
   commands: readonly string[],
@@ -518,7 +518,7 @@ async function judgeUnchanged(
   return { facts: { ...toChecksFacts(settled.judgement, about), ...settled.found }, runs: [] };
 }
 
-/** The affected tests get so long where they are the only judge. */
+/** The time limit of the affected tests where they judge alone. */
 const ALONE_SECONDS = 60;
 
 /** Whether the tests are red before the change and name none of them, so that nothing can be compared. */
@@ -527,16 +527,15 @@ function isUnreadRed(results: readonly CheckResult[]): boolean {
   return tests.length > 0 && tests.every(({ state, results: read }) => state === "red" && read === null);
 }
 
-/** The baseline's results if it has been measured by now; nobody waits for it. */
+/** The baseline's results if it has been measured by now; does not wait for them. */
 async function settledBaseline(pending: Promise<Baseline>): Promise<readonly CheckResult[] | undefined> {
   const baseline = await Promise.race([pending, Promise.resolve(null)]);
   return baseline?.ok === true ? baseline.results : undefined;
 }
 
-/** Checks that take no longer than this are run whole at once. */
+/** Checks that take no longer than this run whole, without the affected tests first. */
 const QUICK_MS = 5000;
 
-/** Whether all of the checks are known to take no time worth saving. */
 async function isKnownQuick(
   { memory, checks }: JudgeDraftDeps,
   pending: Promise<Baseline>,
@@ -546,7 +545,7 @@ async function isKnownQuick(
   return record !== null && !record.wasEnded && record.durationMs <= QUICK_MS;
 }
 
-/** Red affected tests are sent back at once, without running the rest. */
+/** Whether a red result of the affected tests goes back to the coder at once, without a run of the others. */
 function isRedEarly({ verdict, worse, newFailing }: Judgement): boolean {
   return (verdict === "worse" && worse.length > 0) || (verdict === "new-failing" && newFailing.length > 0);
 }
@@ -569,7 +568,7 @@ function toEarlyJudgement(
   };
 }
 
-/** The affected tests are the only judge, where all of them take too long or are red without names. */
+/** The affected tests judge alone, because the whole suite takes too long or is red without naming tests. */
 async function judgeAlone(
   about: Pick<Judging, "deps" | "draft" | "changes" | "affected" | "check">,
   alone: SettledAffected,
@@ -597,7 +596,7 @@ function rememberNoticed({ memory, checks }: JudgeDraftDeps, noticed: readonly s
   memory.keep({ ...record, noticed: [...new Set([...(record.noticed ?? []), ...noticed])] });
 }
 
-/** Whether a verdict holds only with the draft's own version of what decides. */
+/** Whether a verdict depends on the draft's version of deciding files. */
 function isForgedBy(verdict: Judgement["verdict"], asItWas: Judgement["verdict"]): boolean {
   if (asItWas === "worse" || asItWas === "still-red") return true;
   return claimsGreen(verdict) && (asItWas === "red-before" || asItWas === "unknown");
@@ -607,7 +606,7 @@ function claimsGreen(verdict: Judgement["verdict"]): boolean {
   return verdict === "same" || verdict === "better";
 }
 
-/** What is red was so before: what is new is proved as it is in a green project. */
+/** Tests that were red before do not block a change; its new tests are proven as in a green project. */
 function mayLand(verdict: Judgement["verdict"]): boolean {
   return claimsGreen(verdict) || verdict === "red-before";
 }
@@ -617,7 +616,7 @@ function toTexts(draft: Pick<Draft, "diff">) {
   return texts.map(({ path, before, after }) => ({ path, before: before ?? "", after: after ?? "" }));
 }
 
-/** Files of the draft that decide how checks run, where what decides in them changed. */
+/** Changed files that decide how checks run, without those in which only other parts changed. */
 function decidingChanges(draft: Pick<Draft, "changes" | "diff">): string[] {
   const paths = draft
     .changes()
@@ -630,7 +629,7 @@ function decidingChanges(draft: Pick<Draft, "changes" | "diff">): string[] {
   });
 }
 
-/** Whether a change of what defines the checks left a green one that shows no test any more. */
+/** Whether the draft changes a file that defines the checks, and a check that had passing tests is green without showing any. */
 function isSilenced(
   changes: ReturnType<Draft["changes"]>,
   results: readonly CheckResult[],
@@ -643,7 +642,7 @@ function isSilenced(
   );
 }
 
-/** New tests alone have no old version; where the tool names failures only, that run still tells which tests are new. */
+/** Added tests have no old version; but where the runner lists failures only, a run without them shows which tests are new. */
 function needsOldTests(
   changes: ReturnType<Draft["changes"]>,
   results: readonly CheckResult[],
@@ -680,7 +679,7 @@ function settleAll(
   };
 }
 
-/** Every check but the one whose result the verdict tells. A change for the worse names its checks itself. */
+/** Every check except the one that the verdict reports. The verdict `worse` names its checks itself. */
 function findBeside({ verdict }: ChecksFacts, results: readonly CheckResult[]): CheckBeside[] {
   if (verdict === "worse" || verdict === "unknown" || verdict === "not-checked") return [];
   const ran = results.filter(({ state }) => state !== "cannot-run");
@@ -692,7 +691,7 @@ function findBeside({ verdict }: ChecksFacts, results: readonly CheckResult[]): 
   });
 }
 
-/** No test of it could be set up. */
+/** Whether none of its tests could be set up. */
 function isUnable({ results }: CheckResult): boolean {
   const { passed = 0, failed = 0, unable = 0 } = results?.counts ?? {};
   return passed === 0 && unable > 0 && failed === unable;

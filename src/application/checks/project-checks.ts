@@ -39,15 +39,12 @@ function wordRedCheck(
   return `$ ${command}\n${failingOutput(own, OUTPUT_CHARS)}\n${end}`;
 }
 
-/** The first names of tests, and how many more there are; nothing if there are none. */
 function wordTests(title: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
   return [`${title}:\n${wordNames(names)}`];
 }
 
-/**
- * The results of the checks, for the coder who made the draft: regressions, and the output of the red checks.
- */
+/** The results of the checks, for the coder that made the draft: regressions, and the output of the red checks. */
 function wordChecks(
   facts: ChecksFacts,
   { runs, before = [] }: Pick<DraftJudgement, "runs" | "before">,
@@ -145,7 +142,7 @@ export interface ProjectChecksDeps
     JudgeDraftDeps,
     "settings" | "memory" | "now" | "advise" | "signal" | "onOutput" | "onProgress" | "steps"
   > {
-  /** Of `openChecks`; none where `none` says why. */
+  /** From `openChecks`; empty where `none` says why. */
   readonly checks: readonly ProjectCheck[];
   /** Commands of further checks that cannot run here, which the facts name. */
   readonly missing?: readonly string[];
@@ -163,7 +160,7 @@ export interface ProjectChecksDeps
 export interface JudgedAttempt {
   /** `unknown`: the facts explain why there is no verdict. */
   readonly verdict: "green" | "red" | "unknown";
-  /** It is red only so that the coder looks at it once more; the next time it is not. */
+  /** The verdict is red only so that the coder reviews the change once; the next doubtful attempt is green. */
   readonly landsAnyway: boolean;
   /** For the coder; empty where nothing is red. */
   readonly report: string;
@@ -181,7 +178,7 @@ export interface ProjectChecks {
   readonly hasOwn: boolean;
   /** A command line that the coder proposes; it judges where nothing of the project's own does. */
   propose(command: string | null): void;
-  /** Takes the declarations in a plan, or in an agent's last message, beside those of earlier ones; the words without them. */
+  /** Adds the declarations in a plan, or in an agent's last message, to the earlier ones; returns the words without them. */
   declare(words: string): string;
   /** Starts to measure the baseline, while the coder is being asked. */
   begin(draft: JudgedDraft): void;
@@ -189,18 +186,18 @@ export interface ProjectChecks {
   judge(draft: JudgedDraft, attempt: number): Promise<JudgedAttempt>;
   /** Before a commit: the last judgement, or a new one where the workspace changed since. */
   confirm(draft: JudgedDraft, attempt: number): Promise<JudgedAttempt>;
-  /** Whether the workspace still is what the draft was judged over. */
+  /** Whether the workspace is unchanged since the draft was judged. */
   holds(draft: JudgedDraft): Promise<boolean>;
   /**
    * Call it before a judged draft lands, and the returned function afterwards: the results of its checks then count for the
    * workspace, unless something else changed it meanwhile.
    */
   rememberLanded(draft: Pick<Draft, "diff">, files: Pick<WorkspaceFiles, "look" | "read">): () => void;
-  /** Of the last judgement; null before the first. */
+  /** The facts of the last judgement; before the first, those of `none`, or null. */
   facts(): ChecksFacts | null;
   /** Whether a command only checks: what it writes must not become part of the change. */
   isCheck(command: string): boolean;
-  /** The line that judges every attempt anyway, where the command is a call of it. */
+  /** The line of the check that a command calls, and that judges every attempt anyway. */
   covers(command: string): string | undefined;
 }
 
@@ -217,7 +214,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   let last: JudgedAttempt | null = null;
   let sentBack = false;
   let proposed: string | null = null;
-  /** The workspace over which a proposed check judged; null where the baseline tells. */
+  /** The fingerprint of the workspace over which a proposed check judged; null where the baseline holds it. */
   let judgedOver: string | null = null;
   let lastResults: readonly CheckResult[] | null = null;
   const declarations: Declaration[] = [];
@@ -236,7 +233,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   function baselineOf(draft: JudgedDraft): Promise<Baseline> {
     if (measured === null) {
       measured = (deps.measure ?? measureBaseline)(deps, runs.over(draft));
-      // A draft that ends before anybody asks for its baseline ends that, too.
+      // A draft may end, and abort its baseline, before `judge` awaits it.
       measured.catch(() => {});
     }
     return measured;
@@ -340,7 +337,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   };
 }
 
-/** A change of more files is measured again. */
+/** After a larger change, the next baseline is measured again. */
 const MOST_COMPARED = 500;
 
 function hasBytes(
@@ -353,7 +350,7 @@ function hasBytes(
   return bytes !== undefined && isFile && Buffer.compare(files.read(path), bytes) === 0;
 }
 
-/** Where one of these is why nothing judged, another command may. */
+/** If no check judged for one of these reasons, a command that the coder proposes may. */
 const HELPED_BY_PROPOSAL: readonly WhyNotChecked[] = [
   "no-checks",
   "slow",
@@ -364,8 +361,8 @@ const HELPED_BY_PROPOSAL: readonly WhyNotChecked[] = [
 ];
 
 /**
- * The coder's own command over the old and the new code, like any check of the project. It is not remembered: what shows that it
- * sees the change is asked of it each time.
+ * Judges by the command that the coder proposes, over the old and the new code like any check of the project. Nothing about it is
+ * remembered, so each attempt must prove again that it notices the change.
  */
 async function judgeByProposed(
   deps: ProjectChecksDeps & { readonly declarations: readonly Declaration[] },
@@ -391,7 +388,7 @@ async function judgeByProposed(
   return { ...own, facts: { ...own.facts, proposed: { command: proposed, why } } };
 }
 
-/** Nothing is worse: the coder reviews it once more, and then it lands and is reported. */
+/** Nothing is worse: the coder reviews the change once; then it lands, and the reply names the doubt. */
 function landsAnyway({ verdict }: ChecksFacts): boolean {
   return verdict === "doubtful";
 }

@@ -19,16 +19,16 @@ export interface ProofDeps extends Omit<OldTestsDeps, "baseline"> {
 export interface BrokenChanges {
   /** Changed files that no test notices when they are broken. */
   readonly unnoticed: readonly string[];
-  /** Those that tests were seen to notice now. */
+  /** Those that a test noticed in this proof. */
   readonly noticed: readonly string[];
-  /** Nothing that was changed is noticed: the checks say nothing of the change. */
+  /** No broken file is noticed: the checks show nothing about the change. */
   readonly isBlind: boolean;
 }
 
-/** Each file costs a run; the rest of a large change is taken for as well tested as these. */
+/** Each file costs a run; the other files of a large change are assumed to be tested as well as these. */
 const MOST_BROKEN = 3;
 
-/** Whether tests that the change fixed or added depend on it, and on more of it than what it brings as built. */
+/** Whether fixed or new tests prove that they depend on the change. Fixed tests prove nothing beside built files, which may have fixed them. */
 export function seesChange(
   { judgement, draft }: Pick<ProofDeps, "judgement" | "draft">,
   newTests: NewTests | undefined,
@@ -40,12 +40,12 @@ export function seesChange(
   );
 }
 
-/** So many tests are not red by chance. */
+/** More tests than this are not red by chance. */
 const MOST_BY_CHANCE = 20;
 
 /**
- * The baseline with those of these red tests that pass when they run again, alone, as passed; for a check that names no tests, all of it.
- * Null if each of them is red again, or the result is unknown.
+ * Repeats these red tests of the baseline, alone where possible, and counts those that pass now as passed; a check that names no tests is
+ * repeated whole. Null if all are red again, or the result is unknown.
  */
 export async function repeatMended(
   { checks, results, names, check }: Omit<OldTestsDeps, "baseline"> & { readonly names: readonly string[] },
@@ -82,7 +82,7 @@ export async function runNewTests(deps: ProofDeps): Promise<NewTests | null> {
   return old.ok ? countProofs(names, checkResults(which, old.runs)) : null;
 }
 
-/** Breaks what was changed, file by file: tests that stay green do not see it. `known`: files that tests were seen to notice. */
+/** Breaks the changed files one by one: tests that stay green do not notice the file. `known`: files that earlier proofs saw noticed. */
 export async function breakChanges(deps: ProofDeps, known: readonly string[]): Promise<BrokenChanges | null> {
   const { affected, draft } = deps;
   const tests = deps.checks.filter(({ kind }) => kind === "test");
@@ -108,7 +108,7 @@ export async function breakChanges(deps: ProofDeps, known: readonly string[]): P
   return { unnoticed, noticed, isBlind };
 }
 
-/** The affected tests first; where they see nothing, all of them. */
+/** Asks the affected tests first; if they notice nothing, all tests. */
 function createLadder(
   { check, limit, results, checks }: ProofDeps,
   tests: readonly ProjectCheck[],

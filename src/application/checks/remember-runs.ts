@@ -13,7 +13,7 @@ interface RunMemoryDeps {
   readonly hung: readonly string[];
 }
 
-/** The files that runs have seen: the workspace's, and these instead. */
+/** Runs over the same files: those of the workspace, with `instead` in the place of some. */
 interface RunLayers {
   readonly workspace: string;
   readonly instead: ReadonlyMap<string, SeenFile>;
@@ -58,10 +58,10 @@ export function createRunMemory(deps: RunMemoryDeps) {
     const ms = own ?? Math.max(deps.usualMs, ...usual.values());
     if (ms === 0) return most;
     const limit = Math.min(most, Math.max(LEAST_SECONDS, Math.ceil((USUAL_TIMES * ms) / 1000)));
-    // A line that ended late once would only be ended early again: the run would be for nothing.
+    // A run with less than twice the line's own time would probably be ended for nothing.
     return Math.max(limit, Math.ceil((2 * (own ?? 0)) / 1000));
   }
-  /** One line, without the files that hang. One that hangs over the workspace as it is is left out from here on. */
+  /** Runs one line without the test files that hang. A file that hangs over the unchanged workspace is left out of every later run. */
   async function runLine(
     draft: JudgedDraft,
     request: Omit<CheckRequest, "commands">,
@@ -113,7 +113,7 @@ export function createRunMemory(deps: RunMemoryDeps) {
     return { ok: true, runs };
   }
   return {
-    /** Test files that do not end over the workspace as it is; no further run begins them. */
+    /** Test files that hang over the unchanged workspace; later runs leave them out. */
     hung: (): readonly string[] => [...hung],
     /** The draft as checks see it, with every run remembered. Files of the workspace count as they are at the first run. */
     over(draft: JudgedDraft): JudgedDraft {
@@ -152,7 +152,7 @@ function findSeenFiles(
   const seen = new Map<string, SeenFile>();
   if (over === "draft") {
     const old = new Set(asBefore);
-    // The git of a clone tells what changed there, and may be set up to hide it.
+    // A clone's git may be configured to hide changes: an empty list does not prove unchanged files.
     if (old.size === 0 && draft.changes().length === 0) return null;
     const contents = new Map(draft.diff().map(({ path, after }) => [path, after]));
     for (const { path } of draft.changes()) {
@@ -187,8 +187,8 @@ function findPart({ runs }: RunLayers, how: string, line: string) {
 }
 
 /**
- * Runs the rest of a line; both runs then are one that printed what they printed. The project's own settings may bring files of the
- * part back: all of them, and the rest is the whole; some of them, and only a run of the whole line has each test once.
+ * Runs the rest of a line and joins both runs. The project's settings may run files of the first part again: if all of them, the rest is
+ * already the whole; if some, the whole line runs, so that each test counts once.
  */
 async function runRest(
   run: (line: string) => Promise<Checked>,

@@ -31,7 +31,7 @@ export function isCodePath(path: string): boolean {
   return CODE.test(path) && !/\.d\.[cm]?ts$/.test(path);
 }
 
-/** Whether a file holds tests of its own, and not what other tests use. */
+/** Whether a file contains tests, and is not a fixture of other tests. */
 export function isTestFile(path: string, text: string): boolean {
   return isCodePath(path) && isTestPath(path) && !FIXTURES.test(path) && HOLDS_TESTS.test(text);
 }
@@ -50,8 +50,8 @@ function openedBy(line: string): number {
 }
 
 /**
- * Whether these test files only gained tests: every old line is there in its order, and each block of new lines begins with a test of a
- * name that was not there, or with its decorators. What they demanded before, they demand still.
+ * Whether these test files only gained tests: all old lines remain in their order, and each block of new lines begins with a test of a
+ * new name, or with its decorators. The old tests then demand the same as before.
  */
 export function onlyAddsTests(
   differences: readonly { readonly before: string; readonly after: string }[],
@@ -65,7 +65,7 @@ export function onlyAddsTests(
       if (line === old[at] && place !== "decorated") {
         at++;
         place = "old";
-        // A fixture may change the tests that were there.
+        // A fixture may change the old tests.
       } else if (/^\s*@.*fixture/.test(line)) return false;
       else if (line.trim() !== "" && place !== "new") {
         const [, ...names] = BEGINS_TEST.exec(line) ?? [];
@@ -80,7 +80,7 @@ export function onlyAddsTests(
   });
 }
 
-/** Of the ranked tests, so many are affected; it holds the touched test of 94 in 100 fixes. */
+/** The share of ranked tests that counts as affected; in 94 of 100 fixes it includes the touched test. */
 const SHARE = 0.2;
 const AT_LEAST = 3;
 
@@ -109,7 +109,7 @@ interface RankInput {
   readonly sources: readonly ChangedText[];
 }
 
-/** Best first; what nothing speaks for is left out. */
+/** Best first; tests without any sign of a connection are left out. */
 function rankTests({ texts, tests, sources }: RankInput): string[] {
   if (sources.length === 0) return [];
   const distance = importDistances(
@@ -142,7 +142,7 @@ function rankTests({ texts, tests, sources }: RankInput): string[] {
 const folderOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1).replace(/\.\w+$/, "");
 
-/** The words of a file's or an identifier's name, small, without single letters. */
+/** The words in the name of a file or an identifier, in lower case, without single letters. */
 export function wordsOfName(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -157,7 +157,7 @@ function testParts(path: string): string[] {
   return wordsOfName(nameOf(path)).filter((part) => !OF_TESTS.has(part));
 }
 
-/** A file that is called as every other one is known by its folder. */
+/** A file with one of these common names is identified by its folder. */
 const COMMON_NAMES = /^(?:index|main|mod|lib|__init__|core|utils?)$/;
 
 /** `copy.js` and `copy-sync-file.test.js`. */
@@ -173,7 +173,6 @@ export function sharesName(source: string, test: string): boolean {
 }
 
 const IDENTIFIER = /[A-Za-z_$][\w$]{2,}/g;
-/** Words of the languages themselves. */
 const KEYWORDS = new Set(
   (
     "const let var function return import export from default class extends new this typeof instanceof void null undefined true " +
@@ -187,7 +186,7 @@ function identifiersIn(text: string): string[] {
   return text.match(IDENTIFIER) ?? [];
 }
 
-/** The definition that a line belongs to is above it. */
+/** The last such line above a changed line names the definition that contains it. */
 const DEFINES =
   /^\s*(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?(?:function\*?|def|class|func(?:\s*\([^)]*\))?|fn|const|let|var)\s+([A-Za-z_$][\w$]*)|^\s+(?:static\s+|async\s+|public\s+|private\s+)*([A-Za-z_$][\w$]*)\s*\([^)]*\)\s*(?::[^{]+)?\{/;
 
@@ -197,7 +196,7 @@ interface ChangedIdentifiers {
   readonly functions: ReadonlySet<string>;
 }
 
-/** The most identifiers of one change that are looked for. */
+/** The most identifiers of one change that tests are searched for. */
 const MOST_WORDS = 60;
 
 function changedIdentifiers({ before, after }: ChangedText): ChangedIdentifiers {

@@ -5,18 +5,18 @@ import { bareTestName, holds, type TestFailure, type TestOutcome } from "./test-
 import type { CheckResult } from "./verdict.ts";
 
 /**
- * How a change and a test that was red before belong together. The first three tie the test to the change: its outcome or its message
- * is another one, or its stack passes through a changed file. The others only link the two.
+ * How a test that was red before is connected with a change. The first three tie the two: the outcome or the message of the test changed,
+ * or its stack passes through a changed file. The others only link them.
  */
 export type Connection = "outcome" | "message" | "stack" | "imports" | "name" | "test-file" | "package";
 
-/** Whether a connection shows that the change is in the failure itself: the coder cannot call such a test not its own. */
+/** Whether a connection shows that the change is part of the failure: the coder cannot declare such a test as not its own. */
 export function isTied(connection: Connection): boolean {
   return connection === "outcome" || connection === "message" || connection === "stack";
 }
 
 export interface ConnectedInput {
-  /** The check over the workspace as it was, and over the draft. */
+  /** The check over the old code, and over the draft. */
   readonly before: CheckResult;
   readonly now: CheckResult;
   /** Paths that the draft changes. */
@@ -25,7 +25,7 @@ export interface ConnectedInput {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** How the change and one red test belong together; null where nothing shows that they do. Documentation and data never do. */
+/** The connection of a change with one red test; null where none is found. Documentation and data have none. */
 export function findConnection(test: string, input: ConnectedInput): Connection | null {
   const code = input.changed.filter((path) => isCodePath(path) && !isDocumentation(path));
   const outcome = (result: CheckResult): TestOutcome | undefined => result.results?.tests.get(test);
@@ -40,7 +40,7 @@ export function findConnection(test: string, input: ConnectedInput): Connection 
   return file === null ? null : findLink(file, code, input.texts);
 }
 
-/** Of tests that failed once with the change and passed before it and alone: those that belong to what it touches. */
+/** Of tests that passed before the change, failed once with it and passed alone: those that are connected with it. */
 export function findUnstable(
   flaky: readonly string[],
   {
@@ -59,7 +59,7 @@ export function findUnstable(
   );
 }
 
-/** How the change and a red check that names no tests belong together. */
+/** The connection of a change with a red check that names no tests. */
 export function findCheckConnection(
   { line, script = "" }: Pick<ProjectCheck, "line" | "script">,
   input: ConnectedInput,
@@ -84,7 +84,7 @@ function packageOf(path: string): string | null {
   return null;
 }
 
-/** Direct imports alone: through a barrel nearly every test reaches nearly every file. */
+/** Follows direct imports only: through a barrel file nearly every test reaches nearly every file. */
 function findLink(
   file: string,
   code: readonly string[],
@@ -99,7 +99,7 @@ function findLink(
   return code.some((path) => imported.has(path)) ? "imports" : null;
 }
 
-/** The file of a test: its name says it, its stack does, or it is the only test file that holds the title; else null. */
+/** The file of a test, by its name, by its stack, or as the only test file that contains the title; else null. */
 export function findTestFile(
   test: string,
   failure: Pick<TestFailure, "places"> | undefined,

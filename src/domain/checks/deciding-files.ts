@@ -15,7 +15,7 @@ export function decidesChecks(path: string, { isNew = false } = {}): boolean {
 /** Parts of a `package.json` that decide; a version or a dependency does not. */
 const DECIDING_KEYS = ["scripts", "config", "jest", "mocha", "ava", "tap", "c8", "nyc", "vitest", "babel"];
 
-/** Whether a change of a deciding file is one of what decides in it. */
+/** Whether a deciding file changed in a part that decides. */
 export function changesWhatDecides({ path, before, after }: ChangedText): boolean {
   if (before === null || after === null) return true;
   const part = /(?:^|\/)package\.json$/.test(path)
@@ -26,7 +26,7 @@ export function changesWhatDecides({ path, before, after }: ChangedText): boolea
   return part(before) !== part(after);
 }
 
-/** All of it where it cannot be read. */
+/** The whole text where it cannot be parsed. */
 function decidingPartOfJson(text: string): string {
   try {
     const read = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
@@ -71,7 +71,7 @@ function decidingPartOfToml(text: string): string {
     .join("\n");
 }
 
-/** A new line of the project's code that speaks of the test run: code that knows of it can answer it what it wants to hear. */
+/** A new line of the project's code that refers to the test run, and so may return what the tests expect. */
 export interface TestRunLine {
   readonly path: string;
   readonly line: string;
@@ -86,12 +86,12 @@ const SPEAKS: readonly RegExp[] = [
   /\bexpect\.extend\(|\b(?:unittest\.)?TestCase\.\w+\s*=(?!=)|\bsetattr\(\s*(?:unittest\b|TestCase\b|pytest\b)/,
   /\bsys\.modules\[\s*["'](?:pytest|unittest)["']\s*\]/,
 ];
-/** Names that a file gives to what judges: `import a from "node:assert"`, `const b = assert`. */
+/** Names that a file gives to an assertion library: `import a from "node:assert"`, `const b = assert`. */
 const NAMES_JUDGE =
   /\bimport\s+(?:\*\s+as\s+)?(\w+)(?:\s*,[^;\n]*)?\s+from\s+["'](?:node:)?assert(?:\/strict)?["']|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:await\s+import\(|require\()\s*["'](?:node:)?assert(?:\/strict)?["']|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:assert|expect)\s*(?:[;,]|$)|\bstrict\s+as\s+(\w+)/gm;
 const JUDGES = ["assert", "expect", "AssertionError"];
 
-/** A line that puts something else in the place of an assertion, however it writes that. */
+/** A line that replaces an assertion function, in any spelling. */
 function replacesAssertion(text: string): RegExp {
   const named = [...text.matchAll(NAMES_JUDGE)].flatMap((found) => found.slice(1).filter((name) => name));
   const judge = `(?<![\\w$.])(?:globalThis\\.)?(?:${[...new Set([...JUDGES, ...named])].join("|")}|require\\(\\s*["'](?:node:)?assert(?:/strict)?["']\\s*\\))(?![\\w$])`;
@@ -105,7 +105,7 @@ function replacesAssertion(text: string): RegExp {
   );
 }
 
-/** Programs end themselves as well: these count only if the file is not a program itself. */
+/** A program may end its own process: these count only in files that are not programs. */
 const ENDS = /\bprocess\.(?:exit|reallyExit)\s*\(|\bos\._exit\s*\(|\bos\.Exit\(0\)|\bprocess::exit\(0\)/;
 const PROGRAM = /(?:^|\/)(?:bin|cli|scripts?|cmd)(?:\/|\.\w+$)|(?:^|\/)(?:main|__main__)\.\w+$/;
 
@@ -133,7 +133,7 @@ const LONGEST = 160;
 const IMPORTED =
   /(\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)(["'])[^"'\n]*\2|(^\s*(?:from|import)\s+)[\w.]+/gm;
 
-/** Whether these files, before and after a change, differ in the paths of what they import and in nothing else. */
+/** Whether a change of these files affects only the paths in their imports. */
 export function changesImportsOnly(
   differences: readonly { readonly before: string; readonly after: string }[],
 ): boolean {
@@ -141,22 +141,22 @@ export function changesImportsOnly(
   return differences.every(({ before, after }) => rest(before) === rest(after));
 }
 
-/** Build folders: what a change brings there besides its sources is to follow from them. */
+/** Build folders, whose files follow from sources. */
 const BUILT = /(?:^|\/)(?:dist|build|out|target|\.next|\.nuxt)\//;
 
-/** The files of build folders among these, where others are changed too. */
+/** The files of build folders among these; none where all are. */
 export function builtAmong(paths: readonly string[]): string[] {
   const built = paths.filter((path) => BUILT.test(path));
   return built.length === paths.length ? [] : built;
 }
 
-/** Downloads of tools and packages that they install, relative to a home. */
+/** Folders below a home where tools keep downloads and packages. */
 const STORED =
   /^(?:\.cache|\.npm|\.pnpm-store|\.yarn|\.local\/(?:lib|share|state)|go\/pkg|\.cargo\/(?:registry|git)|\.rustup|\.m2\/repository|\.gradle|\.bun\/install|\.gem|\.bundle\/cache|\.composer\/cache)\//;
-/** Python runs these as it starts. */
+/** Python runs these at its start. */
 const STARTS_WITH_PYTHON = /(?:^|\/)(?:sitecustomize|usercustomize)\.py$|\.pth$/;
 
-/** Whether a file in a home may decide how checks run: a program, a setting, what a language runs as it starts. */
+/** Whether a file in a home may decide how checks run: a program, a setting, a file that a language runs at its start. */
 export function decidesInHome(path: string): boolean {
   return !STORED.test(path) || STARTS_WITH_PYTHON.test(path);
 }

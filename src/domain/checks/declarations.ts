@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<string, DeclarationKind>> = {
   "meant to fail": "meant-to-fail",
   "changes checks": "changes-checks",
 };
-/** A label at the beginning of a line, in a list or in bold or plain. Labels are a format, the same in every language. */
+/** A label at the beginning of a line, plain, bold or in a list. Labels are a format, the same in every language. */
 const LINE =
   /^[\s>*-]{0,20}(Fixes|Not mine|Removes|Meant to fail|Changes checks)\**[ \t]*[:：]\**[ \t]*(\S.*)$/i;
 const LONGEST_LINE = 1000;
@@ -33,7 +33,7 @@ export function readDeclarations(words: string): Declaration[] {
     .slice(0, MOST);
 }
 
-/** The words for people: the facts of the checks say what counts of the declarations. */
+/** The words for people, who read the facts of the checks instead of the declarations. */
 export function withoutDeclarations(words: string): string {
   const isOther = (line: string) => line.length > LONGEST_LINE || !LINE.test(line);
   return words.split("\n").filter(isOther).join("\n").trim();
@@ -47,8 +47,8 @@ export interface Declared {
 }
 
 /**
- * What is declared of each target, by its key. A target is known by several names: a test's own name, its file, the command of its
- * check. A later line replaces an earlier one; a name that fits no target is ignored.
+ * The declaration about each target, by its key. A target has several names: the test's own, its file, the command of its check. A later
+ * line replaces an earlier one; a name that matches no target is ignored.
  */
 export function resolveDeclarations(
   declarations: readonly Declaration[],
@@ -74,7 +74,7 @@ function withoutQuotes(text: string): string {
 /** After a name: the end, a comma before the next name, or a mark before the reason. */
 const AFTER_NAME = /^(?:$|\s*[,、]\s*|\s*[:：;—–(（]\s*|\s+-\s+|\s+and\s+)/;
 
-/** Names may hold colons and commas themselves, so the known ones are taken off the text one after the other. */
+/** Names may contain colons and commas, so known names are taken off the beginning of the text one by one. */
 function splitNames(
   text: string,
   known: readonly string[],

@@ -19,10 +19,10 @@ export function blankVariables(text: string): string {
 const BEFORE_TITLE =
   /^(?:(?:not )?ok \d+(?: -)? |[✗✘✖×✓✔√●] |--- (?:FAIL|PASS|SKIP): |=== (?:RUN|NAME) +|_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?|-{4} |\d+\) |(?:FAIL|FAILED|ERROR|PASS|PASSED):? +)/;
 const AFTER_TITLE = /(?: _{3,}| stdout -{4}| \(?[\d.]+ ?m?s\)?| # .*| \([\w.]+\)|:)$/;
-/** The line that says what is wrong; other lines of an account give its place, its source and its time. */
+/** The line with the error message; other lines of an account give the place, the source and the duration. */
 const MESSAGE =
   /^\s*(?:E {3}|error: |message: |[\w.]*(?:Error|Exception|Failure|AssertionError)\b|thread '|panic: |[\w/.-]+_test\.go:\d+: )/;
-/** A service or a name of the network that is not there, which checks do not reach: that says nothing of the code. */
+/** A missing service or host, which checks cannot reach here: such a failure shows nothing about the code. */
 const NO_SERVICE =
   /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|connection refused|network is unreachable|no such host|name or service not known|temporary failure in name resolution)\b/i;
 /** Between the paths of a line. */
@@ -61,7 +61,7 @@ interface OwnedLine {
   readonly isTitle: boolean;
 }
 
-/** Each line of an output with the test that it is about: a title, and what follows it. */
+/** Each line of an output with its test: a title, and the lines after it. */
 function ownLines(lines: readonly string[], tests: ReadonlyMap<string, TestOutcome>): OwnedLine[] {
   const byTitle = Map.groupBy(tests.keys(), titleOfName);
   let open: string | null = null;
@@ -76,8 +76,8 @@ function ownLines(lines: readonly string[], tests: ReadonlyMap<string, TestOutco
 }
 
 /**
- * The output without the accounts of these tests, which are red for another reason than a change; a line says how many. A line that may be
- * about something else stays.
+ * The output without the accounts of these tests, which are red for another reason than the change; one line says how many. A line that
+ * may belong to something else stays.
  */
 export function foldAccounts(
   output: string,
@@ -110,7 +110,7 @@ export function indentOf(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-/** Those that failed for want of a service. */
+/** Tests that failed because a service is missing. */
 export function findUnserved(failures: readonly TestFailure[]): string[] {
   return failures.flatMap(({ test, message }) => (NO_SERVICE.test(message) ? [test] : []));
 }
@@ -128,7 +128,7 @@ export function readCheckFailure(output: string): CheckFailure {
   };
 }
 
-/** Whether one of these places is the file at this path, as tools name files: from the root of the project or of the machine. */
+/** Whether one of these places is the file at this path. Tools name files from the root of the project or of the machine. */
 export function namesPath(places: readonly string[], path: string): boolean {
   return places.some((place) => place === path || place.endsWith(`/${path}`));
 }

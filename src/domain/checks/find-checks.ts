@@ -4,7 +4,7 @@ import { CHECK_RUNNERS } from "./runners/registry.ts";
 
 export type { CheckRung, ProjectCheck, ProjectFiles };
 
-/** Files whose text `findChecks` wants to see. */
+/** Files whose text `findChecks` reads. */
 export const READ_FOR_CHECKS: readonly string[] = [
   ...new Set(CHECK_RUNNERS.flatMap(({ reads = [] }) => reads)),
 ];
@@ -55,10 +55,9 @@ export function findChecks(files: ProjectFiles, configured: string | null): read
   ];
 }
 
-/** A command that names a script and says nothing of what it runs. */
+/** A command that calls a script by its name, without showing what the script runs. */
 const BY_MANAGER = /^(?:npm|pnpm|yarn|bun) /;
 
-/** The first runner that knows how. */
 function findBy(question: "findTest" | "findLint", files: ProjectFiles): FoundCommand | null {
   for (const runner of CHECK_RUNNERS) {
     const found = runner[question]?.(files) ?? null;
@@ -85,7 +84,7 @@ export function findCalledCheck<Check extends ProjectCheck>(
   return checks.find((check) => line === toPlainCall(check.command) || line === check.line);
 }
 
-/** Whether a script is one plain call of the project's tests or linters, which is run for what it says and not for what it writes. */
+/** Whether a script is one plain call of the project's tests or linters, which runs for its output and not for the files that it writes. */
 export function isKnownCheck(script: string, checks: readonly ProjectCheck[]): boolean {
   if (findCalledCheck(script, checks) !== undefined) return true;
   const line = toPlainCall(script);
@@ -94,7 +93,7 @@ export function isKnownCheck(script: string, checks: readonly ProjectCheck[]): b
 }
 
 const TEST_FOLDERS = /(?:^|\/)(?:tests?|__tests__|__snapshots__|specs?|e2e|testdata|src\/test)\//i;
-/** Conventions of languages beside those of the runners. */
+/** Conventions of the runners, and of languages beside them. */
 const TEST_FILES: readonly RegExp[] = [
   ...CHECK_RUNNERS.flatMap(({ testPaths = [] }) => testPaths),
   /_test\.(?:rb|exs|dart|cc|cpp)$/,
@@ -102,7 +101,7 @@ const TEST_FILES: readonly RegExp[] = [
   /(?:^|\/)tests?\.(?:py|rs|rb)$/,
 ];
 
-/** Whether a path is a test, or what a test compares with, by the conventions of its language. */
+/** Whether a path is a test or its expected data, by the conventions of its language. */
 export function isTestPath(path: string): boolean {
   return TEST_FOLDERS.test(path) || TEST_FILES.some((pattern) => pattern.test(path));
 }

@@ -32,14 +32,14 @@ const inFolder = (folder: string, name: string) => (folder === "" ? name : `${fo
 const SCRIPTS = "[cm]?[jt]sx?|jsonc?|css|graphql|html|vue|svelte|astro";
 const PYTHON = { formats: /\.pyi?$/, installedIn: [".venv/bin", "venv/bin"], isOnPath: true } as const;
 
-/** Python projects name their formatter in its own section, or as a hook of pre-commit. */
+/** Python projects configure a formatter in its own section, or as a pre-commit hook. */
 function isNamedInPython(section: string, hook: string) {
   return (folder: string, { text }: FormattedProject) =>
     text(inFolder(folder, "pyproject.toml")).split("\n").includes(section) ||
     new RegExp(`^\\s*-\\s*id:\\s*${hook}\\s*$`, "m").test(text(inFolder(folder, ".pre-commit-config.yaml")));
 }
 
-/** The edition that is named nearest above the file; without one, cargo takes 2015. */
+/** The edition in the nearest manifest above the file; cargo's default is 2015. */
 function rustEdition(folder: string, { text }: FormattedProject): string {
   const manifests = foldersUp(folder).map((one) => text(inFolder(one, "Cargo.toml")));
   return /^edition\s*=\s*"(\d{4})"/m.exec(manifests.join("\n"))?.[1] ?? "2015";

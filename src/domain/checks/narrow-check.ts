@@ -1,16 +1,16 @@
 import { isTestPath, type ProjectCheck } from "./find-checks.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
 
-/** The dependencies' own programs first, and the calls that build what the tests load. */
+/** The beginning of a line that puts the dependencies' programs on the PATH and builds what the tests load. */
 const OWN_PROGRAMS = /^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; (?:\{ .*?; \} \|\| exit; )?/;
 
-/** A check as people know it, without where it finds its programs and what it builds first. */
+/** A check as people type it, without the set-up of its PATH and its build. */
 export function nameCheck(command: string): string {
   return command.replace(OWN_PROGRAMS, "");
 }
 
 const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
-/** Flags whose value is the next word, and no file to be tested. */
+/** Flags whose value is the next word, which is not a test file. */
 const TAKES_VALUE =
   /^(?:-r|--require|-c|--config|--import|--loader|--experimental-loader|-t|--timeout|-u|--ui|-R|--reporter|--test-reporter|--file|--extension|--ignore|--exclude|--env|--environment|--project|-p|--dir|--root|--rootDir|--setupFiles|--globals?|-g|--grep|--test-name-pattern|-k|-m|--rootdir)$/;
 const FILES_APPENDED = /^(?:mocha|jest|vitest|tape|node|pytest)$/;
@@ -43,13 +43,13 @@ export function narrowLine(
   return `${own}${[...kept, ...files.map(quotePath)].join(" ")}`;
 }
 
-/** How a runner leaves out test files; the others know no way that keeps what the project itself leaves out. */
+/** How a runner leaves out test files. Other runners have no option for it that keeps the project's own exclusions. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/ -m pytest /, "--ignore="],
   [/^(?:[\w./-]*\/)?vitest(?: [^&|;<>()`$\n]*)?$/, "--exclude="],
 ];
 
-/** The line for all tests but those of `part`, which is the same line with some files; null where that is not known. */
+/** The line for all tests except those of `part`, which is the same line with some files; null where it cannot be made. */
 export function restOfLine(line: string, part: string): string | null {
   const files = part.startsWith(`${line} `) ? splitWords(part.slice(line.length)) : [];
   const flag = LEFT_OUT.find(([runner]) => runner.test(nameCheck(line)))?.[1];
@@ -67,7 +67,7 @@ const ENDED_FILE = /^(?:(?:PASS|FAIL) (.+?)(?: \([\d.]+ [^()]*\))?$| [✓❯×�
 /** More files than these are slow rather than hung. */
 const MOST_HUNG = 3;
 
-/** The test files, or Go's test, that had not ended when a run was ended; empty where its output does not tell. */
+/** The test files, or the Go test, that still ran at the time limit; empty where the output does not show them. */
 export function hangingFiles(printed: string, files: () => readonly string[]): readonly string[] {
   const open = printed.split("\n").at(-1)?.trimEnd() ?? "";
   const last = printed.trimEnd().split("\n").at(-1) ?? "";
@@ -80,7 +80,7 @@ export function hangingFiles(printed: string, files: () => readonly string[]): r
   return isRead && left.length <= MOST_HUNG ? left : [];
 }
 
-/** The line without these test files; null where nothing else is left of it, the line itself where that is not known. */
+/** The line without these test files; null where no test is left, the line itself where its runner cannot leave files out. */
 export function withoutFiles(line: string, files: readonly string[]): string | null {
   if (/^go test -v /.test(line)) {
     const tests = files.filter((name) => /^Test\w+$/.test(name));
@@ -96,7 +96,7 @@ export function withoutFiles(line: string, files: readonly string[]): string | n
   const call = nameCheck(line);
   const flag = LEFT_OUT.find(([runner]) => runner.test(call))?.[1];
   if (flag !== undefined) return [line, ...paths.map((file) => `${flag}${quotePath(file)}`)].join(" ");
-  // One pattern, where the line has none: several would be alternatives, and an option of this kind replaces the project's own.
+  // One pattern, where the line has none: several are alternatives, and the option for exclusions replaces the project's own.
   const names = paths.map((file) => file.replace(/[^\w/-]/g, "\\$&")).join("|");
   return JEST.test(call) && names !== "" ? `${line} -- ${quotePath(`^(?!(?:.*/)?(?:${names})$)`)}` : line;
 }
@@ -115,7 +115,7 @@ interface SimpleCall {
   readonly program: string;
 }
 
-/** One call of a program; null where a shell would make more of the line. */
+/** One call of a program; null where the line has other shell syntax. */
 function readCall(line: string): SimpleCall | null {
   const own = OWN_PROGRAMS.exec(line)?.[0] ?? "";
   const call = line.slice(own.length);
@@ -142,7 +142,7 @@ export function quotePath(path: string): string {
   return /^[\w./@+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A package at a time is compiled as a whole; which of its tests run is said by name. */
+/** Go compiles whole packages; a pattern of names selects their tests. */
 function narrowGo(files: readonly string[], texts: ReadonlyMap<string, string>): string | null {
   const names = files.flatMap((path) =>
     [...(texts.get(path) ?? "").matchAll(/^func ((?:Test|Example|Fuzz)\w*)\s*\(/gm)].map(
@@ -154,11 +154,11 @@ function narrowGo(files: readonly string[], texts: ReadonlyMap<string, string>):
   return `go test -v ${[...folders].map(quotePath).join(" ")} -run '^(${[...new Set(names)].join("|")})$'`;
 }
 
-/** Stand around the output of each file, so that a reader can part it. */
+/** Lines before and after the output of each file, by which a reader separates them. */
 export const FILE_RUN = { opens: "##picoclaw-file ", closes: "##picoclaw-exit " } as const;
 const EACH_FILE = /^(.*; for f in )(.*?)(; do n=1; .*)$/s;
 
-/** A runner that loads all files into one process: the first that cannot be loaded takes the others with it. */
+/** Runners that load all files into one process: one file that cannot be loaded ends the run of all. */
 const IN_ONE_PROCESS = /^(?:tape|mocha|jasmine|pytest)$/;
 const MOCHA_FILES = "test/**/*.{js,cjs,mjs}";
 const PYTEST_FILES = "{test_*,*_test}.py {test,tests,src}/**/{test_*,*_test}.py";

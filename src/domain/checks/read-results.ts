@@ -13,7 +13,7 @@ import {
 
 const READERS = CHECK_RUNNERS.flatMap(({ readers = [] }) => readers);
 
-/** No line that a reader looks for is longer, except XML's. */
+/** Longer lines are ignored, except in XML. */
 const LONGEST_LINE = 4000;
 
 /**
@@ -39,7 +39,7 @@ export function readKeptCounts(output: string): TestCounts | null {
   return isCut ? null : (readResults(output)?.counts ?? null);
 }
 
-/** One file as it prints when it cannot be loaded: that says nothing of the code under test. */
+/** The output of a file that cannot be loaded, which shows nothing about the code under test. */
 const NOT_LOADED =
   /\b(?:Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|ModuleNotFoundError|No module named)\b/;
 
@@ -47,8 +47,8 @@ const NOT_LOADED =
 const NO_TESTS = /^(?:=+ )?no tests ran in /;
 
 /**
- * The tests of files that ran in a process each. A file that shows no tests is one itself, by its exit code; where the others show
- * theirs, a file that ends well without any is only a helper. Null where the last one did not end.
+ * The tests of files that ran in one process each. A file that shows no tests counts as one test, by its exit code; if other files show
+ * tests, a green file without any is only a helper. Null where the last file did not end.
  */
 function readFileRuns(lines: readonly string[]): TestResults | null {
   const runs: { readonly path: string; readonly lines: string[]; exit: number | null }[] = [];
@@ -116,14 +116,14 @@ const PASSED = [
   /^\s*=== (?:RUN|PAUSE|CONT|NAME) /,
   /^test .+ \.\.\. ok$/,
 ];
-/** How they say that one was left out, and rows of points without a failure among them. */
+/** How runners say that one test was left out, and rows of dots without a failure among them. */
 const LEFT_OUT = [
   /^(?:SKIPPED|XFAIL) /,
   /^\S+::\S.* (?:SKIPPED|XFAIL)\b/,
   /^\s*--- SKIP: /,
   /^[.sxX]+ +\[ *\d+%\]$/,
 ];
-/** How they say that one failed. */
+/** How runners say that one test failed. */
 const FAILED = [
   /^\s*not ok \d+\b/,
   /^\s*[✗✘✖×] /,
@@ -174,19 +174,19 @@ const TITLE = /^\s*# (?!tests|pass|fail|skip|todo|suites|cancelled|duration)/;
 const OPENS = /^\s*(?:# Subtest: |▶ )/;
 /** How many tests a suite within another one has. */
 const INNER_PLAN = /^\s+1\.\.\d+$/;
-/** The line that names a service or a host which failing tests needed and did not reach; null where they failed otherwise. */
+/** The line that names a service or host which failing tests could not reach; null where they failed for another reason. */
 export function findMissingService(output: string): string | null {
   const failures = readResults(output)?.failures ?? [];
   if (failures.length > 0 && findUnserved(failures).length === 0) return null;
   return findServiceLine(output.split("\n"))?.trim() ?? null;
 }
 
-/** The details that node's TAP prints below every line, also of what passed. */
+/** The details that node's TAP prints below every line, also for tests that passed. */
 const DETAILS = { opens: /^\s+---$/, closes: /^\s+\.\.\.$/ };
 
 /**
- * The output of a runner without the tests that did not fail, and each failure once: a coder who is to fix three of a thousand needs to see
- * those three. One line counts what is left out. Where the rest is too long, it begins at the first failure, and head and tail of that stay.
+ * The output of a runner without the tests that did not fail, and with each failure once: a coder needs to see the three failures among a
+ * thousand tests. One line counts what is left out. If the rest is too long, its head and tail from the first failure on are kept.
  */
 export function failingOutput(output: string, limitChars: number): string {
   const kept: string[] = [];
@@ -251,7 +251,7 @@ function saysNothing(next: string | undefined): boolean {
 }
 
 function isOfNoFailure(line: string): boolean {
-  // No runner writes such a line, and these patterns take for ever on one.
+  // No runner prints such a line, and matching these patterns on it would take very long.
   if (line.length > LONGEST_LINE) return false;
   return PASSED.some((one) => one.test(line)) || LEFT_OUT.some((one) => one.test(line));
 }
@@ -277,13 +277,13 @@ interface FailureAccount {
   readonly lines: readonly string[];
   /** Where it failed; empty where that is not said. */
   readonly place: string;
-  /** The places of those that tell of the same failure. */
+  /** The places of accounts with the same failure. */
   readonly others: string[];
 }
 
 /**
- * Of accounts that tell of the same failure the first one stays, with the number of the others: the same error at the
- * same place, or the same missing name wherever it is used.
+ * Keeps the first of several accounts of the same failure, with the number of the others. Failures are the same if the error and its place
+ * are, or if the same name is missing at any place.
  */
 function countSameFailures(lines: readonly string[]): string[] {
   const first = new Map<string, FailureAccount>();

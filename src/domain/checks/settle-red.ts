@@ -17,7 +17,7 @@ export interface RedTests {
   readonly declarations: readonly Declaration[];
   /** Paths that the draft changes. */
   readonly changed: readonly string[];
-  /** The checks over the workspace as it was, and over the draft. */
+  /** The checks over the old code, and over the draft. */
   readonly before: readonly CheckResult[];
   readonly results: readonly CheckResult[];
   readonly checks: readonly ProjectCheck[];
@@ -29,9 +29,9 @@ export interface RedTests {
 }
 
 /**
- * Which red tests a change answers for. Facts and the coder's declarations decide; the request has no part in it.
- * A test that the coder was to fix, or that is connected with the change, is still red. A test that the coder calls not its own, with
- * a reason, is left to it unless the test is tied to the change.
+ * Decides which red tests a change answers for, by facts and the coder's declarations, never by the request. A test that the coder
+ * declared to fix, or that is connected with the change, is `still-red`. A test that the coder declares as not its own, with a reason, is
+ * excused unless it is tied to the change.
  */
 export function settleRedTests(red: RedTests): SettledRed {
   const { texts, judgement } = red;
@@ -78,7 +78,7 @@ export function settleRedTests(red: RedTests): SettledRed {
     const pair = pairOf(test);
     return pair === undefined ? null : findConnection(test, { ...red, ...pair });
   };
-  // A set-up problem belongs to the change if the change was to fix it, or appears in its output.
+  // A set-up problem belongs to the change if the coder declared to fix it, or if it is tied to the change.
   const isOwn = (test: string) => {
     const how = connection(test);
     return declared.get(test)?.kind === "fixes" || (how !== null && isTied(how));
@@ -97,7 +97,7 @@ export function settleRedTests(red: RedTests): SettledRed {
   return settleRed(left, { gone, withCode, declared, unread: commands, connection });
 }
 
-/** A test file that is deleted with everything of the project that it imports takes its tests with it. */
+/** The tests of deleted files, where everything that such a file imports from the project is deleted, too. */
 function removedWithCode(tests: readonly string[], { diff = [], texts }: RedTests): string[] {
   const deleted = diff.filter(({ after }) => after === null);
   const paths = [...texts.keys(), ...deleted.map(({ path }) => path)];
@@ -109,7 +109,7 @@ function removedWithCode(tests: readonly string[], { diff = [], texts }: RedTest
   return tests.filter((test) => findTestFile(test, undefined, before) !== null);
 }
 
-/** Tests that went on purpose are not worse; the rest of the judgement stays. */
+/** Tests that the coder declares as removed are not worse; the rest of the judgement stays. */
 function withoutGone(
   judgement: Judgement,
   about: {
@@ -125,10 +125,10 @@ function withoutGone(
   return { ...judgement, worse, verdict: judgement.mended.length > 0 ? "better" : "same" };
 }
 
-/** Lines that demand something, in the words of the languages' test tools. */
+/** Assertions, as the languages' test tools write them. */
 const ASSERTS = /\b(?:assert\w*|expect|should|require\.\w+|t\.(?:is|deepEqual|Error|Fatal)\w*)\b/;
 
-/** Tests of a file that has as many new ones, and demands no less than before, have other names now. */
+/** Missing tests of a file that has as many new tests, and no fewer assertions than before, count as renamed. */
 function withoutRenamed(judgement: Judgement, { diff = [], texts }: RedTests): Judgement {
   const { weakened, newPassing = [], moved = [] } = judgement;
   const renamed: string[] = [];
@@ -162,7 +162,7 @@ export interface SettledRed {
 
 type Duty = "still-red" | "not-mine" | "removed" | "red-before";
 
-/** `unread`: commands that were red before and are, and whose output names no test: each is one test. */
+/** `unread`: commands that are red, were red before, and name no tests; each counts as one test. */
 function settleRed(
   judgement: Judgement,
   about: Readonly<Record<"gone" | "withCode" | "unread", readonly string[]>> & {
@@ -173,7 +173,7 @@ function settleRed(
   const { gone, withCode, unread, connection } = about;
   const declared = (test: string) => about.declared.get(test);
   const silenced = judgement.silenced ?? [];
-  // Green only by another version of what decides how the checks run.
+  // The checks are green only with the draft's version of deciding files.
   const isForced = judgement.verdict === "still-red";
   const red = [...(judgement.redBefore ?? []), ...silenced, ...unread];
   const duties = Map.groupBy(red, (test) =>
@@ -226,7 +226,7 @@ function dutyOf(declared: Declared | undefined, how: Connection | null, isSilenc
   return declared?.kind === "fixes" || how !== null ? "still-red" : "red-before";
 }
 
-/** `worse` outranks everything; a red test that only the draft's version of it passes is doubtful before it is fixed. */
+/** `worse` outranks everything; a test that passes only because the draft rewrote it is doubtful, not fixed. */
 function settledVerdict(
   { verdict, rewritten = [], newFailing, mended, redBefore = [] }: Judgement,
   { isRed, isBefore }: { readonly isRed: boolean; readonly isBefore: boolean },
@@ -235,7 +235,7 @@ function settledVerdict(
   if (isRed) return "still-red";
   if (rewritten.length > 0) return "doubtful";
   if (newFailing.length > 0) return "new-failing";
-  // Every new test that fails is meant to.
+  // Every failing new test is declared as meant to fail.
   if (verdict === "new-failing")
     return mended.length > 0 ? "better" : redBefore.length > 0 || isBefore ? "red-before" : "same";
   return verdict === "unknown" && isBefore ? "red-before" : verdict;

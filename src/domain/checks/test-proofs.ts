@@ -8,7 +8,7 @@ export function countProofs(names: readonly string[], old: readonly CheckResult[
     return null;
   const outcome = (name: string) => old.map(({ results }) => results?.tests.get(name)).find((one) => one);
   const absent = names.filter((name) => [undefined, "error", "skip"].includes(outcome(name)));
-  // Where only failures are named, a test that is not may have passed; where all is green, it was not asked for.
+  // If only failures are listed, an unlisted test may have passed; in a green run, it did not run.
   const isVague = old.some(({ state, results }) => state === "green" || results?.listed === "failed");
   if (absent.length > 0 && isVague) return null;
   const isEndless = old.some(({ state }) => state === "timed-out");
@@ -19,14 +19,14 @@ export function countProofs(names: readonly string[], old: readonly CheckResult[
   };
 }
 
-/** Tests that end with a change may never end without it: over code that should fail them they get several times their usual time. */
+/** Tests may never end without the change: over the old or broken code they get several times their usual time. */
 export function proofSeconds(usualMs: number, most: number): number {
   return Math.min(most, 20 + Math.ceil((4 * usualMs) / 1000));
 }
 
 const BROKEN = "broken on purpose: do the tests notice?";
 
-/** A text that cannot be loaded, or compiled, by the ending of its file. */
+/** A text that cannot be loaded or compiled, by file extension. */
 const UNLOADABLE: readonly (readonly [RegExp, string])[] = [
   [/\.[cm]?[jt]sx?$/, `throw new Error("${BROKEN}");\n`],
   [/\.pyi?$/, `raise RuntimeError("${BROKEN}")\n`],
@@ -38,7 +38,7 @@ const UNLOADABLE: readonly (readonly [RegExp, string])[] = [
   [/\.(?:sh|bash)$/, `echo "${BROKEN}" >&2; exit 97\n`],
 ];
 
-/** Lines that leave nothing behind when the file is run: types, re-exports, comments. */
+/** Lines without an effect at run time: types, re-exports, comments. */
 const NOTHING_RUNS =
   /^\s*(?:$|\/\/|\/?\*|export\s+(?:type\s+|declare\s+)?(?:\*|\{[^}]*\})(?:\s+as\s+\w+)?\s+from\s|(?:export\s+)?(?:declare\s|type\s|interface\s)|import\s+type\s|import\s[^;]*from\s|[}\]);|&]|\s+(?:readonly\s+)?[\w"'[\]]+\??\s*:)/;
 
@@ -52,7 +52,7 @@ export function breakFile(path: string, text: string): string | null {
   return broken;
 }
 
-/** Whether a check said something else over a broken file than over a whole one. */
+/** Whether a check has another result over a broken file than over the intact one. */
 export function noticesBreak(whole: CheckResult, broken: CheckResult): boolean {
   if (whole.state !== broken.state) return true;
   const [before, now] = [whole.results, broken.results];

@@ -1,5 +1,5 @@
 /**
- * `error`: the test could not be set up, so that it says nothing of the code. `parent`: a suite, or a test with subtests, that did not
+ * `error`: the test could not be set up, so it shows nothing about the code. `parent`: a suite, or a test with subtests, that did not
  * fail by itself; it is not counted.
  */
 export type TestOutcome = "pass" | "fail" | "skip" | "error" | "parent";
@@ -9,11 +9,11 @@ export const holds = (outcome: string | null | undefined) => outcome === "pass" 
 
 export interface TestCounts {
   readonly passed: number;
-  /** With those that could not be set up. */
+  /** Includes those that could not be set up. */
   readonly failed: number;
-  /** With those that failed, or passed, against what they are marked with. */
+  /** Includes tests that are marked to fail, whether they failed or passed. */
   readonly skipped: number;
-  /** Of the skipped: those that failed as they are marked to; absent where there are none. */
+  /** Of the skipped: those that failed as marked; absent where there are none. */
   readonly xfailed?: number;
   /** Of the skipped: those that passed although they are marked to fail; absent where there are none. */
   readonly xpassed?: number;
@@ -21,7 +21,7 @@ export interface TestCounts {
   readonly unable?: number;
 }
 
-/** A test without its file and suite: what stays when the file is renamed. */
+/** A test's name without its file and suite; a renamed file does not change it. */
 export function bareTestName(name: string): string {
   return name.split(/::| > | › |\/(?=\w+$)/).at(-1) ?? name;
 }
@@ -30,7 +30,7 @@ export function totalTests({ passed, failed, skipped }: TestCounts): number {
   return passed + failed + skipped;
 }
 
-/** Those that failed by what they found, not because they could not be set up. */
+/** Failed tests without those that could not be set up. */
 export function countFailing({ failed, unable = 0 }: TestCounts): number {
   return failed - unable;
 }
@@ -38,9 +38,9 @@ export function countFailing({ failed, unable = 0 }: TestCounts): number {
 /** New tests, run over the code as it was before the change. */
 export interface NewTests {
   readonly count: number;
-  /** They pass there as well, and so show nothing of the change. */
+  /** Those that pass there, too, and so show nothing about the change. */
   readonly passWithout: number;
-  /** They cannot be loaded or compiled there, which shows less than a failure; absent where there are none. */
+  /** Those that cannot be loaded or compiled there, which shows less than a failure; absent where there are none. */
   readonly cannotRun?: number;
   /** They had not ended there in several times their usual time. */
   readonly isEndless?: true;
@@ -64,7 +64,7 @@ export interface CheckFailure {
   readonly tail: string;
 }
 
-/** The test results of a tool, with its own summary as the witness. */
+/** The test results of a tool, confirmed by its own summary. */
 export interface TestResults {
   /** The formats that were found in the output, by the names that their runners give them. */
   readonly formats: readonly string[];
@@ -76,17 +76,17 @@ export interface TestResults {
   readonly failures?: readonly TestFailure[];
 }
 
-/** Collects tests in their order; the second of a name is another test. */
+/** Collects tests in their order; a name that is added twice counts as two tests. */
 export interface TestList {
   add(name: string, outcome: TestOutcome): void;
-  /** The same test again: what failed once has failed. */
+  /** Another outcome of the same test; a failure stays. */
   note(name: string, outcome: TestOutcome): void;
   readonly tests: ReadonlyMap<string, TestOutcome>;
 }
 
 export function createTestList(): TestList {
   const tests = new Map<string, TestOutcome>();
-  /** How often a name was given: assertions of one wording come by the thousand. */
+  /** Counts each name: TAP may have thousands of assertions with the same one. */
   const given = new Map<string, number>();
   return {
     tests,
@@ -112,8 +112,8 @@ export function countTests(tests: ReadonlyMap<string, TestOutcome>): TestCounts 
 }
 
 /**
- * Names count only as far as the summary of the tool bears them out: all of them, or at least the failed ones. `failures` are
- * names from where the tool repeats its failures. Skipped tests are not compared: some tools name none of them.
+ * Names count only as far as the tool's summary confirms them: all of them, or at least the failed ones. `failures` are names from the
+ * tool's own list of failures. Skipped tests are not compared: some tools name none of them.
  */
 export function confirmTestCounts(
   format: string,

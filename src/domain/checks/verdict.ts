@@ -10,12 +10,12 @@ import {
   totalTests,
 } from "./test-results.ts";
 
-/** How one check ended. `cannot-run`: its program or its dependencies are not there, which says nothing about the change. */
+/** How one check ended. `cannot-run`: its program or dependencies are missing, which shows nothing about the change. */
 export interface CheckResult {
   readonly kind: ProjectCheck["kind"];
   readonly command: string;
   readonly state: "green" | "red" | "timed-out" | "cannot-run";
-  /** Where the check itself cannot judge here, and another command does in its place. */
+  /** The command that judges instead, where the check itself cannot. */
   readonly rung?: LowerRung;
   /** The program that is not there. */
   readonly absent?: string;
@@ -43,10 +43,10 @@ export function judgesBaseline({ state, results }: CheckResult): boolean {
 
 /**
  * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only
- * tests fail that did not exist before. `red-before`: red as it was, nothing worse. `still-red`: as before, and the change is
- * connected with what is red, or was to fix it. `doubtful`: nothing is worse, but the code refers to the test run, a red test passes
- * only as the draft rewrote it, or a test of what was changed is flaky since.
- * `unknown`: red before and after, and the failing tests are unknown.
+ * tests fail that did not exist before. `red-before`: red as before, nothing worse. `still-red`: as before, and the change is
+ * connected with a red test, or was declared to fix it. `doubtful`: nothing is worse, but the code refers to the test run, a red test
+ * passes only because the draft rewrote it, or a test of the changed code became flaky. `unknown`: red before and after, and the failing
+ * tests are unknown.
  */
 export type Verdict =
   | "same"
@@ -59,25 +59,25 @@ export type Verdict =
   | "unknown"
   | "not-checked";
 
-/** Tests by what became of them; a list of an older version is not there. */
+/** Tests by how they changed. Records of older versions lack the optional lists. */
 interface JudgedTests {
-  /** Passed before, and fail now or are gone. Empty where only the exit code tells. */
+  /** Passed before, and fail now or are gone. Empty where only the exit code is known. */
   readonly worse: readonly string[];
   readonly mended: readonly string[];
   readonly newFailing: readonly string[];
-  /** Were not there before, and pass. */
+  /** New, and pass. */
   readonly newPassing?: readonly string[];
-  /** Failed before, are connected with the change or were to be fixed by it, and fail or are gone. */
+  /** Failed before, are connected with the change or declared as fixed by it, and fail or are gone. */
   readonly stillRed?: readonly string[];
   /** Fail as before, and are not connected with the change. */
   readonly redBefore?: readonly string[];
   /** Failed before, and are gone or skipped. */
   readonly silenced?: readonly string[];
-  /** Could not be set up, before as now: they say nothing. */
+  /** Could not be set up, neither before nor now: they show nothing. */
   readonly unable?: readonly string[];
   /** Passed before, and pass below another file or suite. */
   readonly moved?: readonly string[];
-  /** Pass, and failed in their old version: the draft demands something else of the code. */
+  /** Pass, and their old version fails: the draft changes what they demand. */
   readonly expectsElse?: readonly string[];
   /** Failed before, and pass only as the draft rewrote them: their old version still fails. */
   readonly rewritten?: readonly string[];
@@ -89,7 +89,7 @@ export interface Judgement extends JudgedTests {
   readonly verdict: Verdict;
   /** Of the draft. */
   readonly counts: TestCounts | null;
-  /** The draft took tests away, or skips them. */
+  /** The draft removes or skips tests. */
   readonly weakensTests: boolean;
 }
 
@@ -99,7 +99,7 @@ export interface JudgeInput {
   readonly draft: CheckResult;
   /** Over the draft, with the tests that the draft changed in their old version; null where it changed none. */
   readonly old: CheckResult | null;
-  /** Of the tests that the draft changed, nothing is another but the paths of what they import. */
+  /** The draft changes nothing in tests but the paths of their imports. */
   readonly importsOnly?: boolean;
   /** Tests that no check could set up before. */
   readonly unableBefore?: ReadonlySet<string>;
@@ -107,7 +107,7 @@ export interface JudgeInput {
 
 const UNCOMPARED = { worse: [], mended: [], newFailing: [], weakened: [], weakensTests: false } as const;
 
-/** One check. The exit code first; where it was red before, test by test. */
+/** Judges one check: by its exit code, or test by test where it was red before. */
 export function judgeCheck({
   baseline,
   draft,
@@ -143,23 +143,23 @@ function compareVerdict({ baseline, draft, old }: Comparison, compared: Compared
   if (newFailing.length > 0) return "new-failing";
   if (mended.length > 0) return "better";
   if (isOnlyUnable(before.counts) && isOnlyUnable(now.counts)) return "same";
-  // Where nothing passed, nothing could get worse.
+  // If no test passed before, none could get worse.
   return before.counts.passed > 0 ? "red-before" : "unknown";
 }
 
-/** All tests that could be set up passed. */
+/** Whether all tests that could be set up passed. */
 function isOnlyUnable({ passed, failed, unable = 0 }: TestCounts): boolean {
   return passed > 0 && unable > 0 && failed === unable;
 }
 
-/** Tests were seen and none is any more: the checks as they were must show them, else they were taken away. */
+/** Whether a green check that had passing tests shows none now, and its old version does not show them either. */
 function hasVanished(before: TestResults | null, draft: CheckResult, old: CheckResult | null): boolean {
   if (before === null || before.counts.passed === 0 || draft.state !== "green") return false;
   if (draft.results !== null && totalTests(draft.results.counts) > 0) return false;
   return old?.state !== "green" || old.results === null;
 }
 
-/** Where names are not known, fewer tests than before are the only trace of one that is gone. */
+/** Where names are unknown, a lower number of tests is the only sign of a missing one. */
 function hasLostTests(before: TestResults | null, now: TestResults | null, old: CheckResult | null): boolean {
   if (before === null || now === null || (before.listed === "all" && now.listed === "all")) return false;
   return totalTests(now.counts) < totalTests(before.counts) && old?.state !== "green";
@@ -202,9 +202,9 @@ function compare({ baseline, draft, old, importsOnly, unableBefore }: Comparison
 }
 
 /**
- * Cases of a table under another name: behind a row that is added in between, tools count on, as in `test_style[styles16-x]` or
- * `TestStyle/#03`; other values or ids rename a case, and a test that got a table has cases in its place. Both names of each such
- * case, the one that is gone and the one that is new; those that differ by their number alone are paired first.
+ * Cases of a table test under another name. Tools number them, as in `test_style[styles16-x]` or `TestStyle/#03`, so an inserted row
+ * renames the later ones; so do other values or ids, and a test that becomes a table gets cases. Returns the old and the new name of each
+ * such case; names that differ only in their number are paired first.
  */
 function renumberedCases(
   names: readonly string[],
@@ -235,7 +235,7 @@ function withoutCaseNumber(name: string): string {
   return name.slice(0, open) + name.slice(open).replace(/(?<=[[-][A-Za-z_]*)\d+(?=[-\]])/g, "");
 }
 
-/** `unlisted`: the tool names failures alone, so it passed, was skipped or was not there. `absent`: it was not there. */
+/** `unlisted`: the tool names failures only, so the test passed, was skipped or did not exist. `absent`: it did not exist. */
 type SeenOutcome = TestOutcome | "unlisted" | "absent";
 
 interface Sightings {
@@ -243,13 +243,13 @@ interface Sightings {
   readonly now: SeenOutcome;
   /** Null where no test was changed. */
   readonly old: SeenOutcome | null;
-  /** A test of the same name, below another file or suite, is new and passes. */
+  /** A new test of the same name in another file or suite passes. */
   readonly isElsewhere: boolean;
   /** The same case has another number in its table. */
   readonly isRenumbered: boolean;
   /** Fewer tests than before: a missing test was removed and not replaced. */
   readonly isFewer: boolean;
-  /** It names a whole file, as tools do for one that cannot be loaded. */
+  /** The name is that of a whole file, as tools report one that cannot be loaded. */
   readonly isFile: boolean;
   readonly importsOnly: boolean;
 }
@@ -293,13 +293,13 @@ function changeOfPassing(seen: Sightings): TestChange | null {
     case "pass":
     case "parent":
       if (old === null || oldHolds || old === "skip") return null;
-      // Where a file moved, the old version of its test cannot be loaded, and demands the same.
+      // If a file moved, the old version of its test cannot be loaded, and demands the same.
       return old === "absent" && importsOnly ? null : "expectsElse";
     case "unlisted":
       return null;
     case "fail":
     case "error":
-      // The test was changed, and its old version still passes: not the code is worse, the test is another one.
+      // The test was changed and its old version still passes: the code is not worse, the test is new.
       return oldHolds ? "newFailing" : "worse";
     case "skip":
       return oldHolds ? "weakened" : "worse";
@@ -308,7 +308,7 @@ function changeOfPassing(seen: Sightings): TestChange | null {
       if (isElsewhere) return "moved";
       if (oldHolds && isRenumbered) return null;
       if (oldHolds) return "weakened";
-      // Its name and what it demands are others now, as when what it tests got another name.
+      // The test has another name and other demands, as after a rename of the code that it tests.
       return isFewer ? "worse" : "expectsElse";
   }
 }
@@ -327,7 +327,7 @@ function changeOfFailing({ before, now, old, isFewer, isFile }: Sightings): Test
     case "skip":
       return "silenced";
     case "absent":
-      // A file that could not be run, and whose tests run now, is not a test that was taken away.
+      // A file that could not be loaded before, and whose tests run now, is not a removed test.
       if (isFewer) return "silenced";
       return oldFails ? "rewritten" : null;
   }
@@ -342,7 +342,6 @@ function namesOf(...results: readonly (TestResults | null | undefined)[]): Set<s
   return new Set(results.flatMap((one) => [...(one?.tests.keys() ?? [])]));
 }
 
-/** Tests that fail, without those that could not be set up. */
 function failedIn({ tests }: TestResults): string[] {
   return [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
 }
@@ -354,7 +353,7 @@ export interface JudgeAllInput {
   readonly importsOnly?: boolean;
 }
 
-/** All checks of a project as one: what any check finds worse is worse; beyond that, tests say more than linters. */
+/** Judges all checks of a project as one. `worse` in any check outranks the rest; otherwise tests outrank linters. */
 export function judgeAll({ baseline, draft, old, importsOnly = false }: JudgeAllInput): Judgement {
   const of = (results: readonly CheckResult[] | null, { command }: CheckResult) =>
     results?.find((one) => one.command === command) ?? null;
@@ -395,7 +394,7 @@ function combineVerdicts(judged: readonly { readonly kind: string; readonly verd
   return leading?.verdict ?? "not-checked";
 }
 
-/** Of a red result and its repetition: what failed only once is flaky and counts as passed. */
+/** Joins a red result and its repetition: a test that failed only once is flaky and counts as passed. */
 export function settleFlaky(first: CheckResult, second: CheckResult) {
   if (first.state !== "red" && first.state !== "timed-out") return { result: first, isFlaky: false };
   if (second.state === "green") return { result: second, isFlaky: true };
@@ -413,7 +412,7 @@ export function settleFlaky(first: CheckResult, second: CheckResult) {
   return { result: { ...second, results: withPassed(after, mended) }, isFlaky: true };
 }
 
-/** The same result where these tests, which are flaky, had passed. */
+/** The result as if these flaky tests had passed. */
 export function countAsPassed(result: CheckResult, names: readonly string[]): CheckResult {
   const read = result.results;
   if (read === null) return result;
@@ -434,13 +433,13 @@ function withPassed(results: TestResults, names: readonly string[]): TestResults
   };
 }
 
-/** As Python says it of a module that it was to run. */
+/** Python's message about a missing module that it was called with. */
 const NO_MODULE = /(?:^|\n)\S*python\S*: No module named [\w.]+\s*$/;
 
-/** Collection was interrupted, pytest broke, it was called wrongly or a conftest cannot be loaded, nothing was collected. */
+/** pytest's exit codes: interrupted collection, internal error, wrong call or a conftest that cannot be loaded, nothing collected. */
 const PYTEST_JUDGED_NOTHING: readonly number[] = [2, 3, 4, 5];
 
-/** The program that a shell did not find; null where it says nothing of one. */
+/** The program that a shell did not find; null where it reports none. */
 export function absentProgram(exitCode: number | null, printed: string): string | null {
   if (exitCode !== 127) return null;
   return /([\w@./+-]+): (?:command )?not found/.exec(printed)?.[1] ?? null;
@@ -455,8 +454,8 @@ export function checkRunState(exitCode: number | null, printed: string, line = "
 }
 
 /**
- * Why no check judged a change. `slow`: slower than `checks.auto_limit` by the last measurement. `untrusted`: nothing confines here,
- * and the folder is not trusted. `unavailable`: no throw-away view can be made. `blind`: the tests pass as well with what was changed
+ * Why no check judged a change. `slow`: slower than `checks.auto_limit` in the last measurement. `untrusted`: the folder is not trusted,
+ * and no sandbox is available here. `unavailable`: no throw-away view can be made. `blind`: the tests also pass if the changed files are
  * broken.
  */
 export type WhyNotChecked =
@@ -473,14 +472,14 @@ export type WhyNotChecked =
   | "blind"
   | "aborted";
 
-/** `red` is as before: what got worse is said by the verdict. */
+/** `red` means red as before: the verdict names what got worse. */
 export interface CheckBeside {
   readonly command: string;
   readonly state: CheckResult["state"] | "not-run";
   readonly counts?: TestCounts;
 }
 
-/** The commands whose result the verdict and the counts tell. */
+/** The commands whose result the verdict and the counts report. */
 export function leadingCommands({
   commands,
   beside = [],
@@ -496,13 +495,13 @@ export interface ReasonedTest {
 
 /** The facts about checks in a report: which ran, and what they showed. */
 export interface ChecksFacts extends Judgement {
-  /** Of those that are still red: the coder named none of them, neither as fixed nor as not its own. */
+  /** Those still red that the coder declared neither as fixed nor as not its own. */
   readonly unnamed?: readonly string[];
-  /** Red before and still red, and the coder says why that is not its own. */
+  /** Red before and still red; the coder declares why they are not its own. */
   readonly notMine?: readonly ReasonedTest[];
-  /** New and failing, as the coder says that they are meant to. */
+  /** New and failing; the coder declares that they are meant to fail. */
   readonly meantToFail?: readonly ReasonedTest[];
-  /** Gone or skipped, as the coder declares. */
+  /** Gone or skipped; the coder declares that it removes them. */
   readonly removed?: readonly string[];
   /** Gone with the code that they test. */
   readonly removedWithCode?: readonly string[];
@@ -510,9 +509,9 @@ export interface ChecksFacts extends Judgement {
   readonly commands: readonly string[];
   /** The checks beside the one whose tests are counted, each with its own result; absent in facts of older versions. */
   readonly beside?: readonly CheckBeside[];
-  /** A red result was run again and was another one. */
+  /** A repeated red result was different. */
   readonly isFlaky: boolean;
-  /** Checks that ended before the change, and over it not within the limit. */
+  /** Checks that ended before the change, and did not end within the limit with it. */
   readonly unended?: { readonly commands: readonly string[]; readonly seconds: number };
   /** How long the last judgement took, its runs and its wait for others; absent in facts of older versions. */
   readonly seconds?: number;
@@ -520,39 +519,39 @@ export interface ChecksFacts extends Judgement {
   readonly formatted?: readonly string[];
   /** Null where checks judged. */
   readonly notChecked: WhyNotChecked | null;
-  /** Checks that are red, and were not before. */
+  /** Checks that are red now and were green before. */
   readonly newlyRed?: readonly string[];
-  /** Commands that judged in the place of others. */
+  /** Commands that judged instead of others. */
   readonly rungs?: readonly (Pick<LowerRung, "insteadOf" | "why"> & { readonly command: string })[];
   /** Programs that are not there. */
   readonly absent?: readonly string[];
   /** The command that installs what the project's checks need. */
   readonly install?: string;
-  /** The command that the coder proposed where none of the project's own judges; `why` where that does not either. */
+  /** The command that the coder proposed because no check of the project judges; `why`: the reason if it cannot judge either. */
   readonly proposed?: { readonly command: string; readonly why: WhyNotChecked | null };
-  /** Files that decide how checks run: with them as they were, the checks are worse. */
+  /** Changed files that decide how checks run: with their old version, the checks are worse. */
   readonly onlyWith?: readonly string[];
-  /** Files that its commands installed in the private home: without them the checks are worse. */
+  /** Files that the draft's commands installed in the private home: without them, the checks are not green. */
   readonly installed?: readonly string[];
   /** New lines outside of tests that refer to the test run. */
   readonly testRunLines?: readonly { readonly path: string; readonly line: string }[];
   /** Changed files that the tests do not notice when they are broken. */
   readonly unnoticed?: readonly string[];
-  /** New tests that pass, and how many of them do so without the change as well. */
+  /** How new tests that pass end without the change. */
   readonly newTests?: NewTests;
-  /** Tests that were red, and are not always, or were not only with the change. */
+  /** Tests that were red once, and passed when repeated. */
   readonly flaky?: readonly string[];
-  /** Of these, as far as they belong to what the change touches: never seen red without it. */
+  /** Those of them that are connected with the change, and were never red without it. */
   readonly unstable?: readonly string[];
-  /** Test files that do not end here without the change either, and were left out. */
+  /** Test files that hang here without the change, too, and were left out. */
   readonly hung?: readonly string[];
-  /** The affected tests judged alone; `wholeSeconds` is how long all of them take, or were let run where `isAtLeast`. */
+  /** The affected tests judged alone; `wholeSeconds`: the duration of all tests, or their time limit where `isAtLeast`. */
   readonly affectedOnly?: {
     readonly files: number;
     readonly of: number;
     readonly wholeSeconds: number;
     readonly isAtLeast: boolean;
-    /** All of them are red before the change and name no test. */
+    /** All tests were red before the change, and the output names none. */
     readonly isUnread?: boolean;
   };
 }
@@ -578,7 +577,7 @@ export function helpfulInstall({
   return absent.includes(install.split(" ", 1)[0] ?? "") ? null : install;
 }
 
-/** The sign that checks got worse: no test is left, fewer are, every check is newly red, or some of several. */
+/** How checks got worse: no test is left, fewer are left, every check is newly red, or some checks are. */
 export function newlyRedCase({
   newlyRed: red = [],
   commands,
@@ -592,7 +591,7 @@ export function newlyRedCase({
   return commands.length === 1 ? "newly-red" : "newly-red-some";
 }
 
-/** Facts without the lists that name nothing: an absent list is one line less to read, and to store. */
+/** Facts without empty lists, which would only be stored. */
 export function withoutEmpty<Facts extends object>(facts: Facts): Partial<Facts> {
   const named = Object.entries(facts).filter(([, value]) => !Array.isArray(value) || value.length > 0);
   return Object.fromEntries(named) as Partial<Facts>;

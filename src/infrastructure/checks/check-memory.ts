@@ -13,7 +13,7 @@ import { walkFolder } from "../jobs/walk-folder.ts";
 import { hashHex } from "../platform/hash.ts";
 import { findProgram } from "../sandbox/staging.ts";
 
-/** An installation changes the folder itself, or one of these lists in it. */
+/** Installing packages changes their folder, or one of these lists in it. */
 const LISTS = [".package-lock.json", ".yarn-state.yml", ".modules.yaml", "pyvenv.cfg"];
 
 /**
@@ -54,7 +54,7 @@ const VERSION = 1;
 export interface CheckMemoryDeps {
   readonly home: string;
   readonly root: string;
-  /** The folder of the workspace's jobs, where it lies inside of it. */
+  /** The storage of the workspace's jobs, if it is inside the workspace. */
   readonly storage?: string;
 }
 
@@ -80,7 +80,7 @@ export function createCheckMemory({ home, root, storage }: CheckMemoryDeps): Che
         writeFileSync(next, JSON.stringify(toStored(root, record)), { mode: 0o600 });
         renameSync(next, file);
       } catch {
-        // The next baseline is measured again.
+        // Without a record, the next baseline is measured again.
       }
     },
   };
