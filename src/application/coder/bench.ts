@@ -31,10 +31,7 @@ import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 
-/**
- * Where the proposals of one coder are carried out and judged, one after the other, each over what those before it left.
- * Nothing of it is real before `land`.
- */
+/** Carries out and judges the proposals of one coder, each over the files that the earlier ones left. The workspace changes only at `land`. */
 export interface Bench {
   /** Files as the proposals left them. */
   files(): ProjectFiles;
@@ -44,47 +41,46 @@ export interface Bench {
    */
   settle(commands: readonly PatchCommand[]): Promise<SettledCommands>;
   carryOut(attempt: BenchAttempt): Promise<CarryOutResult>;
-  /** Lets a head work over what those before it left. Absent where nothing is staged. */
+  /** Lets a head work over the files that earlier attempts left. Absent where nothing is staged. */
   readonly workByHead?: (attempt: number, head: HeadProcess) => Promise<CarryOutResult>;
   /** The project's checks over the current draft; null if there is no validation. */
   judge(attempt: number): Promise<JudgedAttempt | null>;
-  /** Takes what the coder's words declare of red tests, for every judgement from now on; the words without these lines. */
+  /** Takes the declarations about red tests, for every later judgement; returns the words without them. */
   declare?(words: string): string;
   /**
-   * Runs a command over the current draft, in a scratch view: the next command sees its writes until a
-   * proposal is carried out, and they are never committed. Absent if there is no such view. Null: it cannot
-   * be done here.
+   * Runs a command over the current draft, in a scratch view: later commands see its writes until a proposal is carried out, and they
+   * are never committed. Absent if there is no such view; null if it cannot be made here.
    */
   readonly tryOut?: (command: string) => Promise<TryOutResult | null>;
   /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
   readonly lend?: () => Promise<Lending | null>;
-  /** Whether work of sub-agents came into the draft since the last attempt. */
+  /** Whether the draft took work of sub-agents since the last attempt. */
   readonly hasReturned?: () => boolean;
   /** Commands that reach outward and have not run. */
   readonly heldCommands?: () => readonly PatchCommand[];
-  /** Writes into the journal, where there is one by now. */
+  /** Writes into the journal, if it exists by now. */
   readonly journal?: (event: JobEvent) => void;
-  /** Before it lands: the last verdict, or a new one if the workspace changed since. */
+  /** Before the draft lands: the last verdict, or a new one if the workspace changed since. */
   confirm(attempt: number): Promise<JudgedAttempt | null>;
-  /** Commands that reach outward wait until the rest is green: runs them, once. */
+  /** Runs, once, the commands that reach outward; they wait until the rest is green. */
   sendOut(attempt: number): Promise<void>;
   changes(): readonly Change[];
   /** The changed files before and after. Absent where nothing is staged. */
   readonly differences?: () => readonly FileDifference[];
-  /** Forgets what the draft did to these files: they show what the workspace has. */
+  /** Resets these files of the draft to the workspace's. */
   giveWay(paths: readonly string[]): Promise<void>;
-  /** Lands what nothing is wrong with, in its turn. `goesBack`: whether the coder may still be asked. */
+  /** Lands a green draft in its turn. `goesBack`: whether the coder may still be asked. */
   landInTurn(attempt: number, goesBack: boolean): Promise<Landing<JudgedAttempt>>;
-  /** Ends the draft as it is; what others changed meanwhile makes it a preview. */
+  /** Lands the draft as it is; if others changed its files meanwhile, it becomes a preview. */
   land(): Promise<JobResult>;
-  /** `red`: why it does not land. */
+  /** Keeps the draft as a preview. `red`: why it does not land. */
   keep(red?: RedReason): Promise<JobResult>;
-  /** Forgets everything. Idempotent, and harmless after an end. */
+  /** Discards the draft. Idempotent, and harmless after its end. */
   drop(reason: string): Promise<void>;
 }
 
 export interface TryOutResult {
-  /** Null when it did not end by itself. */
+  /** Null if the command did not end by itself. */
   readonly exitCode: number | null;
   readonly output: string;
 }
@@ -93,10 +89,9 @@ interface BenchAttempt {
   /** Counts from 1. */
   readonly number: number;
   readonly proposal: Proposal;
-  /** Its patch. */
   readonly parsed: ParsedPatch;
   readonly commands: readonly PatchCommand[];
-  /** Files in whose blocks another's change was merged: the commands are then not those of the patch. */
+  /** Files whose blocks were merged with changes of others: the commands then differ from those of the patch. */
   readonly merged?: readonly MergedFile[];
 }
 
@@ -107,7 +102,7 @@ export type CarryOutResult =
   | {
       readonly kind: "ran";
       readonly results: readonly CommandResult[];
-      /** Files whose commands wrote over, or removed, what others saved since the coder saw them. */
+      /** Files in which commands overwrote, or removed, what others saved since the coder saw them. */
       readonly stale: readonly StaleEdit[];
     };
 
@@ -115,7 +110,7 @@ export interface DraftBenchDeps {
   readonly workspace: Pick<Workspace, "root" | "openDraft" | "files"> & {
     readonly archive: Pick<JobArchive, "list" | "differences">;
   };
-  /** The parts of it that the coder has seen. */
+  /** The files of the workspace that the coder has seen. */
   readonly shown: ShownFiles;
   /** When the message began, in milliseconds. */
   readonly since: number;
@@ -131,7 +126,7 @@ export interface DraftBenchDeps {
 }
 
 export interface DraftBench extends Bench {
-  /** Opens the draft before the coder is asked, where checks are going to judge it, or `always`. */
+  /** Opens the draft before the coder is asked, if checks are going to judge it, or `always`. */
   begin(options?: { readonly always: boolean }): Promise<void>;
 }
 
@@ -142,20 +137,20 @@ const TRY_OUT_SECONDS = 120;
 export function createDraftBench(deps: DraftBenchDeps): DraftBench {
   const { checks, request, workspace } = deps;
   let draft: Draft | null = null;
-  /** Steps before the draft was opened, such as who was asked. */
+  /** Events before the draft was opened, such as which coder was asked. */
   const early: JobEvent[] = [];
   const held: PatchCommand[] = [];
   let attempts = 0;
   let lending: Lending | null = null;
-  /** Files that hold the work of sub-agents. */
+  /** Files with work of sub-agents. */
   const returned = new Set<string>();
   let hasReturned = false;
-  /** Commands of the last attempt that the checks answer. */
+  /** Commands of the last attempt that get their result from the checks. */
   let covered: readonly CoveredCommand[] = [];
   /** The base contents of the commands that were settled last. */
   let bases = new Map<string, Uint8Array | null>();
 
-  /** Calls of one answer run side by side: the first of them opens the draft for all. */
+  /** Tool calls of one answer run at the same time: the first one opens the draft for all. */
   let opening: Promise<Draft | JobRefusal> | null = null;
 
   function open({ checked = checks?.hasOwn === true } = {}): Promise<Draft | JobRefusal> {
@@ -220,7 +215,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     return { kind: "ran", results: [...ran.results, ...ofChecks], stale };
   }
 
-  /** A command that the checks cover gets their result; a command that no check ran is run. */
+  /** A command that the checks cover gets their result; if no check ran it, it is run. */
   async function judge(attempt: number): Promise<JudgedAttempt | null> {
     if (checks === null) return null;
     const open = mustBeOpen();
@@ -262,7 +257,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     const paths = (some: readonly CommandResult[]) =>
       new Set(some.flatMap(({ changes }) => changes.map(({ path }) => path)));
     const edited = paths(results.filter(isEdit));
-    // Lock files and what tools fill are computed from the rest.
+    // Lock files and folders that tools fill are computed from the other files.
     const written = [...paths(results.filter((result) => !isEdit(result)))].filter(
       (path) =>
         !edited.has(path) &&
@@ -274,7 +269,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     return stale.filter((one) => one !== null);
   }
 
-  /** Null: the file was as the coder saw it, or what others saved is in it still. */
+  /** Null: the coder saw the file as it was, or the change of others is still in it. */
   async function overwrittenFile(path: string): Promise<StaleEdit | null> {
     const theirs = readOrNull(workspace.files, path);
     if (theirs === null) return null;
@@ -295,7 +290,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
 
   const watchFiles = () => deps.shown.watch(filesNow(), ownPaths);
 
-  /** Files that others changed while the coder worked, and in which nothing of that change is left. */
+  /** Files that others changed while the coder worked, and that contain nothing of that change any more. */
   async function findReplaced(opened: Draft): Promise<MergedNote[]> {
     const changed = opened.diff().flatMap(({ path, before, after }) => {
       const first = deps.shown.firstBytes(path);
@@ -411,7 +406,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
         sendOut: () => sendOut(attempt),
         files: workspace.files,
       });
-      // A head reads files itself: what it worked on is known only now.
+      // A head reads files itself: the base of its edits is known only now.
       if (landed.kind === "conflict")
         for (const { path, shown: base } of landed.stale)
           if (base !== undefined)
@@ -457,7 +452,7 @@ function findOtherChange(
   return { job, ...(movedTo !== undefined && { movedTo }) };
 }
 
-/** Where a job took a file to: the file that it made with the same bytes. */
+/** Where a job moved a file to: the new file with the same bytes. */
 function findNewPath(differences: readonly FileDifference[], path: string): string | undefined {
   const before = differences.find((one) => one.path === path)?.before;
   if (!before) return undefined;
@@ -495,7 +490,7 @@ async function sortCommands(
     else if (script !== "" && (await reachesOutward(script))) later.push(command);
     else now.push(command);
   }
-  // With changes to judge, the checks run anyway; another call of a runner than theirs is run beside them.
+  // With changes to judge, the checks run anyway: only calls that differ from theirs are run as well.
   if (now.length === 0) return { now, later, checked, covered };
   const beside = checked.filter((command) => {
     const line = checks?.covers(`${command.target}\n${command.content}`.trim());
@@ -544,8 +539,8 @@ export interface PlainBenchDeps {
 }
 
 /**
- * A bench without a draft, for a dry run and where nothing can be staged: edits are only tried on the current files, and the
- * last proposal is executed when it lands.
+ * A bench without a draft, for a dry run and where nothing can be staged: edits are only tried on the current files, and landing executes
+ * the last proposal.
  */
 export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
   let last: BenchAttempt | null = null;

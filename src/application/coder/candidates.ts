@@ -10,14 +10,11 @@ export interface CandidatesRun<Candidate, Ending, End> {
   readonly candidates: readonly Candidate[];
   /** All at once, or one after the other. */
   readonly atOnce: boolean;
-  /** One after the other: whether the next one is to try as well. */
+  /** One after the other: whether the next one also tries. */
   readonly goesOn: (came: CandidateState<Ending, End>) => boolean;
-  /**
-   * A candidate with a draft asks whether it is taken, and waits there; no other candidate is asked for its
-   * end.
-   */
+  /** A candidate with a draft that could land awaits `chosen`; a candidate without one ends. */
   readonly run: (candidate: Candidate, chosen: (ending: Ending) => Promise<boolean>) => Promise<End>;
-  /** Which of the drafts that wait is taken. */
+  /** Which of the waiting drafts is taken. */
   readonly choose: (waiting: ReadonlyMap<Candidate, Ending>) => Promise<Candidate | null>;
 }
 
@@ -27,8 +24,8 @@ type CandidateState<Ending, End> =
   | { readonly kind: "ended"; readonly end: End };
 
 /**
- * Several coders at one message. Each works until it has a draft that could land or until it has none; when all are
- * there, one draft is chosen, its coder continues and lands it, and the others end.
+ * Runs several coders on one message. Each works until its draft could land, or until it ends without one. When all have, one draft is
+ * chosen: its coder continues and lands it, and the other coders end.
  */
 export async function runCoderCandidates<Candidate, Ending, End>(
   parts: CandidatesRun<Candidate, Ending, End>,
@@ -40,7 +37,7 @@ export async function runCoderCandidates<Candidate, Ending, End>(
   const running = new Map<Candidate, Promise<End>>();
   let taken: Candidate | null = null;
 
-  /** Ends when its draft waits, or when it has ended. */
+  /** Resolves when the candidate's draft waits, or when the candidate has ended. */
   function start(candidate: Candidate): Promise<CandidateState<Ending, End>> {
     const draft = Promise.withResolvers<CandidateState<Ending, End>>();
     const end = parts.run(candidate, (ending) => {
@@ -56,7 +53,7 @@ export async function runCoderCandidates<Candidate, Ending, End>(
 
   try {
     if (parts.atOnce) {
-      // Every candidate is awaited: an error is thrown when all have ended, and nothing is taken then.
+      // All candidates are awaited before an error is thrown; no draft is taken then.
       const came = await Promise.allSettled(parts.candidates.map(start));
       for (const one of came) if (one.status === "rejected") throw one.reason;
     } else
@@ -93,7 +90,7 @@ export interface SharedChecks {
   readonly measure: typeof measureBaseline;
 }
 
-/** One that ended with the draft it ran over proves nothing; the next draft measures again. */
+/** A baseline is aborted when its draft ends; then the next draft measures again. */
 export function shareBaseline(): SharedChecks["measure"] {
   const known = new Map<string, Promise<Baseline>>();
   return async (deps, draft) => {
@@ -111,7 +108,7 @@ export function shareBaseline(): SharedChecks["measure"] {
 
 type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** At most so many at once; the rest waits in the order it came. */
+/** Runs at most so many at once; the others wait in order of arrival. */
 export function createRunInTurn(atOnce: number): RunInTurn {
   const waiting: (() => void)[] = [];
   let free = atOnce;
@@ -128,7 +125,7 @@ export function createRunInTurn(atOnce: number): RunInTurn {
   };
 }
 
-/** Whether a draft brings a test that fails on the old code: its tests run over the code as the workspace has it. */
+/** Whether a draft adds a test that fails on the old code: runs its tests over the workspace's code. */
 export async function provesFix(
   { checks, settings, signal, memory }: BaselineDeps,
   draft: Pick<Draft, "check" | "changes">,

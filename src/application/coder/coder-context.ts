@@ -36,10 +36,10 @@ const CONTEXT = {
   small: { rules: 1_500, map: 800, files: 8_000, guessed: 3_000, whole: 3_000 },
 } as const satisfies Readonly<Record<string, ContextBudget>>;
 
-/** Tokens from which on a window holds the large budget beside the work itself. */
+/** A window of this many tokens has room for the large budget and the work itself. */
 const LARGE_WINDOW = 60_000;
 
-/** The window of the model decides; if it is unknown, a local one counts as small, as `ollama.max_context` is. */
+/** The budget depends on the model's window; an unknown window of a local model counts as small, as `ollama.max_context` is. */
 export function contextBudget(
   { local, window }: { readonly local: boolean; readonly window?: number | undefined },
   size: "full" | "small",
@@ -49,7 +49,7 @@ export function contextBudget(
   return isLarge ? CONTEXT.cloud : CONTEXT.local;
 }
 
-/** Characters of a file that are read to choose from. */
+/** The most characters of a file that are read. */
 export const LONGEST_FILE = 2_000_000;
 
 export interface ProjectFacts {
@@ -62,7 +62,7 @@ export interface ProjectFacts {
 const MOST_SCRIPTS = 10;
 const LONGEST_SCRIPT = 80;
 
-/** How the project is run, and whether its dependencies are there: a line a tool, none for a folder without any. */
+/** How the project is run, and whether its dependencies are installed: one line per tool. */
 export function projectFacts(project: ProjectFacts): string {
   return [npmFacts(project), pythonFacts(project), ...otherFacts(project)]
     .filter((line) => line !== "")
@@ -122,7 +122,7 @@ interface Gathering {
   readonly textOf: (path: string) => string | null;
   /** Files as elements, by path, in the order in which they are shown. */
   readonly shown: Map<string, string>;
-  /** The project is shown whole: the steps after that have nothing to add. */
+  /** The project is shown whole: later steps have no files to add. */
   isWhole: boolean;
   /** Texts that are shown because the message names them or their tests, and because the conversation changed them. */
   called: readonly NamedText[];
@@ -138,7 +138,7 @@ interface NamedText extends ShownText {
   readonly lines: readonly number[];
 }
 
-/** One of the parties that may show something within the budget of a context. To drop it is to delete its line. */
+/** One step that may show something within the budget of a context. Deleting its line in the list drops it. */
 export interface ContextStep {
   readonly name: string;
   readonly take: (gathering: Gathering) => void;
@@ -165,10 +165,10 @@ export const CONTEXT_STEPS: readonly ContextStep[] = [
 
 /** The time limit of the search for words: about 50,000 files on an idle machine. */
 const SEARCH_MS = 250;
-/** Files whose text is looked at again, line by line. */
+/** The best files are ranked again by their text, line by line. */
 const REFINED = 24;
 const LIKELY_CHARS = [36_000, 12_000, 3_000];
-/** Characters of sources that a request may have: where the likeliest ones are short, the next ones are shown longer. */
+/** Characters for all sources: if the likeliest ones are short, the next ones get more. */
 const SOURCES = 25_000;
 const MOST = {
   likely: { files: LIKELY_CHARS.length, chars: 0 },
@@ -180,20 +180,20 @@ const MOST = {
   fixture: { files: 1, chars: 1_000 },
   generated: { files: 0, chars: 0 },
 };
-/** Of the best source's score: below that a file is noise. A test shows how things are meant with less. */
+/** Share of the best source's score below which a file is noise. A test is worth showing with less. */
 const WORTH_SHOWING = 0.3;
 const WORTH_AS_TEST = 0.1;
 const LIKELY = 0.6;
 /** The budget that the figures of `MOST` are meant for. */
 const FULL_BUDGET = 30_000;
 const NEARLY = 1.2;
-/** For names that the shown files do not hold. */
+/** Characters for names that the shown files do not contain. */
 const LOOKED_UP = 4_000;
 const BESIDE_CHANGED = 10_000;
 /** A follow-up message refers to the last change without naming it. */
 const REFERS = /\b(?:it|its|them|they)\b|それ|これ|その|さっき|先ほど/i;
 
-/** Characters for files that nothing but words leads to. */
+/** Characters for files that only words of the request lead to. */
 function guessBudget(gathering: Gathering): number {
   const { called, request, budget } = gathering;
   const guessed = budget.guessed - besides(gathering);
@@ -212,12 +212,12 @@ function takeByWords(gathering: Gathering): void {
     gathering.shown.set(path, element);
 }
 
-/** Sources whose size is looked at; of the largest, those that are tried and those that are shown. */
+/** How many sources are measured; how many of the largest are read, and shown. */
 const MEASURED = 200;
 const TRIED = 12;
 const MOST_LARGEST = 3;
 
-/** Most changes are in the largest sources, and a message that holds none of their words needs a beginning. */
+/** Most changes are in the largest sources: a message that leads to no file gets these to start from. */
 function takeLargest(gathering: Gathering): void {
   const { project, isWhole, shown, paths, terms, called, changed } = gathering;
   if (isWhole || shown.size + called.length + changed.length > 0) return;
@@ -227,7 +227,7 @@ function takeLargest(gathering: Gathering): void {
     .map((path) => ({ path, lines: [], size: project.sizeOf(path) }))
     .sort((a, b) => b.size - a.size);
   const largest: NamedText[] = [];
-  // A file without text is not shown: it would be taken for an empty one.
+  // A binary file is not shown: the coder would take it for an empty one.
   for (const file of bySize.slice(0, TRIED))
     if (largest.length < MOST_LARGEST) largest.push(...readNamed(gathering, file));
   const budget = Math.min(SOURCES, guessBudget(gathering));
@@ -249,12 +249,12 @@ function rankByTerms(
   return refineRanking(rankFiles(ranking).slice(0, REFINED), ranking, textOf);
 }
 
-/** The request names a source file: only terms that the file does not contain are searched for. */
+/** Whether the request names a file of code; then only terms that the named files do not contain are searched for. */
 function isNamed(called: readonly ShownText[]): boolean {
   return called.some(({ path }) => ["source", "test", "settings"].includes(fileKind(path)));
 }
 
-/** The message continues the conversation's last change: those files contain every name that it uses. */
+/** Whether the message continues the conversation's last change: the changed files contain every name in it. */
 function goesOn({ terms, changed }: Gathering): boolean {
   const held = new Set(changed.flatMap(({ text }) => termsIn(text, terms)));
   return changed.length > 0 && terms.every(({ kind }, at) => kind === "word" || held.has(at));
@@ -271,10 +271,7 @@ interface ListedFile {
   readonly kind: FileKind;
 }
 
-/**
- * The reading order, should the time not suffice for all: paths that share words, then sources, then the
- * rest.
- */
+/** The order of the search, which may run out of time: paths with words of the request first, then sources, then the rest. */
 function byPlausibility(files: readonly ListedFile[], terms: readonly Term[]): string[] {
   return inOrderOf(
     files.filter(({ kind }) => kind !== "generated"),
@@ -283,7 +280,7 @@ function byPlausibility(files: readonly ListedFile[], terms: readonly Term[]): s
   ).map(({ path }) => path);
 }
 
-/** The highest rank first, those of one rank as they came. There are few ranks and many items, which need not be sorted. */
+/** The highest rank first; items of one rank keep their order. Sorts the few ranks, not the many items. */
 function inOrderOf<Item>(items: readonly Item[], rankOf: (item: Item) => number): Item[] {
   const byRank = new Map<number, Item[]>();
   for (const item of items) {
@@ -301,7 +298,7 @@ interface Showing {
   readonly budget: number;
 }
 
-/** The budget is split over what is worth showing: who is short leaves the rest to the long ones. */
+/** Splits the budget over the files: short files leave their rest to long ones. */
 function showBest(files: readonly Picked[], { terms, textOf, budget }: Showing): Map<string, string> {
   let left = SOURCES;
   const likeliest = files.find(({ kind }) => kind === "source")?.path;
@@ -320,7 +317,7 @@ function showBest(files: readonly Picked[], { terms, textOf, budget }: Showing):
   return new Map(
     picked.map(({ path, kind, text }, at) => {
       const share = shares[at] ?? 0;
-      // A few lines more are cheaper than a request for them.
+      // A few more lines cost less than a round in which the coder asks for them.
       const limit = text.length <= share * NEARLY ? text.length : share;
       return [path, showFile(path, text, { terms, limit, ends: kind === "test", fill: path === likeliest })];
     }),
@@ -336,7 +333,7 @@ interface Picked extends RankedFile {
 const MOST_DEFINING = 3;
 const DEFINING = 6_000;
 
-/** Sources that score nearly as the best are likely to change; of the others, and of one of each kind, excerpts tell enough. */
+/** Sources that score nearly like the best are likely to change; of other files, a few excerpts are enough. */
 function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
   const best = (ranked.find(({ kind }) => kind === "source") ?? ranked[0])?.score ?? 0;
   const counts = {
@@ -351,8 +348,8 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
   };
   const picked: Picked[] = [];
   let defining = 0;
-  // Where it is known what the names and messages of the request mean, common words lead to nothing better; where it is known who
-  // holds them, to one more source at most.
+  // If a file defines a name of the request, common words lead to nothing better; if a source only contains one, to one more source at
+  // most.
   const isHeld = ranked.find(({ kind }) => kind === "source")?.holds === true;
   let untold = ranked.some(({ defines }) => defines === true) ? 0 : isHeld ? 1 : ranked.length;
   for (const file of ranked) {
@@ -363,7 +360,7 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
     }
     if (file.score < best * (file.kind === "test" ? WORTH_AS_TEST : WORTH_SHOWING)) continue;
     const group = file.kind === "source" && file.score >= best * LIKELY ? "likely" : file.kind;
-    // Of a small budget, what is likely to change has its share first.
+    // A small budget goes first to files that are likely to change.
     const share = group === "likely" ? 1 : Math.min(1, budget / FULL_BUDGET);
     if (counts[group]++ >= Math.round(MOST[group].files * Math.max(share, 0.5))) continue;
     const chars = group === "likely" ? (LIKELY_CHARS[counts.likely - 1] ?? 0) : MOST[group].chars;
@@ -374,7 +371,7 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
 
 const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
 
-/** A file of project rules that does not fit. */
+/** A file of project rules that does not fit whole. */
 export interface CutRules {
   readonly path: string;
   /** Characters that are shown; 0: none. */
@@ -387,7 +384,7 @@ interface ProjectRules {
   readonly cut: readonly CutRules[];
 }
 
-/** Below this a beginning tells nothing. */
+/** A shorter beginning is not worth showing. */
 const LEAST_SHOWN = 200;
 
 /**
@@ -446,7 +443,7 @@ function wordRules({ path, text }: { readonly path: string; readonly text: strin
 
 const RULES_ON_THE_WAY = 8_000;
 
-/** The rules of the folders of a file that a coder looks at later, those left out that it has seen; empty: there are none. */
+/** The rules for a file that a coder reads later, without rules that it has seen; empty if there are none. */
 export function rulesOnTheWay(project: Pick<ProjectFiles, "read">, path: string, seen: Set<string>): string {
   const { rules } = readProjectRules(project, [path], RULES_ON_THE_WAY);
   const fresh = rules.filter((one) => one.path !== path && !seen.has(one.path));
@@ -454,7 +451,7 @@ export function rulesOnTheWay(project: Pick<ProjectFiles, "read">, path: string,
   return fresh.map(wordRules).join("\n\n");
 }
 
-/** Each ends with a slash, but the root, which is empty. */
+/** Each ends with a slash; the root is empty. */
 function foldersOf(paths: readonly string[]): string[] {
   const folders = new Set([""]);
   for (const path of paths)
@@ -465,12 +462,12 @@ function foldersOf(paths: readonly string[]): string[] {
 
 interface MapRequest {
   readonly request: string;
-  /** Shown whole already; named without symbols. */
+  /** Files that are shown; the map names them without symbols. */
   readonly shown: ReadonlySet<string>;
   readonly limit: number;
 }
 
-/** Files whose symbols are looked up; reading more would cost more than the map is worth. */
+/** The symbols of more files would take longer to read than the map is worth. */
 const MOST_READ = 60;
 const READ_CHARS = 20_000;
 const SYMBOLS_SHOWN = 12;
@@ -505,7 +502,7 @@ function repositoryMap(
   return lines.join("\n");
 }
 
-/** Paths come folder by folder, so that a folder's own share is counted once for its files. */
+/** Paths are sorted by folder, so the rank of a folder is computed once for its files. */
 function createPathRank(words: ReadonlySet<string>): (path: string) => number {
   const shared = (part: string): number => {
     let count = 0;
@@ -525,7 +522,7 @@ function createPathRank(words: ReadonlySet<string>): (path: string) => number {
   };
 }
 
-/** By light patterns, in the order of the file: what a reader would look for, not a parse. */
+/** Light patterns instead of a parser: the symbols that a reader would look for. */
 const PATTERNS = [
   /^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:function\*?|class|const|let|interface|type|enum)\s+([\w$]+)/gm,
   /^(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?(?:fn|struct|enum|trait)\s+(\w+)/gm,
@@ -552,7 +549,7 @@ export interface ContextRequest {
   readonly advise?: Advise;
   /** Default: all of them, in their order. */
   readonly steps?: readonly ContextStep[];
-  /** Told which rules are shown, and which of them did not fit. */
+  /** Receives the paths of the rules, and those that did not fit whole. */
   readonly onRules?: (paths: readonly string[], cut: readonly CutRules[]) => void;
 }
 
@@ -562,8 +559,8 @@ const AROUND_FILE = 30;
 const MOST_WHOLE = 200;
 
 /**
- * The context that a coder sees before the request, lasting parts first: the project's rules and facts, a
- * map, then files. Cut and omitted parts are stated.
+ * The context that a coder sees before the request. Parts that rarely change come first: the project's rules and facts, a map, then
+ * files. Cut and omitted parts are stated.
  */
 export function coderContext(project: ProjectFiles, context: ContextRequest): string {
   const { request, recent = [], budget, onRules, advise = createAdvise(), steps = CONTEXT_STEPS } = context;
@@ -598,8 +595,8 @@ export function coderContext(project: ProjectFiles, context: ContextRequest): st
 }
 
 /**
- * The project in short, for an agent that answers questions about it: rules of the root, facts, a map. It does not depend on the
- * question, so that a provider can keep it.
+ * An overview for an agent that answers questions about the project: rules of the root, facts, a map. It does not depend on the question,
+ * so a provider can cache it.
  */
 export function projectOverview(project: ProjectFiles, budget: Pick<ContextBudget, "rules" | "map">): string {
   const only = { files: 0, guessed: 0, whole: 0, ...budget };
@@ -647,7 +644,7 @@ function takeMap(gathering: Gathering): void {
   });
 }
 
-/** A request that names nothing but tests wants other files changed. */
+/** Whether a request names files other than tests; one that names only tests usually wants other files changed. */
 function namesCode(named: readonly NamedFile[]): boolean {
   return named.some(({ path }) => fileKind(path) !== "test");
 }
@@ -656,7 +653,7 @@ function labelled(label: string, text: string): string[] {
   return text === "" ? [] : [`${label}${text}`];
 }
 
-/** Every file by its element, where they fit and the message names no code. */
+/** Shows every file, if all fit and the message names no code. */
 function takeWholeProject(gathering: Gathering): void {
   const { project, paths, named, budget } = gathering;
   if (namesCode(named)) return;
@@ -712,7 +709,7 @@ function takeNamedFiles(gathering: Gathering): void {
     if (isLongData(file, request)) shown.set(file.path, showData(file, request, terms, budget));
 }
 
-/** A request that names tests alone is about what they test. */
+/** A request that names only tests is about the sources that they test. */
 function takeTestedSources(gathering: Gathering): void {
   const { named, called, paths, terms, budget, shown } = gathering;
   if (gathering.isWhole || namesCode(named)) return;
@@ -759,7 +756,7 @@ const BESIDE = 3_500;
 /** Sources that named tests bring with them. */
 const MOST_TESTED = 4;
 
-/** The sources that a test is about: those of its name, and what it imports. */
+/** The sources that a test is about: those with its name, and those that it imports. */
 function testedSources(paths: readonly string[], { path: test, text }: ShownText): string[] {
   const sources = paths.filter((path) => fileKind(path) === "source" && SOURCE.test(path));
   const known = new Set(sources);
@@ -772,7 +769,7 @@ function testedSources(paths: readonly string[], { path: test, text }: ShownText
 /** Characters from which a file of data, of prose, and a source without functions is shown in parts. */
 const LONG_DATA = { data: 8_000, docs: 16_000, source: 16_000 };
 const DATA_CHARS = 4_000;
-/** A source with fewer definitions than one in so many characters is a table. */
+/** A source with more characters per definition than this is a table. */
 const TABLE = 4_000;
 /** A file of long lines cannot be edited by parts. */
 const LONG_LINES = 400;
@@ -780,7 +777,7 @@ const LONG_LINES = 400;
 const ABOUT_ALL =
   /\b(?:translat|sort|reformat|rewrit|convert|regenerat|alphabeti|deduplicat)|\b(?:every|all|each|whole|entire)\b|翻訳|並べ替え|ソート|整形|全(?:部|体|て)|すべて|統一|書き直/i;
 
-/** A long changelog, table or document that the message names: one place of it is meant, and it is longer than all the rest. */
+/** Whether a named file is a long changelog, table or document: the message means one place of it, and all of it would fill the context. */
 function isLongData({ path, text }: ShownText, request: string): boolean {
   const kind = fileKind(path);
   if (kind === "test" || ABOUT_ALL.test(request)) return false;
@@ -790,7 +787,7 @@ function isLongData({ path, text }: ShownText, request: string): boolean {
   return kind !== "source" || definitionsOf(lines, path).length * TABLE < text.length;
 }
 
-/** The head, the end, and the places of the request's literals; the rest is there to be asked for. */
+/** The head, the end, and the places of the request's literals; the coder can ask for the rest. */
 function showData(
   { path, text, lines }: ShownText & { readonly lines: readonly number[] },
   request: string,
@@ -822,7 +819,7 @@ function showShared(
   );
   return files.map(({ path, lines, text }, at) => [
     path,
-    // A test that is added needs the imports of the others.
+    // A coder that adds a test needs the imports at the beginning, and the end.
     showFile(path, text, {
       terms,
       limit: shares[at] ?? 0,

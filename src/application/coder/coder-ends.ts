@@ -16,10 +16,10 @@ export type SentBackReason =
 
 /** How a coder's work on one message ended. */
 export type CoderEnd =
-  /** Words instead of a patch: an answer, or a question; `isExplained`: whether it said why, where it was asked for that. */
+  /** Words instead of a patch: an answer, or a question. `isExplained`: whether the coder said why, if it was asked to. */
   | { readonly kind: "said"; readonly text: string; readonly reason?: string; readonly isExplained?: boolean }
   | { readonly kind: "planned"; readonly plan: string }
-  /** The model gave no answer before anything was carried out; `text` is for the user. `claimed`: its words before. */
+  /** The model did not answer before anything was carried out; `text` is for the user. `claimed`: its earlier words. */
   | { readonly kind: "unanswered"; readonly text: WordsByLocale; readonly claimed?: string }
   /** No proposal could be carried out; `why` is in the coder's own words, or names a setting. */
   | { readonly kind: "unusable"; readonly why: string; readonly reason?: SentBackReason }
@@ -30,12 +30,12 @@ export type CoderEnd =
   | {
       readonly kind: "worked";
       readonly proposal: Proposal;
-      /** Null where red was to be thrown away. */
+      /** Null where `onRed` discards a red draft. */
       readonly result: JobResult | null;
       readonly story: CoderStory;
     };
 
-/** The possible end of a coder. */
+/** The draft with which a coder would end. */
 export interface CoderEnding {
   readonly proposal: Proposal;
   readonly red: RedAttempt | null;
@@ -47,13 +47,13 @@ interface CoderStory {
   readonly attempts: number;
   /** The remaining errors; null when it is green. */
   readonly red: RedAttempt | null;
-  /** Why the coder did not go on; null when it is green. */
+  /** Why the coder stopped; null when it is green. */
   readonly stopped: CoderStopReason | null;
   /** The plans of attempts that a later one replaced. */
   readonly tried: readonly string[];
-  /** The coder's last words, where it had no patch any more. */
+  /** The coder's last words without a patch. */
   readonly words: string;
-  /** Code that the message names, and that is as it was while other code of it was changed. */
+  /** Code that the message names and the draft leaves alone, while it changes other named code. */
   readonly untouched: readonly string[];
 }
 
@@ -67,13 +67,13 @@ export interface RedAttempt {
 
 export type CoderStopReason =
   | { readonly why: "attempts"; readonly limit: number }
-  /** The same failure came twice. */
+  /** The same failure occurred twice. */
   | { readonly why: "same" }
   /** The coder had nothing more to propose. */
   | { readonly why: "gave-up" }
-  /** Others changed the same lines, and the coder did not bring the two together. */
+  /** Others changed the same lines, and the coder did not resolve the conflict. */
   | { readonly why: "conflict" }
-  /** No further answer came; `text` is for the user. */
+  /** The coder did not answer any more; `text` is for the user. */
   | { readonly why: "unanswered"; readonly text: WordsByLocale };
 
 /** The user's hook that kept the draft from landing, even if there were other problems. */
@@ -83,7 +83,7 @@ export function findHookRed(result: JobResult | null): RedAttempt | null {
   return refusal === undefined ? null : { kind: "hook", failed: [], brief: refusal.command };
 }
 
-/** The error of an attempt: its own commands, or the results of the checks; null if there is none. */
+/** Why an attempt is red: its own commands failed, or the checks are red; null if it is not. */
 export function findRedAttempt(
   failed: readonly CommandResult[],
   judged: JudgedAttempt | null,

@@ -44,30 +44,30 @@ export interface CoderLoop {
   readonly coder:
     | {
         readonly kind: "model";
-        /** Asks the coder, with what was said after the request. */
+        /** Asks the coder, with the exchange since the request. */
         readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
       }
     | { readonly kind: "head"; readonly work: WorkByHead };
   readonly bench: Bench;
-  /** The message, where the code that it names is compared with what was changed. */
+  /** The message, if the code that it names is to be compared with the change. */
   readonly request?: string;
-  /** The content that it asks to see before it writes. */
+  /** Words the files and searches that the coder asks for before it writes. */
   readonly show: (files: ProjectFiles, asked: AskedContext) => string;
   readonly limits: {
     readonly attempts: number;
-    /** Rounds in which it may ask for files. */
+    /** Rounds in which the coder may ask for files. */
     readonly explore: number;
     readonly onRed: "preview" | "apply" | "discard";
-    /** Characters of files that go back with a report. */
+    /** Characters of files that are shown with a report. */
     readonly shownChars: number;
   };
-  /** It is asked for a plan alone; nothing is carried out. */
+  /** The coder only writes a plan; nothing is carried out. */
   readonly planOnly: boolean;
-  /** Keeps what is green as a preview too. */
+  /** Keeps a green draft as a preview, too. */
   readonly preview: boolean;
   /** The user's messages since the last call. */
   readonly steering: () => readonly string[];
-  /** Where several coders work on a message: whether this one's draft is taken. Asked, once, when it would end. */
+  /** Where several coders work on a message: whether this one's draft is taken. Called once, when it would end. */
   readonly chosen?: (ending: CoderEnding) => Promise<boolean>;
   /** Hands the draft to another coder, except these files, which others changed as well. */
   readonly handOver?: (ending: CoderEnding, contested: readonly ContestedFile[]) => Promise<void>;
@@ -81,27 +81,27 @@ export type CoderAnswer =
   | {
       readonly ok: true;
       readonly text: string;
-      /** Whether it was shown that file whole. */
+      /** Whether the coder was shown that file whole. */
       readonly shown: (path: string) => boolean;
     }
   /** `text` is for the user. */
   | { readonly ok: false; readonly text: WordsByLocale };
 
-/** One turn of an agent, which ends when it has nothing more to do. `back`: the loop's words; null: the request. */
+/** One turn of an agent, until it has nothing more to do. `back`: the loop's reply to it; null in the first turn. */
 export type WorkByHead = (attempt: number, back: string | null) => Promise<HeadWorkResult>;
 
 export type HeadWorkResult =
   | Exclude<CarryOutResult, { kind: "ran" }>
   | { readonly kind: "ran"; readonly summary: string; readonly results: readonly CommandResult[] }
-  /** It did not do what it could; `text` is for the user. */
+  /** The agent stopped before it was done; `text` is for the user. */
   | { readonly kind: "unanswered"; readonly text: WordsByLocale };
 
-/** How a coder looks at what it was not shown: in files, by a search, by a command, or by a tool of an MCP server. */
+/** How a coder looks up what it was not shown: in files, by a search, by a command, or by a tool of an MCP server. */
 export type CoderLook = "read" | "search" | "run" | "call";
 
 /** The events that an observer receives. */
 export type CoderEvent =
-  /** It wants to see more before it writes. */
+  /** The coder asks to see more before it writes. */
   | { readonly type: "asks"; readonly how: CoderLook; readonly wanted: readonly string[] }
   | {
       readonly type: "proposed";
@@ -110,64 +110,62 @@ export type CoderEvent =
       readonly commands: readonly PatchCommand[];
     }
   | { readonly type: "doing"; readonly attempt: number; readonly doing: "asking" | "running" | "checking" }
-  /** It is sent back: a short description of the problem. */
+  /** An attempt is sent back; `brief` describes the problem. */
   | {
       readonly type: "sent-back";
       readonly attempt: number;
       readonly of: number;
       readonly brief: string;
-      /** The answer was not carried out, which the brief does not say. */
+      /** Why the answer was not carried out, if it was not. */
       readonly reason?: SentBackReason;
     }
-  /** Others changed the same lines of these files meanwhile; `jobs` are theirs, where jobs did it. */
+  /** Others changed the same lines of these files meanwhile; `jobs`: those that did. */
   | { readonly type: "contested"; readonly paths: readonly string[]; readonly jobs: readonly string[] }
   /** Nothing is red, but the message names this code too: the coder is asked about it, once. */
   | { readonly type: "untouched"; readonly names: readonly string[] }
   | { readonly type: "steered"; readonly messages: number };
 
-/** How far a loop is. */
 interface LoopState {
   readonly exchange: ModelMessage[];
   attempts: number;
   explored: number;
   proposal: Proposal | null;
   red: RedAttempt | null;
-  /** The last reply to the coder, so that the same is not sent twice. */
+  /** Identifies the last failure, so that the same one ends the loop. */
   mark: string;
   /** How often an edit of a file matched nothing. */
   readonly mismatched: Map<string, number>;
   readonly tried: string[];
   readonly asked: Set<string>;
-  /** Files that it was warned about. */
+  /** Files that the coder was warned about. */
   readonly told: Set<string>;
   /** Rounds that were sent back because others changed the same lines; they do not count as attempts. */
   conflicts: number;
-  /** Files whose conflict was sent back and is not answered yet: without them the draft is half of the change. */
+  /** Files whose conflict was sent back and is open: without them the draft is incomplete. */
   contested: readonly string[];
-  /** Its answers to the user beside its proposals. */
+  /** Answers to the user besides proposals. */
   readonly answers: string[];
-  /** Code of the message that it left alone. */
+  /** Code that the message names and the draft leaves alone. */
   untouched: readonly string[];
   /** The coder was asked about the untouched code. */
   hasAskedUntouched: boolean;
-  /** Its reasons why nothing, or some code, has to stay as it is. */
+  /** The coder's reasons why nothing has to change, or why some code stays as it is. */
   readonly left: string[];
-  /** Its words without a patch and without such a reason, which it was asked about; null where there are none. */
+  /** An answer without a patch and without such a reason, about which the coder was asked; null if there is none. */
   doubted: string | null;
 }
 
-/** Nothing is red, and the draft contains a proposal. */
 function isGreen({ red, proposal }: LoopState): boolean {
   return red === null && proposal !== null;
 }
 
-/** The user gave up: a draft that is ended then takes everything back, and its job says so. */
+/** The user stopped the work: ending an aborted draft discards its changes, and its job says so. */
 async function endStopped({ bench }: CoderLoop, state: LoopState): Promise<CoderEnd> {
   if (state.proposal === null) return { kind: "aborted" };
   return endWorked({ ...state, red: null }, await bench.land(), null, "");
 }
 
-/** The end of a coder whose draft is not taken; null where it is, or where it works alone. */
+/** The end of a coder whose draft is not taken; null if it is taken, or if the coder works alone. */
 async function endPassedOver(
   { chosen, signal, bench }: CoderLoop,
   state: LoopState,
@@ -179,7 +177,7 @@ async function endPassedOver(
   return signal.aborted ? endWorked({ ...state, red: null }, await bench.land(), null, "") : null;
 }
 
-/** A coder that will not get further. */
+/** A coder that gets no further answer or attempt. */
 interface GivenUp {
   readonly loop: CoderLoop;
   readonly state: LoopState;
@@ -225,12 +223,11 @@ async function endGivenUp(
   }
 }
 
-/** A conflict is open. */
 async function keepUnsettled({ loop, state, words }: GivenUp): Promise<CoderEnd | null> {
   return state.contested.length === 0 ? null : endUnsettled(loop, state, words);
 }
 
-/** An error in a later answer is not a fault of a draft that is green. */
+/** A later answer that failed does not keep a green draft from landing. */
 async function landGreenDraft({ loop, state, stopped, words, reason }: GivenUp): Promise<CoderEnd | null> {
   if (!isGreen(state)) return null;
   if (words !== "") state.answers.push(words);
@@ -249,7 +246,7 @@ async function endWithoutDraft({ state, stopped, words, reason }: GivenUp): Prom
   return { kind: "unanswered", text: stopped.text, ...(doubted !== null && { claimed: doubted }) };
 }
 
-/** The coder was only to look at it once more. */
+/** A doubtful draft lands if the coder does not improve it. */
 async function landDoubtful({ loop, state, words }: GivenUp): Promise<CoderEnd | null> {
   const { bench, preview } = loop;
   if (state.red?.lands !== true || (await bench.confirm(state.attempts))?.verdict === "red") return null;
@@ -257,14 +254,14 @@ async function landDoubtful({ loop, state, words }: GivenUp): Promise<CoderEnd |
   return endWorked({ ...state, red: null }, await (preview ? bench.keep() : bench.land()), null, words);
 }
 
-/** There is nothing to keep; the effects of its commands are reported. */
+/** A red draft without changes has nothing to keep; its job reports what the commands did. */
 async function endWithoutChange({ loop, state, stopped, words }: GivenUp): Promise<CoderEnd | null> {
   const isOfNothing = state.red?.kind === "failing" || state.red?.kind === "still-red";
   if (!isOfNothing || loop.bench.changes().length > 0) return null;
   return endWorked(state, await loop.bench.land(), stopped, words);
 }
 
-/** Its own commands fail, but edits do not: the project's checks may still say that nothing is worse. */
+/** If only commands failed, and no edit, the project's checks decide whether the draft lands. */
 async function landWithFailedCommands(given: GivenUp): Promise<CoderEnd | null> {
   const { loop, state, stopped, words } = given;
   const { red, attempts } = state;
@@ -274,7 +271,7 @@ async function landWithFailedCommands(given: GivenUp): Promise<CoderEnd | null> 
   return landed.kind === "ended" ? endWorked(state, landed.result, stopped, words) : null;
 }
 
-/** Others changed the same lines, and the conflict was not resolved: with any `onRed`, the draft must not overwrite them. */
+/** Others changed the same lines, and the conflict is not resolved: the draft must not overwrite them, whatever `onRed` says. */
 async function endContested(
   { bench, limits, handOver }: CoderLoop,
   state: LoopState,
@@ -289,9 +286,9 @@ async function endContested(
   return endWorked(state, result, { why: "conflict" }, "");
 }
 
-/** The coder answered a conflict without an edit: the rest alone is not the change, so nothing of it lands. */
+/** The coder answered a conflict without an edit: the rest alone is not the whole change, so it does not land. */
 async function endUnsettled(loop: CoderLoop, state: LoopState, words: string): Promise<CoderEnd> {
-  // Without a rest the words are all of it.
+  // Without any change, the words are the whole answer.
   if (words !== "" && loop.bench.changes().length === 0) return { kind: "said", text: words };
   if (words !== "") state.answers.push(words);
   state.red = { kind: "conflict", failed: [], brief: state.contested.join(", ") };
@@ -320,10 +317,10 @@ function endWorked(
 type CoderStep = { readonly end: CoderEnd } | { readonly back: string };
 
 /**
- * One coder at one message:
+ * Runs one coder on one message:
  *   ask → read the answer → execute its patch on the bench → judge → send back failures → ask again
- * until it is green, the attempts are used up, or the same failure occurs twice. Then one job lands, or `onRed` decides what
- * becomes of a red draft.
+ * until the draft is green, the attempts are used up, or the same failure occurs twice. Then one job lands, or `onRed` decides
+ * about the red draft.
  */
 export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
   const state: LoopState = {
@@ -355,7 +352,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
   }
 }
 
-/** Why a draft that did not land is dropped, as the journal keeps it. */
+/** Why a draft is dropped, for the journal. */
 function wordDropReason(end: CoderEnd): string {
   switch (end.kind) {
     case "said":
@@ -406,7 +403,7 @@ async function askModel(
 /** Characters of an agent's last words that the journal keeps as its reason. */
 const LONGEST_SUMMARY = 4_096;
 
-/** An agent's turn takes the place of a proposal: everything that it changed is in the draft already. */
+/** An agent's turn replaces a proposal: its changes are in the draft already. */
 async function workByHead(loop: CoderLoop, state: LoopState, work: WorkByHead): Promise<CoderStep> {
   const { bench, tell, limits } = loop;
   const number = state.attempts + 1;
@@ -434,12 +431,12 @@ async function workByHead(loop: CoderLoop, state: LoopState, work: WorkByHead): 
 
 const NO_COMMANDS: ParsedPatch = { ok: true, format: "empty", commands: [], warnings: [] };
 
-/** Its words are the plan, and there is no patch: the draft holds what it did. */
+/** A proposal without a patch, for changes that are in the draft already. */
 function toHeadProposal(plan: string): Proposal {
   return { plan, patch: "", risk: "low", costHint: "", flags: {} };
 }
 
-/** An agent that was cut off may have left half of a change: it is kept to be looked at, and never lands by itself. */
+/** An agent that was cut off may have left half of a change: the draft is kept as a preview and does not land. */
 async function endStoppedShort(loop: CoderLoop, state: LoopState, text: WordsByLocale): Promise<CoderEnd> {
   if (loop.planOnly || loop.bench.changes().length === 0) return { kind: "unanswered", text };
   // The draft was green, and the question was only about untouched code: a missing answer does not fail the change.
@@ -454,7 +451,7 @@ async function endStoppedShort(loop: CoderLoop, state: LoopState, text: WordsByL
   return endWorked(state, execution, { why: "unanswered", text }, "");
 }
 
-/** The user's messages during the work, as worded for the coder; empty if there are none. */
+/** The user's messages during the work, for the coder; empty if there are none. */
 function wordSteering({ steering, tell, mask }: CoderLoop): string {
   const said = steering();
   if (said.length === 0) return "";
@@ -462,20 +459,19 @@ function wordSteering({ steering, tell, mask }: CoderLoop): string {
   return `Meanwhile the user wrote:\n${mask(said.join("\n"))}`;
 }
 
-/** An answer of the coder, as it is read. */
 interface ReadAnswer {
   readonly loop: CoderLoop;
   readonly state: LoopState;
   readonly answer: Extract<CoderAnswer, { ok: true }>;
   readonly read: Exclude<ReturnType<typeof readProposal>, { kind: "needs-files" }>;
-  /** Its plan, or all of it where it has no sections. */
+  /** The plan, or the whole answer if it has no sections. */
   readonly said: DeclaredWords;
   readonly words: string;
-  /** It changes nothing: words, or an empty patch. */
+  /** The answer changes nothing: words, or an empty patch. */
   readonly isEmpty: boolean;
 }
 
-/** Null: the answer is none of this step's, and the next one reads it. */
+/** Null: the step does not apply, and the next one reads the answer. */
 type AnswerStep = (given: ReadAnswer) => Promise<CoderStep | null> | CoderStep | null;
 
 /** Classifies an answer: the first step that recognises it decides. */
@@ -516,13 +512,13 @@ async function takeAnswer(
 /** The words of an answer, without the lines that declare something. */
 interface DeclaredWords {
   readonly rest: string;
-  /** Why nothing, or some code, has to stay as it is. */
+  /** Why nothing has to change, or why some code stays as it is. */
   readonly reasons: readonly string[];
-  /** The reasons are of everything, and not only of some code that the message names. */
+  /** The reasons cover the whole message, not only some code that it names. */
   readonly leavesAll: boolean;
-  /** Both, for people. */
+  /** The rest and the reasons, for people. */
   readonly words: string;
-  /** It declares something of red tests. */
+  /** The words contain declarations about red tests. */
   readonly declares: boolean;
 }
 
@@ -532,7 +528,7 @@ function takeDeclared(loop: CoderLoop, state: LoopState, said: string, isEmpty: 
   const { reasons, others: rest } = readNoChange(whole);
   const leavesAll = leaveAll(reasons, state.left, request);
   state.left.push(...reasons);
-  // Beside a change, a reason without its label would read as a part of the change.
+  // Beside a change, a reason without its label would read like a description of the change.
   const isBare = leavesAll && (isEmpty || planOnly) && !isGreen(state);
   const words = isBare ? [rest, ...reasons].filter((text) => text !== "").join("\n") : whole.trim();
   return { rest, reasons, leavesAll, words, declares: whole !== said };
@@ -564,14 +560,14 @@ async function endUnsettledAnswer({ loop, state, words, isEmpty }: ReadAnswer): 
   return { end: await endUnsettled(loop, state, words) };
 }
 
-/** The rest was done by sub-agents, and these words are its plan. */
+/** Sub-agents made the change: the words are its plan. */
 function attemptReturned({ loop, state, answer, read, words, isEmpty }: ReadAnswer) {
   if (!isEmpty || loop.bench.hasReturned?.() !== true) return null;
   const proposal = read.kind === "proposal" ? read.proposal : toHeadProposal("");
   return attemptProposal(loop, state, answer, { ...proposal, plan: words }, NO_COMMANDS);
 }
 
-/** A word to the user beside a finished draft is an answer; the same patch again is in the draft already. The draft lands. */
+/** Lands a finished draft if the coder adds only words, or sends the same patch again. */
 async function commitFinished({ loop, state, read, words, isEmpty }: ReadAnswer): Promise<CoderStep | null> {
   const isSame =
     state.hasAskedUntouched &&
@@ -583,8 +579,8 @@ async function commitFinished({ loop, state, read, words, isEmpty }: ReadAnswer)
 }
 
 /**
- * An answer that changes nothing and does not say why is sent back once: models forget the patch and believe that they wrote it. A
- * preview expects no change, and browser work follows the patch.
+ * Sends back, once, an answer that changes nothing and does not say why: models sometimes forget the patch and believe that they wrote
+ * it. A preview needs no change, and browser work needs no patch.
  */
 function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswer): CoderStep | null {
   const isBrowsing = read.kind === "proposal" && hasFlag(read.proposal, "uses_browser");
@@ -598,7 +594,7 @@ function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswe
 const WITHOUT_CHANGE =
   "Your answer contains no patch, so nothing was changed. If nothing has to change, or if it answers or asks the user, reply with the line `No change: reason` alone: the user is shown the answer above, or your other words instead of it. A reason that begins with a NAME is of that code only. If something must change, send the whole proposal, including ## Patch.";
 
-/** The words that it was asked about are shown if the later ones do not replace them: a bare reason answers nothing. */
+/** Shows the doubted words unless later words replace them: a reason alone does not answer the user. */
 function endSaid({ doubted }: LoopState, { rest, reasons, leavesAll }: DeclaredWords): CoderEnd {
   const isReplaced = doubted === null || rest.includes(doubted) || (leavesAll && rest !== "");
   const text = [isReplaced ? "" : doubted, rest].filter((words) => words !== "").join("\n\n");
@@ -612,8 +608,8 @@ function endSaid({ doubted }: LoopState, { rest, reasons, leavesAll }: DeclaredW
 }
 
 /**
- * Nothing more to carry out while something is red. Declared red tests are judged once more with what is declared of them. An empty
- * patch after edits that failed says that the rest is the change, and the checks judge that: green lands without those edits.
+ * The coder sends no patch while the draft is red. If it declares something about red tests, the draft is judged again with that. An empty
+ * patch after failed edits means that the change is complete without them: the checks judge it, and green lands.
  */
 async function judgeAnswerToRed({
   loop,
@@ -648,7 +644,7 @@ async function judgeAnswerToRed({
   return { end: await endGivenUp(loop, state, { why: "gave-up" }, words) };
 }
 
-/** Shows the content that the coder asks for; when the rounds are used up the coder is notified, once. */
+/** Shows the content that the coder asks for. When the rounds are used up, the coder is informed once. */
 async function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext): Promise<CoderStep> {
   const { explore } = loop.limits;
   state.explored++;
@@ -755,10 +751,10 @@ async function judgeAttempt(
   });
 }
 
-/** How often a coder is shown that others changed the same lines. */
+/** How often a conflict is sent back to the coder. */
 const CONFLICT_ROUNDS = 2;
 
-/** The draft keeps only what could be merged; the coder sees who changed what, and answers again. */
+/** The draft keeps only what could be merged; the coder sees who changed which lines, and answers again. */
 function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly StaleEdit[]): CoderStep {
   const { limits, bench, tell, mask } = loop;
   state.conflicts++;
@@ -785,15 +781,15 @@ function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly Sta
 interface SentBack {
   readonly head?: string;
   readonly report: string;
-  /** A further wish, which does not count as a failure. */
+  /** A question that does not count as a failure. */
   readonly also?: string;
-  /** Whose files it should see again. */
+  /** The coder sees the files of these commands again. */
   readonly commands: readonly PatchCommand[];
-  /** Why nothing of it was carried out. */
+  /** Why nothing of the answer was carried out. */
   readonly reason?: SentBackReason;
-  /** Where these are edits alone, the lines that they meant are enough to see. */
+  /** If only edits failed, the coder sees only the lines that they were meant for. */
   readonly failed?: readonly CommandResult[];
-  /** The commands ran over files that no one else changed, so their results are known. */
+  /** The commands ran, so the coder sees only the changed and reported lines. */
   readonly ran?: boolean;
 }
 
@@ -810,13 +806,13 @@ async function sendBack(
 ): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
-  // The same failure of another change is a step; checks that judged say what is left.
+  // Red checks after a different patch count as another failure.
   const mark = failureMark(`${report}${state.red?.kind === "failing" ? "" : (state.proposal?.patch ?? "")}`);
   const isSame = mark === state.mark;
   state.mark = mark;
   const edited = failed.flatMap(({ command }) => (command.type === "file_edit" ? [command.target] : []));
   for (const path of edited) state.mismatched.set(path, (state.mismatched.get(path) ?? 0) + 1);
-  // The second time that an edit matches nothing, the coder sees the whole file; the same answer to that is the end.
+  // When a file's edits fail for the second time, the coder sees the whole file; the same failure after that ends the loop.
   const whole = edited
     .filter((path) => state.mismatched.get(path) === 2)
     .map((path) => ({ path, lines: [] }));
@@ -858,10 +854,7 @@ async function sendBack(
   return { back: back.filter((part) => part !== "").join("\n\n") };
 }
 
-/**
- * The words to a coder that changed some of the code that the message names and left other code of it alone; empty where
- * there is nothing to ask, or it was asked before.
- */
+/** Asks a coder about code that the message names and its draft leaves alone; empty if there is none, or it was asked before. */
 function askUntouched(loop: CoderLoop, state: LoopState): string {
   const { request, bench } = loop;
   const { differences } = bench;
@@ -873,7 +866,7 @@ function askUntouched(loop: CoderLoop, state: LoopState): string {
     state.hasAskedUntouched || !state.left.some((reason) => hasName(reason, name));
   state.untouched = names.filter(isOpen);
   if (state.untouched.length === 0 || state.hasAskedUntouched) return "";
-  // Several coders are compared as they are, and one that works for another was given a part.
+  // Several coders are compared without further questions, and a sub-agent has only a part of the request.
   if (loop.chosen !== undefined || loop.handOver !== undefined) return "";
   state.hasAskedUntouched = true;
   return wordUntouched(state.untouched);
@@ -902,7 +895,7 @@ async function commitBench(
   }
   const other = await endPassedOver(loop, state, number);
   if (other !== null) return { end: other };
-  // A preview of nothing would wait to be applied for nothing.
+  // A preview without changes would wait to be applied in vain.
   const words = state.proposal?.plan.trim() ?? "";
   if (preview && commands.length === 0 && words !== "" && bench.changes().length === 0)
     return { end: { kind: "said", text: words } };

@@ -42,7 +42,7 @@ export function showAgain(files: ProjectFiles, places: readonly FileLines[], lim
     .join("\n\n");
 }
 
-/** Characters of one command's output that go back. */
+/** Characters of one command's output that the coder sees. */
 const OUTPUT = 6_000;
 
 /** The first failure in one line, for display. */
@@ -63,7 +63,7 @@ export function wordFailures(failed: readonly CommandResult[]): string {
 function wordFailure({ command, error, output, process }: CommandResult): string {
   const { type, action, target } = command;
   const what = type === "shell_command" ? oneLine(target) : `${type} ${action} ${oneLine(target)}`;
-  // The report of an edit that did not match begins with what its error says.
+  // The report of an edit that did not match contains its error.
   if (isUnmatchedEdit(command, output)) return `FAILED ${what}:\n${output}`;
   if (type !== "shell_command" || process === undefined)
     return `FAILED ${what}: ${[error, output].filter(Boolean).join("\n")}`;
@@ -74,7 +74,7 @@ function wordFailure({ command, error, output, process }: CommandResult): string
   return `FAILED ${what}: ${how}\n<output>\n${failingOutput(printed.trimEnd(), OUTPUT)}\n</output>`;
 }
 
-/** Why a command failed beside its exit code: it wrote what no command may, which was put back. */
+/** Lines about protected files that a command wrote, and that were restored. */
 function refusals(error: string): string[] {
   return error.split("\n").filter((line) => line.endsWith("(restored)"));
 }
@@ -86,7 +86,7 @@ function isUnmatchedEdit({ type }: PatchCommand, output: string): boolean {
 
 const MOST_LISTED = 40;
 
-/** How each command of an attempt ended, in order: a coder sends again only what failed. */
+/** How each command of an attempt ended, in order, so that a coder sends only the failed ones again. */
 export function wordStatuses(results: readonly CommandResult[]): string {
   if (results.length < 2) return "";
   const lines = results.slice(0, MOST_LISTED).map(({ command, success }, at) => {
@@ -98,7 +98,7 @@ export function wordStatuses(results: readonly CommandResult[]): string {
   return lines.join("\n");
 }
 
-/** Of the files whose edits failed, the lines that were meant; null where something else than edits failed. */
+/** The lines that failed edits were meant for; null if something other than edits failed. */
 export function showFailedEdits(
   files: ProjectFiles,
   failed: readonly CommandResult[],
@@ -132,8 +132,8 @@ export function showFailedEdits(
 const AROUND = 4;
 
 /**
- * The files of commands that ran, for a coder that knows them: the lines that a report speaks of, what was changed, and
- * the imports where a name is missing. A file in which none of these is known is shown up to the limit.
+ * The files of commands that ran, for a coder that knows them: the lines that the report names, the changed lines, and the imports if a
+ * name is missing. A file without such lines is shown up to the limit.
  */
 export function showAfterRun(
   files: ProjectFiles,
@@ -181,7 +181,7 @@ function importsOf(lines: readonly string[]): LineRange {
   return { from: 1, to: endOfImports(lines, Math.max(last + 2, 12)) };
 }
 
-/** Files that a coder needs to see again: those that its commands name, with the lines that a report speaks of. */
+/** The files that a coder's commands name, with the lines that a report names. */
 export function linesToShowAgain(commands: readonly PatchCommand[], report: string): FileLines[] {
   const paths = affectedFiles(commands).map((path) => path.replace(/^\.\//, ""));
   const named = new Map<string, number[]>(paths.map((path) => [path, []]));
@@ -209,10 +209,7 @@ function wordDoubt(doubt: Doubt): string {
   }
 }
 
-/**
- * The mark that two equal failures share: the words without the parts that differ from run to run, such as
- * durations, addresses, times and temporary names.
- */
+/** Identifies a failure: its words without durations, addresses, times and temporary names, which differ from run to run. */
 export function failureMark(report: string): string {
   return report
     .replace(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, "<time>")
@@ -226,7 +223,7 @@ export function failureMark(report: string): string {
 
 const SEARCH_MS = 100;
 const MOST_LISTED_FILES = 20_000;
-/** Names that are asked about; a request that names more is a list of something. */
+/** The coder is asked about at most this many names. */
 const MOST_ASKED = 5;
 
 /** A draft whose patch is compared with the names of its request. */
@@ -235,7 +232,7 @@ interface ComparedDraft {
   readonly differences: readonly FileDifference[];
 }
 
-/** Code that a request wants to be changed by its name, and that a draft leaves alone. */
+/** Code that a request names to be changed, and that a draft leaves alone. */
 export function findUntouched(request: string, { files, differences }: ComparedDraft): string[] {
   const named = readNamedCode(request);
   if (named.wanted.length === 0 || named.names.length < 2) return [];
@@ -257,7 +254,7 @@ export function findUntouched(request: string, { files, differences }: ComparedD
   return findUntouchedNames(named, touched, { paths, sources }).slice(0, MOST_ASKED);
 }
 
-/** For the coder: it changed some of what the message names, and not this. */
+/** The question to a coder that changed some of the named code, and not this. */
 export function wordUntouched(names: readonly string[]): string {
   const list = names.map((name) => `\`${name}\``).join(", ");
   const it = names.length === 1 ? "it" : "them";

@@ -19,7 +19,7 @@ import type { ModelTool, ToolCall } from "../ports/models.ts";
 import type { TryOutResult } from "./bench.ts";
 import { LONGEST_FILE, rulesOnTheWay } from "./coder-context.ts";
 
-/** The files below a folder, one line a folder with its files behind it; where not all fit, folders with their counts. */
+/** The files below a folder, one line per folder; if not all fit, folders with the number of their files. */
 function folderTree(paths: readonly string[], under: string, limit: number): string {
   const top = under.replace(/^\.?\/|\/$/g, "").replace(/^\.$/, "");
   const below = paths.filter((path) => top === "" || path.startsWith(`${top}/`));
@@ -43,19 +43,16 @@ function folderTree(paths: readonly string[], under: string, limit: number): str
   return counted.join("\n");
 }
 
-/** How a line is matched, and a text that every match holds, if one is known: files without it need not be read. */
+/** How a line is matched. `literal`: a text in every match, if one is known; files without it need not be read. */
 interface SearchPattern {
   readonly matches: (line: string) => boolean;
   readonly literal: string | null;
 }
 
-/** A repetition of a repetition takes for ever on some lines. */
+/** Matching nested repetitions takes exponential time on some lines. */
 const NESTED = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)\s*[+*{]/;
 
-/**
- * A coder's search: a regular expression where it is one that ends soon, else the text itself. In small letters alone it
- * finds any case.
- */
+/** Reads a coder's search as a regular expression if it is a safe one, else as literal text. Without capital letters it ignores case. */
 function readSearchPattern(text: string): SearchPattern {
   const flags = text === text.toLowerCase() ? "i" : "";
   if (/[\\^$.*+?()[\]{}|]/.test(text) && !NESTED.test(text)) {
@@ -73,7 +70,7 @@ function readSearchPattern(text: string): SearchPattern {
   };
 }
 
-/** The longest run of plain letters that every match must hold; none where parts may be left out. */
+/** The longest run of plain letters that every match must contain; null if parts are optional. */
 function literalOf(source: string): string | null {
   if (/[|?*[{]/.test(source)) return null;
   const runs = source.replace(/\\[a-zA-Z]/g, " ").match(/[A-Za-z0-9_]{3,}/g) ?? [];
@@ -91,7 +88,7 @@ const MOST_IN_A_FILE = 12;
 const MOST_CONTEXT = 20;
 const ORDER: readonly FileKind[] = ["source", "settings", "test", "docs", "fixture", "history"];
 
-/** A line that matches, or one beside such a line. */
+/** A matching line, or a line of its context. */
 interface FoundLine {
   readonly line: number;
   readonly text: string;
@@ -109,13 +106,13 @@ interface SearchRequest {
   readonly pattern: string;
   /** Only below this folder. */
   readonly under?: string;
-  /** Lines that are shown on either side of a match. */
+  /** Lines to show on either side of a match. */
   readonly context?: number;
   /** Files with matches that were shown before. */
   readonly skipFiles?: number;
 }
 
-/** The lines of the project that match, definitions before uses and source before tests, within a budget; says what it left out. */
+/** The matching lines of the project within a budget, definitions before uses and sources before tests; states what is left out. */
 export function searchProject(
   project: SearchedFiles,
   { pattern, under = "", context = 0, skipFiles = 0 }: SearchRequest,
@@ -145,7 +142,7 @@ export function searchProject(
   return wordMatches(pattern, found, { limit, skipFiles, unread: paths.length > MOST_READ });
 }
 
-/** A file, a folder, or a pattern of either as in `.gitignore`: without a slash it is that of a name anywhere. */
+/** Selects a file, a folder, or a pattern as in `.gitignore`: without a slash, it matches a name in any folder. */
 function selectsPaths(under: string): (path: string) => boolean {
   const plain = under.replace(/^\.?\/|\/$/g, "");
   if (plain === "" || plain === ".") return () => true;
@@ -169,7 +166,7 @@ function matchesIn(
   for (const hit of hits)
     for (let at = Math.max(0, hit - context); at <= Math.min(lines.length - 1, hit + context); at++)
       shown.set(at, at === hit || shown.get(at) === true);
-  // Among other lines the depth of one says where it belongs.
+  // Beside other lines, the indentation is kept.
   const cut = (text: string) => (context === 0 ? text.trim() : text.trimEnd()).slice(0, LONGEST_LINE);
   return {
     path,
@@ -224,7 +221,7 @@ function wordMatches(
   return `<search pattern="${pattern}" lines="${total}" files="${found.length}">\n${out.join("\n") || none}\n</search>`;
 }
 
-/** As many matches as may be shown and fit, each with the lines beside it. */
+/** As many matches as fit, up to `most`, each with its context. */
 function wordFile({ path, lines, count }: FileMatches, most: number, limit: number): string {
   const out: string[] = [];
   let [shown, left, last] = [0, limit - path.length, 0];
@@ -242,7 +239,7 @@ function wordFile({ path, lines, count }: FileMatches, most: number, limit: numb
   return `${out.join("\n")}${more > 0 ? `\n… ${more} more` : ""}`;
 }
 
-/** The content that a coder wants to see before it writes. */
+/** What a coder asks to see before it writes. */
 export interface AskedContext {
   /** `path` or `path:from-to`. */
   readonly files: readonly string[];
@@ -252,7 +249,7 @@ export interface AskedContext {
 const SEARCH_CHARS = 6_000;
 const MOST_LISTED_NAMES = 20_000;
 
-/** The answer to what a coder asked for: the budget is split over all of it, and what was cut says what to ask for next. */
+/** Shows what a coder asked for: the budget is split over all of it, and a cut part says what to ask for next. */
 export function showAsked(
   project: SearchedFiles,
   { files, searches }: AskedContext,
@@ -290,7 +287,7 @@ function lengthOf(text: string, { from, to }: LineRange): number {
     .reduce((sum, line) => sum + line.length + 1, 0);
 }
 
-/** A path may end in what looks like a range. */
+/** A path may itself end in a text that looks like a range. */
 function resolveAskedFile(project: SearchedFiles, text: string): AskedFile {
   const plain = text.trim().replace(/^\.?\//, "");
   return project.read(plain, 1) === null ? readAskedFile(text) : { path: plain };
@@ -307,7 +304,7 @@ function wordMissingFile(project: SearchedFiles, path: string): string {
   return `<file path="${path}">does not exist, or may not be shown${hint}</file>`;
 }
 
-/** How a coder looks around before it writes: nothing that it calls changes the workspace. */
+/** The tools with which a coder looks around before it writes; none of them changes the workspace. */
 export interface Explorer {
   readonly tools: readonly ModelTool[];
   /** Never rejects. */
@@ -315,30 +312,30 @@ export interface Explorer {
 }
 
 export interface ExplorerDeps {
-  /** The files as they are now: with a draft, the draft's. */
+  /** The current files; with a draft, the draft's. */
   readonly project: () => Pick<ProjectFiles, "list" | "read" | "find">;
   readonly request: string;
   /** Characters of one result. */
   readonly limit: number;
-  /** Runs a command in a view that is thrown away; absent if there is none. Null: not possible after all. */
+  /** Runs a command in a throw-away view; absent if there is none, null if it cannot be made. */
   readonly run?: (command: string) => Promise<TryOutResult | null>;
-  /** Has a sub-agent work; absent where there are none. Never rejects. */
+  /** Lets a sub-agent work; absent if there are none. Never rejects. */
   readonly delegate?: (asked: Delegation) => Promise<ToolResult>;
   readonly mask: (text: string) => string;
-  /** Paths of the project's rules that the coder has seen; those of further folders come with their first file. */
+  /** Paths of the project's rules that the coder has seen; rules of other folders are shown with their first file. */
   readonly seenRules?: Set<string>;
-  /** Further tools, of others. */
+  /** Tools of other origin, such as MCP servers. */
   readonly beside?: {
     readonly tools: readonly ModelTool[];
-    /** Null for a tool that is none of these. */
+    /** Null for an unknown tool. */
     call(call: ToolCall): Promise<ToolResult> | null;
   } | null;
 }
 
-/** A part of a coder's work that a sub-agent is to do. */
+/** A part of a coder's work for a sub-agent. */
 export interface Delegation {
   readonly task: string;
-  /** Where to begin. */
+  /** The files to start with. */
   readonly files: readonly string[];
   readonly writes: boolean;
 }
@@ -348,7 +345,7 @@ const object = (properties: Readonly<Record<string, unknown>>, ...required: stri
   properties,
   ...(required.length > 0 && { required }),
 });
-/** Their names say what they are: every word here is sent with every request. */
+/** Schemas without descriptions: every word of them is sent with every request. */
 const TEXT = { type: "string" };
 const NUMBER = { type: "integer" };
 
@@ -438,7 +435,7 @@ async function answer(
       const asked = {
         pattern,
         under: stringOf(args.path),
-        // `after` and `before` are how other tools call it.
+        // Other tools call it `after` and `before`.
         context: countOf(args.context ?? args.after ?? args.before),
         skipFiles: countOf(args.skip_files),
       };
@@ -474,7 +471,7 @@ async function answer(
   }
 }
 
-/** A file that is too long is read from its beginning on, and names the next line. */
+/** Shows a file without gaps: one that is too long is cut at its end, with the number of the next line. */
 function withoutHoles(project: SearchedFiles, asked: string, limit: number): string {
   const { path, lines } = resolveAskedFile(project, asked);
   if (lines !== undefined) return asked;
@@ -482,8 +479,8 @@ function withoutHoles(project: SearchedFiles, asked: string, limit: number): str
 }
 
 /**
- * The output of a command from a line on: whole lines as far as they fit, and where the next begin. Without a line, and too long: the
- * failures in it, or its head and tail.
+ * The output of a command from a line on: whole lines as far as they fit, and the number of the next. Without a line, a long output is
+ * shown by its failures, or by its head and tail.
  */
 function showOutput(output: string, from: number, limit: number): string {
   if (from < 1 && output.length <= limit) return output;
@@ -514,8 +511,8 @@ function wrong(told: string): ToolResult {
 }
 
 /**
- * The file that a call of `read_file` asks for, with its lines: `path`, `path:12-80`, `path:12-`. Models write numbers as
- * text, and ranges into the path.
+ * The file and lines that a call of `read_file` asks for: `path`, `path:12-80`, `path:12-`. Models also write numbers as text, and ranges
+ * into the path.
  */
 export function wishOf(given: unknown): string {
   const args = readObject(given);
@@ -527,7 +524,7 @@ export function wishOf(given: unknown): string {
   return Number.isInteger(to) && to > 0 ? `${path}:1-${to}` : path;
 }
 
-/** A list, or names with commas between them. */
+/** A list, or a text with commas between names. */
 function namesOf(value: unknown): string[] {
   const names = Array.isArray(value) ? value : stringOf(value).split(",");
   return names.map(stringOf).filter((name) => name !== "");

@@ -5,7 +5,7 @@ import { stem, type Term, termsIn } from "../../domain/coder/request-terms.ts";
 import { lastPathName, parentOf } from "../../domain/policy/ignore-rules.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 
-/** Where the tests of a change are looked for. */
+/** The input of the search for the test nearest to a change. */
 export interface NearestRequest {
   readonly terms: readonly Term[];
   readonly paths: readonly string[];
@@ -29,10 +29,7 @@ interface ShownElement {
   readonly element: string;
 }
 
-/**
- * The test nearest to the code, by its name, by what it imports and by the request's names. A coder that does not see it asks
- * for it, and that is a request more.
- */
+/** The test nearest to the code, by its name, its imports and the request's names. Without it, coders spend a round to ask for it. */
 export function showNearestTest(
   project: Pick<ProjectFiles, "find">,
   request: NearestRequest,
@@ -56,7 +53,7 @@ export interface ChangelogRequest extends Pick<NearestRequest, "paths" | "textOf
   readonly shown: { has(path: string): boolean };
 }
 
-/** The head of the changelog that the request asks for, or that has an open section; one that is written at releases is left alone. */
+/** The head of the changelog that the request asks for, or that has an open section; a changelog written at releases is not shown. */
 export function showChangelog({
   request,
   paths,
@@ -80,12 +77,12 @@ export function showChangelog({
   return { path, element: showFile(path, text, { terms: [], also, limit }) };
 }
 
-/** The search in tests ends then: there are fewer of them than of all files. */
+/** The time limit of the search in tests, which are only a part of all files. */
 const SEARCH_MS = 100;
 const MOST_SEARCHED = 2_000;
 const MAY_BE_TEST = /test|spec|e2e/i;
 const MOST_SOURCES = 3;
-/** Less than this speaks for a test that shares nothing but a word. */
+/** A test with a lower score shares nothing but a word. */
 const LEAST = 2;
 
 const WORTH = {
@@ -99,12 +96,12 @@ const WORTH = {
   calledSo: 3,
   calledAsCode: 5,
 } as const;
-/** Names that say nothing of what a file is about. */
+/** Names that say nothing about the content of a file. */
 const NAMELESS = /^(?:__init__|index|main|mod|lib|setup|conftest)$/;
 
 function nearestTest(project: Pick<ProjectFiles, "find">, request: NearestRequest): string | undefined {
   const { terms, paths } = request;
-  // Most paths hold neither word, which is seen sooner than their kind.
+  // This pattern rules out most paths faster than their kind does.
   const tests = paths
     .filter((path) => MAY_BE_TEST.test(path) && fileKind(path) === "test" && SOURCE.test(path))
     .slice(0, MOST_SEARCHED);

@@ -17,18 +17,18 @@ export interface RecentFile {
 
 const MOST_FILES = 12;
 const MOST_FAILED = 2;
-/** Of an output, the end tells why it failed. */
+/** The end of an output usually says why a command failed. */
 const OUTPUT_CHARS = 700;
 const COMMAND_CHARS = 200;
 const MOST_RECENT = 8;
-/** Messages with jobs that are looked through for files. */
+/** How many messages with jobs are searched for recent files. */
 const MOST_GROUPS = 6;
 /** A difference of more files, or of longer ones, is reported by their names alone. */
 const MOST_COMPARED = { files: 12, bytes: 400_000 };
 
 /**
- * The archive is read when something is first asked of it, once. `since`: when the conversation began; of the jobs
- * before that only the last message's files are recent.
+ * Reads the archive once, at the first question. `since`: when the conversation began; of earlier jobs, only the files of the last message
+ * are recent.
  */
 export function createJobHistory(
   archive: Pick<JobArchive, "list" | "events" | "differences">,
@@ -59,9 +59,7 @@ export function createJobHistory(
         .map((job) => wordPastJob(job, eventsOf(job.jobId)))
         .filter((told) => told !== "")
         .join("\n"),
-    /**
-     * The changes of a message's jobs, as unified diffs; empty for undone changes and for files that they made.
-     */
+    /** The changes of a message's jobs as unified diffs, without undone changes and new files. */
     async difference(groupId: string): Promise<string> {
       const jobs = known().get(groupId) ?? [];
       // A file that a job made is shown as a file, unless it was not committed.
@@ -70,7 +68,7 @@ export function createJobHistory(
       );
       return told.length === 0 ? "" : diffText(told);
     },
-    /** The files that a message's jobs changed, a line a job with its id and the places; nothing of their contents. */
+    /** The files that a message's jobs changed, one line per job with its id and the changed lines, without contents. */
     async changes(groupId: string): Promise<readonly string[]> {
       const jobs = (known().get(groupId) ?? []).filter(
         ({ changes, state }) => changes.length > 0 && state !== "discarded",
@@ -133,7 +131,7 @@ function changedLines(diff: string): Map<string, number[]> {
 
 function wordPastJob(job: StoredJob, events: readonly JobEvent[]): string {
   const failures = failuresOf(events);
-  // A draft that was opened for an answer in words.
+  // The draft was opened for an answer in words.
   if (job.state === "discarded" && job.changes.length === 0 && failures.length === 0) return "";
   return [
     `${jobStateText(job)} ${changesOf(job.changes)}`.trim(),
@@ -182,7 +180,7 @@ interface Failure {
 
 /** The last failures: of a draft only its last attempt, and its checks over the draft. */
 function failuresOf(events: readonly JobEvent[]): Failure[] {
-  // An attempt that was only asked for left those before it as the last.
+  // The last attempt that ran counts: a later one may only have been asked for.
   const last = Math.max(
     0,
     ...events.map((event) =>
@@ -200,14 +198,14 @@ function failuresOf(events: readonly JobEvent[]): Failure[] {
       const output = [event.output, event.error].filter((text) => text !== "").join("\n");
       failures.push({ name, output, ...(command !== undefined && { command }) });
     }
-    // Attempt 0 is what a coder only tried out.
+    // Attempt 0 holds commands that a coder only tried out.
     if (isJudgement(event) && event.attempt > 0 && event.exit_code !== 0)
       failures.push({ name: `check ${event.command} (${exitOf(event.exit_code)})`, output: event.output });
   }
   return failures;
 }
 
-/** A check of the draft as it was: tests that are tried on the old code are meant to fail there. */
+/** Whether a check judged the draft itself: proofs run over old or broken code, where tests should fail. */
 function isJudgement(event: JobEvent): event is Extract<JobEvent, { type: "check_finished" }> {
   return event.type === "check_finished" && event.over === "draft" && event.altered !== true;
 }

@@ -4,24 +4,24 @@ import type { Draft, DraftConflict, MergedNote } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { OtherChange, StaleEdit } from "./shown-files.ts";
 
-/** The outcome of an error-free draft when its turn to be committed came. */
+/** The outcome of a green draft's turn to land. */
 export type Landing<Judged> =
   | { readonly kind: "ended"; readonly result: JobResult }
-  /** The checks say otherwise over the workspace as it is by now. */
+  /** The checks are red over the current workspace. */
   | { readonly kind: "red"; readonly judged: Judged }
-  /** Its commands were run again to write their files, and failed. */
+  /** The draft's commands ran again to write their files, and failed. */
   | { readonly kind: "failing"; readonly failed: readonly CommandResult[] }
-  /** Others changed the same lines; those files show what the workspace has. */
+  /** Others changed the same lines; those files are reset to the workspace's. */
   | { readonly kind: "conflict"; readonly stale: readonly StaleEdit[] }
-  /** There is no judge, and files that the coder was shown have changed; reported once. */
+  /** Without a judge: files that the coder was shown have changed; reported once. */
   | { readonly kind: "outdated"; readonly paths: readonly string[] };
 
-/** Judges a draft against the workspace as it is by now; the checks of the project are one. */
+/** Judges a draft over the current workspace, as the project's checks do. */
 export interface LandingJudge<Judged extends { readonly verdict: string }> {
   judge(draft: Draft, attempt: number): Promise<Judged>;
   /** As `judge`, where nothing was merged since. */
   confirm(draft: Draft, attempt: number): Promise<Judged>;
-  /** Whether the last judgement is still about these files. */
+  /** Whether the last judgement still holds for the current files. */
   holds(draft: Draft): Promise<boolean>;
   rememberLanded(draft: Draft, files: Pick<WorkspaceFiles, "look" | "read">): () => void;
 }
@@ -31,14 +31,14 @@ export interface LandDeps<Judged extends { readonly verdict: string }> {
   /** Null without a judge. */
   readonly checks: LandingJudge<Judged> | null;
   readonly attempt: number;
-  /** Whether files in conflict may go back to the coder; else the draft is kept as a preview. */
+  /** Whether a conflict may be sent back to the coder; else the draft is kept as a preview. */
   readonly goesBack: boolean;
   readonly whoChanged: (path: string) => OtherChange;
-  /** Files that the coder was shown and others changed since; asked where nothing judges. */
+  /** Files that the coder was shown and others changed since; called where there is no judge. */
   readonly outdated: () => readonly string[];
   /** Changes of others that the coder saw and replaced. */
   readonly replaced: () => Promise<readonly MergedNote[]>;
-  /** Runs what reaches outward, once. */
+  /** Runs the commands that reach outward, once. */
   readonly sendOut: () => Promise<void>;
   /** The workspace. */
   readonly files: Pick<WorkspaceFiles, "look" | "read">;
@@ -48,9 +48,9 @@ export interface LandDeps<Judged extends { readonly verdict: string }> {
 const ROUNDS = 4;
 
 /**
- * Lands a draft in its turn, which is the order in which drafts became green:
- *   merge what others changed → checks again where the workspace is not what was judged → commands that reach outward
- *   → commit, if under the lock nothing has moved since; else once more
+ * Lands a draft in its turn; turns follow the order in which drafts became green:
+ *   merge what others changed → run the checks again if the workspace is not the one that was judged → run commands that reach outward
+ *   → commit, if under the lock nothing has changed since; else start over
  */
 export async function landDraft<Judged extends { readonly verdict: string }>(
   deps: LandDeps<Judged>,

@@ -5,8 +5,8 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { ContestedFile } from "./shown-files.ts";
 
 /**
- * A coder's draft, lent to its sub-agents: each works in a separate draft that starts from the lender's current state, and its
- * work is merged back as in a landing. Neither sees the other meanwhile.
+ * A coder's draft, lent to its sub-agents: each works in a separate draft that starts from the lender's current state, and its work is
+ * merged back as in a landing. Until then, neither sees the other's changes.
  */
 export interface Lending {
   readonly jobId: string;
@@ -15,46 +15,43 @@ export interface Lending {
 }
 
 export interface LentDraft {
-  /** The files that the sub-agent is shown: its own draft's, and the lender's where it has none. */
+  /** The files that the sub-agent is shown: those of its draft, or of the lender until it has one. */
   readonly files: WorkspaceFiles;
   /** Opens the sub-agent's draft, once. */
   readonly openDraft: Workspace["openDraft"];
-  /**
-   * Merges what the sub-agent's draft has into the lender, but for files whose conflict it did not settle. Those of several
-   * sub-agents follow each other.
-   */
+  /** Merges the sub-agent's draft into the lender, except contested files. Several sub-agents are merged one after the other. */
   giveBack(attempt: number, contested?: readonly ContestedFile[]): Promise<ReturnedWork>;
 }
 
 export interface ReturnedWork {
-  /** Paths that the lender took over, as they are or merged. */
+  /** Paths that the lender took, unchanged or merged. */
   readonly taken: readonly string[];
-  /** Those among them that hold another's change, too. */
+  /** Those of them that also contain a change of others. */
   readonly merged: readonly string[];
   readonly conflicts: readonly ReturnConflict[];
-  /** Commands that were run again over what others saved meanwhile and failed: their files are not there. */
+  /** Commands that failed when they ran again over changes of others: their files are missing. */
   readonly failed: readonly string[];
-  /** Why nothing could be written; empty where that is not so. */
+  /** Why nothing could be written; empty if it could. */
   readonly trouble: string;
 }
 
 /** A file that both the sub-agent and another coder changed: the lender keeps its own version. */
 export interface ReturnConflict {
   readonly path: string;
-  /** As it was when the sub-agent began; null where there was none, undefined where it is not text. */
+  /** The text when the sub-agent began; null if there was no file, undefined if it is not text. */
   readonly base: string | null | undefined;
-  /** As the sub-agent would have it. */
+  /** The sub-agent's version. */
   readonly ours: string | null | undefined;
 }
 
 export interface LendingDeps {
   readonly workspace: Pick<Workspace, "openDraft" | "files">;
   readonly lender: Draft;
-  /** Called when the lender took these over. */
+  /** Called with the paths that the lender took. */
   readonly onTaken: (paths: readonly string[]) => void;
 }
 
-/** More than this is not copied for a sub-agent: a coder that installed dependencies works on alone. */
+/** A larger draft is not copied for sub-agents: a coder that installed dependencies continues alone. */
 const MOST_COPIED_FILES = 2_000;
 const MOST_COPIED_BYTES = 64 * 1024 * 1024;
 
@@ -70,7 +67,7 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
     journal: (event) => lender.journal(event),
     lend(source) {
       let draft: Draft | null = null;
-      // A copy of the current state: later returns of others are not part of this sub-agent's starting point.
+      // A copy of the current state: work that other sub-agents return later is not part of it.
       const edits = copyChanges(lender);
       const copied = new Map((edits ?? []).map((edit) => [edit.path, edit]));
       const shown = () => (draft ?? lender).files;
@@ -120,7 +117,7 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
   };
 }
 
-/** Null: there is too much of it. */
+/** Null if there is too much to copy. */
 function copyChanges(draft: Draft): TakenEdit[] | null {
   const paths = changedPaths(draft);
   if (paths.length > MOST_COPIED_FILES) return null;
@@ -135,7 +132,7 @@ function copyChanges(draft: Draft): TakenEdit[] | null {
   return edits;
 }
 
-/** Git's own files are each draft's own business. */
+/** Git's own files are not exchanged between drafts. */
 function changedPaths(draft: Draft): string[] {
   return draft
     .changes()
@@ -150,15 +147,15 @@ function readEdit(files: WorkspaceFiles, path: string): TakenEdit {
 
 interface ReturnDeps extends Pick<LendingDeps, "lender" | "workspace"> {
   readonly draft: Draft;
-  /** The files that the sub-agent's draft began with, where they were not the workspace's. */
+  /** The files of the sub-agent's start that differed from the workspace. */
   readonly copied: ReadonlyMap<string, TakenEdit>;
   readonly attempt: number;
   readonly unsettled: readonly ContestedFile[];
 }
 
 /**
- * Brings the sub-agent's draft onto the workspace of now, so that what it did not begin with is the workspace's, and merges
- * it into the lender file by file: base is what it began with.
+ * Rebases the sub-agent's draft onto the current workspace, and merges it into the lender file by file. The base is the state that the
+ * sub-agent began with.
  */
 async function mergeInto({
   lender,
@@ -275,12 +272,12 @@ function asText(bytes: Uint8Array | null | undefined): string | null | undefined
   return bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
 }
 
-/** Null: no entry; undefined: not a text. */
+/** Null: no file; undefined: not text. */
 function textOf({ entry, bytes }: TakenEdit): string | null | undefined {
   return entry.kind === "missing" ? null : asText(bytes ?? undefined);
 }
 
-/** The message to a coder about files in which its sub-agent's work does not fit what the draft has by now. */
+/** The message to a coder about files in which its sub-agent's work conflicts with the current draft. */
 export function wordReturnConflicts(conflicts: readonly ReturnConflict[], limitChars: number): string {
   const share = Math.floor(limitChars / Math.max(1, conflicts.length) / 2);
   const text = (path: string, version: string, words: string | null | undefined) => {

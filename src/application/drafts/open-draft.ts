@@ -39,7 +39,7 @@ import type { HeadProcess } from "../ports/jobs-head.ts";
 import { type Layers, type TakenEdit, takeInEdits, ViewFault } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 
-/** Opens a draft. Where nothing can be staged for it, it is refused here, before any model is asked. */
+/** Opens a draft. If nothing can be staged, the refusal happens here, before any model is asked. */
 export async function openDraft(deps: WorkspaceDeps, request: DraftRequest): Promise<OpenedDraft> {
   const draft = new OpenDraft(deps, request);
   const refusal = await draft.begin();
@@ -54,7 +54,7 @@ class OpenDraft implements Draft {
   #job: JobRun | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #isOver = false;
-  /** Ends what runs when the draft ends. */
+  /** Aborts running processes when the draft ends. */
   readonly #end = new AbortController();
   readonly #asides = new Set<Promise<unknown>>();
   /** The contents that commands left in files which a formatter then rewrote. */
@@ -72,7 +72,7 @@ class OpenDraft implements Draft {
   readonly #once = new Set<CommandResult>();
   /** PicoClaw's own commits are in the draft, and must be made again if others committed meanwhile. */
   #hasCommitted = false;
-  /** Others wait for its checks. */
+  /** The draft holds the landing turn, for which others wait. */
   #hasTurn = false;
   readonly #ended: string[] = [];
 
@@ -163,7 +163,7 @@ class OpenDraft implements Draft {
       ...(told.signal === undefined ? [] : [told.signal]),
     ]);
     return this.#orBroken(async () => {
-      // Our own git never works in a head's view.
+      // PicoClaw's own git commands never run in a head's view.
       const opened = this.#isFirst && this.#autoCommit ? undefined : head;
       const asleep = commands.length === 0 ? null : await this.#layers.wake(opened?.surroundings);
       if (asleep !== null) return refuseJob(root, asleep);
@@ -181,7 +181,7 @@ class OpenDraft implements Draft {
       if (once === true || head !== undefined) for (const result of results) this.#once.add(result);
       this.#ended.push(...ended);
       await this.#layers.rest();
-      // It stays open, so another process must be able to find it after a crash. A job with edits only is saved when it ends.
+      // The draft stays open, so another process must be able to find it after a crash. A job with edits only is saved at its end.
       if (job.transaction.kind === "direct" && results.some(({ success }) => !success)) job.saveRunning();
       const aborted = signal.aborted;
       const changes = this.changes();
@@ -277,7 +277,7 @@ class OpenDraft implements Draft {
       const { checkSlots } = this.#deps;
       return checkSlots === undefined ? use() : checkSlots.run(use, { urgent: this.#hasTurn, signal });
     };
-    // Elsewhere than in an overlay, the throw-away view of the baseline is not apart from the draft's.
+    // Only in an overlay is the throw-away view of the baseline separate from the draft.
     const isApart = request.over === "baseline" && this.#job?.transaction.kind === "overlay";
     if (!isApart) return this.#inTurn(run);
     this.#mustBeOpen();
@@ -430,14 +430,14 @@ class OpenDraft implements Draft {
     await Promise.allSettled([...this.#asides]);
   }
 
-  /** Begins the job, or takes its edits into a view in which processes can run. */
+  /** Begins the job, or moves its edits into a view in which processes can run. */
   async #ensure(runsProcesses: boolean): Promise<JobRefusal | null> {
     const begun = this.#job;
     if (begun !== null && (begun.transaction.kind !== "direct" || !runsProcesses)) return null;
     const setting = runsProcesses ? settingRefusal(this.#deps, { preview: false }) : null;
     if (setting !== null) return setting;
     const again = begun !== null;
-    // Edits on files that were saved meanwhile are merged first; one that cannot be leaves the draft as it is.
+    // Edits of files that others saved meanwhile are merged first; if one cannot be merged, the draft stays as it is.
     const rebased = again && this.hasMoved() ? await this.#rebase() : null;
     const [contested] = rebased?.conflicts ?? [];
     if (contested !== undefined) begun?.noteMerged(rebased?.merged ?? []);
@@ -562,7 +562,7 @@ function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string)
   return job?.jobId ?? null;
 }
 
-/** A head's turn as the job lists it. */
+/** A head's turn as a command of the job. */
 function toHeadCommand({ title }: HeadProcess): PatchCommand {
   return { type: "shell_command", action: "run", target: title, content: "" };
 }

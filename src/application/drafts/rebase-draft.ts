@@ -19,7 +19,7 @@ export interface RebaseDeps {
   readonly runAgain: (commands: readonly PatchCommand[]) => Promise<readonly CommandResult[] | null>;
 }
 
-/** How often a file that is being saved all the time is looked at again. */
+/** How often a merge is tried again when its file is saved meanwhile. */
 const TRIES = 3;
 
 /**
@@ -65,7 +65,7 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
   const failed = ran === null ? commands : ran.filter(({ success }) => !success);
   if (failed.length > 0) return { merged, conflicts, failed };
   for (const [path, base] of again) {
-    // A command whose result does not depend on the file would overwrite the changes of others: that does not count as a merge.
+    // A command whose result does not depend on the file would overwrite the changes of others: its new result is not a merge.
     const isBlind = !isLockFile(path) && isSameFile(before.get(path) ?? null, deps.transaction.current(path));
     const settled = isBlind ? await settleFile(deps, path, base) : { path, by: deps.whoChanged(path) };
     if (settled === null) continue;
@@ -75,7 +75,7 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
   return { merged, conflicts, failed };
 }
 
-/** Paths that edits changed, or that commands did. */
+/** Paths that edits changed, or with `edits` false, commands. */
 function changedBy(results: readonly CommandResult[], edits: boolean): Set<string> {
   return new Set(
     results
@@ -96,7 +96,7 @@ function movedPaths({ transaction, bases }: RebaseDeps): Map<string, Uint8Array 
   return moved;
 }
 
-/** Null: nothing is left to be merged. */
+/** Null if nothing is left to merge. */
 async function settleFile(
   deps: RebaseDeps,
   path: string,
@@ -117,7 +117,7 @@ async function settleFile(
       case "ours":
       case "clean": {
         const bytes = result.kind === "clean" ? result.bytes : ours;
-        // A removed file cannot adopt what moved, such as a mode.
+        // A removed file cannot take over a change of others, such as a mode.
         if (bytes === null && layers?.moved?.().some((one) => one.path === path))
           return { path, why: "gone", base, ours, theirs };
         if (theirs === null || bytes === null) return null;
@@ -141,7 +141,7 @@ async function mergeSides(
 ): Promise<MergeResult | { readonly kind: "conflict"; readonly why: DraftConflict["why"] }> {
   const kinds = (["before", "after"] as const).map((when) => transaction.look(path, when)?.kind ?? "file");
   if (kinds.some((kind) => kind !== "file")) return { kind: "conflict", why: "not-text" };
-  // Most drafts land on an unmoved workspace, and load no library for merging.
+  // Most drafts land on an unchanged workspace and need no merge library.
   const { mergeFile } = await import("../../domain/jobs/merge.ts");
   const result = mergeFile(sides);
   return result.kind === "clean" && isLockFile(path) ? { kind: "conflict", why: "lock-file" } : result;

@@ -6,26 +6,26 @@ import type { ProjectFiles } from "../ports/drafts.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 
 /**
- * The files that one coder was shown, each with its bytes at that time. A coder that replaces, removes or
- * renames a file means the file as shown; if it has other bytes now, it contains another author's work.
+ * The files that one coder was shown, each with its bytes at that time. A coder that replaces, removes or renames a file means the file as
+ * shown; other bytes now are another author's work.
  */
 export type ShownFiles = ReturnType<typeof createShownFiles>;
 
 export function createShownFiles() {
   const shown = new Map<string, Uint8Array | null>();
   const first = new Map<string, Uint8Array | null>();
-  /** Bytes of a file that was never shown before others changed it. */
+  /** Records the bytes of a file that was not shown before others changed it. */
   const knowFirst = (path: string, bytes: Uint8Array | null): void => {
     if (!first.has(path)) first.set(path, bytes);
   };
   const sent = new Set<string>();
   return {
-    /** Its bytes when the work began, as far as they are known: those that were shown first. */
+    /** The bytes of a file when the work began, as first shown; undefined if unknown. */
     firstBytes: (path: string): Uint8Array | null | undefined => first.get(path),
     knowFirst,
     /**
-     * The same files, for reading at once; each that is read is remembered. `ownPaths`: the files with the coder's own changes,
-     * which are listed at most once, because a draft may have thousands.
+     * The same files; every file that is read is recorded. `ownPaths`: the files with the coder's own changes, listed at most once, because a
+     * draft may have thousands.
      */
     watch(files: ProjectFiles, ownPaths: () => ReadonlySet<string> = () => new Set()): ProjectFiles {
       let own: ReadonlySet<string> | null = null;
@@ -46,11 +46,11 @@ export function createShownFiles() {
     },
     /** The bytes when it was last shown; null if it did not exist, undefined if it was never read. */
     bytes: (path: string): Uint8Array | null | undefined => shown.get(path),
-    /** Files that a message really showed, whole or in part. */
+    /** Records files that a message showed, whole or in part. */
     sent(paths: Iterable<string>): void {
       for (const path of paths) sent.add(path);
     },
-    /** Those among them that have other bytes by now than were shown. Each is named once. */
+    /** The files of `sent` whose bytes differ by now. Each is reported once. */
     takeChanged: (now: CheckedFiles): string[] =>
       [...sent].filter((path) => {
         const before = shown.get(path);
@@ -76,11 +76,11 @@ function isSameBytes(one: Uint8Array | null, other: Uint8Array | null): boolean 
   return Buffer.compare(one, other) === 0;
 }
 
-/** The name of one side of a conflict, and its author. */
+/** The author of the other side of a conflict. */
 export interface OtherChange {
   /** The job that changed the file; null where it was changed outside of PicoClaw. */
   readonly job: Pick<StoredJob, "jobId" | "title"> | null;
-  /** Where that job took the file to. */
+  /** Where that job moved the file to. */
   readonly movedTo?: string;
 }
 
@@ -90,7 +90,7 @@ export interface MergedFile {
   readonly by: string | null;
 }
 
-/** An edit that was made for a file as it is not any more, and that does not run. */
+/** An edit for an outdated version of a file; it does not run. */
 export interface StaleEdit {
   readonly path: string;
   readonly what: "conflict" | "delete" | "rename" | "gone";
@@ -107,7 +107,7 @@ export interface StaleEdit {
 export type ContestedFile = Pick<StaleEdit, "path" | "shown" | "yours">;
 
 export interface SettledCommands {
-  /** Whole-file blocks of stale files hold what was merged. */
+  /** Whole-file blocks of stale files contain the merged text. */
   readonly commands: readonly PatchCommand[];
   readonly merged: readonly MergedFile[];
   readonly stale: readonly StaleEdit[];
@@ -122,8 +122,8 @@ export interface SettleDeps {
 }
 
 /**
- * Looks at what a patch replaces, removes or renames whole. A block for a file that changed since it was shown is merged
- * with that change; what cannot be merged is named and must not run. Edits by matching look at the file themselves.
+ * Compares the files that a patch replaces, removes or renames whole with those that were shown. A block for a file that changed since is
+ * merged with that change; a block that cannot be merged is returned as stale and must not run. Edits by matching need no comparison.
  */
 export async function settleStaleEdits(
   deps: SettleDeps,
@@ -188,7 +188,7 @@ interface MergedBlock {
   readonly by?: string | null;
 }
 
-/** Null: the file is as it was shown, or was never looked at. */
+/** Null if the file is as it was shown, or was never shown. */
 async function settleBlock(
   deps: SettleDeps,
   path: string,
@@ -250,10 +250,7 @@ function toStaleEdit(
 const ASK_AGAIN =
   "The file is shown as it is now. Answer with the changes that it still needs, so that both changes hold; repeat your edit only if it applies to the file as it is now.";
 
-/**
- * The message to a coder about edits that did not run: who changed the file, and two of the three texts; the
- * current one is shown with it.
- */
+/** The message to a coder about edits that did not run: who changed the file, and two of the three texts; the current one follows. */
 export function wordStaleEdits(stale: readonly StaleEdit[], limitChars: number): string {
   const share = Math.floor(limitChars / Math.max(1, stale.length) / 2);
   return [
@@ -288,7 +285,7 @@ function wordStale({ path, what, other }: StaleEdit): string {
   }
 }
 
-/** Not as a `<file>`: only the text of now may be taken for what was shown. */
+/** Not a `<file>` element: only the current text counts as shown. */
 function wordText(path: string, which: string, text: string | null | undefined, limit: number): string {
   if (text === undefined || text === null) return "";
   const cut =

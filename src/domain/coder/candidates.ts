@@ -6,18 +6,18 @@ export interface CoderCandidateFacts {
   readonly agent: string;
   /** `green`: nothing is red. `said`: words instead of a patch. `none`: no proposal that could be carried out. */
   readonly outcome: "green" | RedReason | "said" | "none";
-  /** The first line of its plan, of its words, or of why there is nothing. */
+  /** The first line of its plan, of its words, or of the reason why there is nothing. */
   readonly words: string;
   readonly attempts: number;
   readonly files: number;
   /** Lines that it adds and removes. */
   readonly size: number;
-  /** A test that it brings fails on the old code. */
+  /** A test that it adds fails on the old code. */
   readonly provesFix: boolean;
   readonly checks: ChecksFacts | null;
 }
 
-/** Why one was better than the next: `only`: no other coder had a draft. `first`: for no reason. */
+/** Why the chosen draft ranks before the next. `only`: no other coder had a draft. `first`: they are equal. */
 export type ChosenBy = "only" | "checks" | "test" | "size" | "first";
 
 export interface CoderCandidatesFacts {
@@ -54,7 +54,7 @@ const VERDICTS: Readonly<Record<Verdict, number>> = {
   worse: 7,
 };
 
-/** Compares by the checks: what they demand, who weakens them, what they show, how many tests were fixed. */
+/** Compares by the checks: the outcome, weakened tests, what the checks show, the number of fixed tests. */
 export function compareByChecks(one: RankedCoderCandidate, other: RankedCoderCandidate): number {
   const places = ({ outcome, checks }: RankedCoderCandidate) => [
     OUTCOMES[outcome],
@@ -66,7 +66,7 @@ export function compareByChecks(one: RankedCoderCandidate, other: RankedCoderCan
   return mine.map((place, at) => place - (theirs[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
 }
 
-/** The best first, and by what it is better than the second: checks, a test that proves the fix, the smaller change. */
+/** The best first, with the criterion that decides over the second: checks, a test that proves the fix, the smaller change. */
 export function rankCoderCandidates<Candidate extends RankedCoderCandidate>(
   candidates: readonly Candidate[],
 ): { readonly ranked: readonly Candidate[]; readonly by: ChosenBy } {

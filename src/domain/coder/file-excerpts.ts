@@ -1,7 +1,7 @@
 import type { LineRange } from "../patch/compare-lines.ts";
 import { type Term, termsIn } from "./request-terms.ts";
 
-/** A line that begins something a reader would look for. */
+/** A line that begins a function, a class, a section or the like. */
 export interface Definition {
   /** From 1. */
   readonly line: number;
@@ -37,10 +37,7 @@ const NO_NAMES = new Set([
   "with",
 ]);
 
-/**
- * By light patterns, in the order of the file: what a reader would look for, not a parse. Of prose those are its
- * headings; in a program the same mark begins a comment.
- */
+/** The definitions in a file by light patterns, without a parser. In prose only headings count; in a program `#` begins a comment. */
 export function definitionsOf(lines: readonly string[], path: string): Definition[] {
   const patterns = PROSE.test(path) ? [HEADING] : NAMED;
   const found: Definition[] = [];
@@ -71,7 +68,7 @@ function indentOf(line: string): number {
   return line.slice(0, line.length - text.length).replaceAll("\t", "    ").length;
 }
 
-/** The last line of what a definition begins, by indentation; for a heading, the line before the next of its rank. */
+/** The last line of a definition, by indentation; for a heading, the line before the next one of its rank. */
 export function endOf(lines: readonly string[], { line, indent }: Definition): number {
   const head = lines[line - 1] ?? "";
   const rank = /^(#{1,6})\s/.exec(head)?.[1]?.length;
@@ -105,7 +102,7 @@ export interface ExcerptRequest {
   readonly limit: number;
   /** Lines that a stack trace or a failed edit names. */
   readonly focus?: readonly number[];
-  /** Whether the first and the last lines belong to it: where a test or a section is added. */
+  /** Whether the first and the last lines are shown, where a test or a section would be added. */
   readonly ends?: boolean;
   /** Ranges that are shown in any case, as far as they fit. */
   readonly also?: readonly LineRange[];
@@ -114,14 +111,14 @@ export interface ExcerptRequest {
 const LONGEST_BLOCK = 70;
 const AROUND_HIT = { before: 8, after: 12 };
 const ENDS = { first: 12, last: 14 };
-/** Lines between two excerpts that are cheaper to show than to leave out. */
+/** A gap of this many lines between two excerpts is cheaper to show than to leave out. */
 const SMALL_GAP = 3;
-/** An excerpt is at least this many lines longer than one. */
+/** A shorter excerpt around a line is not worth showing. */
 const SMALLEST = 3;
 /** The factor for a term's value in its next excerpt. */
 const SEEN = 0.5;
 
-/** Imports are looked for in this many lines. */
+/** Imports are searched in this many lines. */
 export const LAST_IMPORT = 60;
 
 /** Where a head of `count` lines ends: a list of imports that it would cut is shown to its end. */
@@ -158,7 +155,7 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
   return taken.ranges();
 }
 
-/** Lines of a comment at the head of a file from which it counts as a licence; the imports follow it. */
+/** A comment of this many lines at the head of a file counts as a licence; the imports follow it. */
 const LICENCE = 5;
 
 /** The first line of a file that matters to an editor. */
@@ -184,7 +181,7 @@ function hitsOf(lines: readonly string[], definitions: readonly Definition[], te
   return hits;
 }
 
-/** Of a file's lines: a word that more of them hold points to no place in it. */
+/** A word in more of a file's lines than this does not identify a place. */
 const COMMON_SHARE = 0.04;
 const COMMON_LINES = 8;
 
@@ -215,7 +212,7 @@ function blockAround(lines: readonly string[], definitions: readonly Definition[
     if (to < line) continue;
     if (to - definition.line + 1 > LONGEST_BLOCK) break;
     best = { from: definition.line, to };
-    // A function around a short inner one says what that is for.
+    // The function around a short inner one explains its purpose.
     if (to - definition.line >= AROUND_HIT.after) break;
   }
   if (best !== null) return { from: withComment(lines, best.from), to: best.to };
@@ -225,7 +222,7 @@ function blockAround(lines: readonly string[], definitions: readonly Definition[
   };
 }
 
-/** Lines of a decorator that are shown above a definition: of the rows of a table of cases the last. */
+/** The most lines of decorators that are shown above a definition: the last ones, such as rows of a table of cases. */
 const LONGEST_DECORATOR = 25;
 
 /** A definition's comment and decorators, which may be a table of cases, are above it. */
@@ -256,7 +253,7 @@ function createExcerptBudget(lines: readonly string[], limit: number) {
   };
   return {
     has: (line: number) => shown.has(line),
-    /** Takes the range, or what fits of it around `line`. False when not even that fits. A range may go past the last line. */
+    /** Takes the range, or the part around `line` that fits; false if that is too short. A range may extend past the last line. */
     take(asked: LineRange, line: number = asked.from): boolean {
       const range = { from: Math.max(1, asked.from), to: Math.min(asked.to, lines.length) };
       if (cost(range) <= left) return mark(range);
@@ -271,7 +268,6 @@ function createExcerptBudget(lines: readonly string[], limit: number) {
         if ((wider.from === near.from && wider.to === near.to) || cost(wider) > left) break;
         near = wider;
       }
-      // A line alone tells nothing.
       return near.to - near.from >= SMALLEST && mark(near);
     },
     ranges(): LineRange[] {
@@ -292,11 +288,11 @@ const OUTLINE = 500;
 const LONGEST_LINE = 1_000;
 
 export interface ShowFile extends ExcerptRequest {
-  /** Whether what is left of the limit is spent on the rest of the file. */
+  /** Whether the rest of the limit is spent on the rest of the file. */
   readonly fill?: boolean;
 }
 
-/** A file for a model: whole where it fits, else excerpts under their line numbers, and what they leave out. */
+/** A file for a model: whole if it fits, else excerpts with their line numbers and an outline of the rest. */
 export function showFile(path: string, text: string, request: ShowFile): string {
   if (text.length <= request.limit) return fileElement(path, "", text);
   const lines = linesOf(text);
@@ -305,9 +301,9 @@ export function showFile(path: string, text: string, request: ShowFile): string 
   return showRanges(path, lines, ranges);
 }
 
-/** Lines on either side of one that matters in a file which its reader has seen before. */
+/** Lines on either side of a relevant line, in a file that the coder has seen before. */
 const AROUND_LINE = 20;
-/** A file up to this is shown whole instead: pieces of it would say less for nearly as much. */
+/** A file up to this size is shown whole: excerpts would be nearly as long. */
 export const SHORT_FILE = 2_500;
 
 /** A file around some of its lines; without any, up to the limit. */
@@ -372,7 +368,7 @@ function chosen(path: string, lines: readonly string[], request: ShowFile): Line
   });
 }
 
-/** The first and the last lines that fit: imports and what was added last. */
+/** The first and the last lines that fit: imports, and the latest additions. */
 function headAndTail(lines: readonly string[], limit: number): LineRange[] {
   let left = Math.floor(limit * 0.6);
   let head = 0;
@@ -413,7 +409,7 @@ function restOf(path: string, lines: readonly string[], ranges: readonly LineRan
   let left = definitionsOf(lines, path).filter(({ line, name, indent }) => {
     if (indent === 0) above = name;
     const key = `${above} ${indent} ${name}`;
-    // Overloads are one definition, and a name that is only imported is none.
+    // Overloads count as one definition; a name that is only imported does not count.
     const isMore = names.has(key) || isAlias(lines[line - 1] ?? "");
     names.add(key);
     return !isMore && !ranges.some(({ from, to }) => line >= from && line <= to);
@@ -455,7 +451,7 @@ export function readAskedFile(text: string): AskedFile {
   return { path, lines: { from: Math.min(first, last), to: Math.max(first, last) } };
 }
 
-/** Splits a budget over wishes: who wants less than an equal share leaves the rest to the others. */
+/** Splits a budget over wishes: a wish below the equal share leaves its rest to the others. */
 export function splitBudget(wishes: readonly number[], budget: number): number[] {
   const shares = wishes.map(() => 0);
   let left = budget;

@@ -1,7 +1,7 @@
-/** Lower-cased once for a list, because every key asks again. */
+/** Each list is lower-cased once, because every keystroke searches it. */
 const lowered = new WeakMap<readonly string[], readonly string[]>();
 
-/** Paths that hold the letters in this order; those that hold them close together, in the file's own name, come first. */
+/** Paths with these letters in this order; those with letters close together, in the file's own name, first. */
 export function matchFiles(files: readonly string[], wanted: string, most: number): string[] {
   const letters = wanted.toLowerCase();
   const low = lowered.get(files) ?? files.map((path) => path.toLowerCase());
@@ -23,7 +23,7 @@ const CLOSE = 8;
 const BEGINS_WORD = 6;
 const IN_NAME = 3;
 
-/** The better of two ways to find the letters: as early as they come, and as late. */
+/** The better score of two matches: with each letter as early as possible, and as late as possible. */
 function scorePath(path: string, letters: string): number {
   const early: number[] = [];
   for (let at = -1, i = 0; i < letters.length; i++) {

@@ -7,14 +7,14 @@ import { type CodeMention, codeMentions } from "./request-terms.ts";
 /** The code that a request names: functions, classes, files. */
 export interface NamedCode {
   readonly names: readonly string[];
-  /** Of these: those that it wants to be changed by the words around them; what is only cited is not among them. */
+  /** The names that it wants to be changed, by the words around them; cited names are not among them. */
   readonly wanted: readonly string[];
 }
 
 /** Characters of a request that are read. */
 const READ_CHARS = 20_000;
 
-/** Code, logs and quotations in a request show something; they ask for nothing. */
+/** Code, logs and quotations in a request only show something. */
 const SHOWN = /^(```|~~~)[\s\S]*?^\1.*$|^(?: {4,}|\t|>|\$ ).*$/gm;
 const SENTENCE_END = /[.!?](?=\s|$)|[。！？]|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s/g;
 
@@ -25,7 +25,7 @@ const JOINS =
 /** Before a name, or a list of them, that is only cited. */
 const CITES =
   /(?:\b(?:like|unlike|see|from|by|via|with|using|uses?|used|as|than|between|through|against|call(?:s|ing|ed)?|(?:calls?|similar|equal|according|compared|due|thanks|opposed|identical) to|instead of|in favou?r of|such as|e\.g\.|cf\.|per|after|before|when|if|where|while|because|since|once|unless|although|returns?|accepts?|takes?|pass(?:es|ed|ing)?|throws?|raises?|imports?|imported|introduced in|mentions?|named|not|but|only)\s+(?:the\s+|a\s+|an\s+|both\s+)?|\()[`'"*]*(?:\w+\.)*$/i;
-/** Behind a name that is fine as it is, or that only does something to another. */
+/** After a name that is fine as it is, or that only does something to another. */
 const FINE =
   /^(?:\(\))?[`'"*]*(?:\s*(?:function|method|class|関数|メソッド|クラス))?(?:\s+(?:already|works?|worked|do(?:es)? (?:it|this|that|so|not)|is (?:fine|right|correct|not|unaffected|ok)|are (?:fine|right|correct|not|unaffected|ok)|(?:was|were) (?:removed|added|fixed|changed|introduced|already)|allows?|stays?|remains?|calls?|uses?|passes|returned?|returns)\b|\s*(?:のよう|と同じ|と同様|を参照|を呼|を使|から|による|は(?:正し|問題な|そのまま)))/i;
 
@@ -66,18 +66,18 @@ export function hasName(text: string, name: string): boolean {
   return around.some((part, at) => at > 0 && !/[\w$]$/.test(around[at - 1] ?? "") && !/^[\w$]/.test(part));
 }
 
-/** Whether reasons for no change are of everything, or with those of `before` of all code that a request names. */
+/** Whether reasons for no change cover the whole request, or, with those of `before`, all code that it names. */
 export function leaveAll(reasons: readonly string[], before: readonly string[], request: string): boolean {
   if (reasons.length === 0) return false;
   const { names, wanted } = readNamedCode(request);
   if (reasons.some((reason) => readReasonNames(reason, names).length === 0)) return true;
-  // A path that is not asked for says where the code is.
+  // A path that is not to be changed only says where the code is.
   const asked = names.filter((name) => !isPath(name) || wanted.includes(name));
   const left = new Set([...before, ...reasons].flatMap((reason) => readReasonNames(reason, names)));
   return (asked.length > 0 ? asked : names).every((name) => left.has(name));
 }
 
-/** Of these names, those that a reason is about: `NAME: reason`. None where it does not begin with one. */
+/** The names that a reason is about, as in `NAME: reason`; none if it does not begin with one. */
 function readReasonNames(reason: string, names: readonly string[]): string[] {
   const [subject = ""] = reason.replace(/^[`*'"]+/, "").split(/[:：]/, 1);
   const isFirst = (name: string) =>
@@ -92,7 +92,7 @@ function isPath(name: string): boolean {
   return name.includes(".");
 }
 
-/** Files and names of code, in the order of the text; a name within a path is a part of that. */
+/** Files and names of code in the order of the text; a name within a path does not count. */
 function mentionsIn(text: string): CodeMention[] {
   const paths = [...text.matchAll(PATH)].map(({ 0: name, index }) => ({
     name: name.replace(/^\.\//, ""),
@@ -164,7 +164,7 @@ export function readTouchedCode(changed: readonly ChangedText[]): TouchedCode {
       [now, ranges.map((one) => one.now)],
     ] as const) {
       const blocks = definitionsOf(lines, path).map((one) => ({ ...one, to: endOf(lines, one) }));
-      // Both are in the order of their lines: of thousands of functions only those around a range are looked at for it.
+      // Both are sorted by line, so each range looks only at the functions around it, among thousands.
       let [around, next] = [blocks.slice(0, 0), 0];
       for (const [from, to] of side) {
         for (; (blocks[next]?.line ?? Infinity) <= Math.max(to, from + 1); next++)
@@ -186,9 +186,8 @@ function stemOf(path: string): string {
 }
 
 /**
- * Names that a request wants to be changed, and that a change leaves alone while it touches another one that the request
- * names. Only a name that is defined once in the sources counts: others are ambiguous. A function that calls something touched
- * may be fixed by that.
+ * Names that a request wants to be changed, and that a change leaves alone while it touches other names of the request. A name counts only
+ * if the sources define it once; others are ambiguous. A function that calls touched code does not count: the change may fix it.
  */
 export function findUntouchedNames(
   { names, wanted }: NamedCode,

@@ -1,4 +1,4 @@
-/** One step of a coder's plan, as far as the work has come. */
+/** One step of a coder's plan, with its progress. */
 export interface PlanStep {
   readonly text: string;
   readonly state: "open" | "now" | "done" | "failed";
@@ -8,7 +8,7 @@ const ITEM = /^\s{0,3}(?:[-*+•]|\d{1,2}[.)、])\s+(?:\[[ xX]\]\s+)?(\S.*)$/u;
 const MOST_STEPS = 12;
 const STEP_CHARS = 120;
 
-/** The list in a plan; a plan of prose, or of one step, has none. */
+/** The steps of a list in a plan; a plan of prose, or with one step, has none. */
 export function readPlanSteps(plan: string): readonly PlanStep[] {
   const items = plan.split("\n").flatMap((line) => ITEM.exec(line)?.[1] ?? []);
   if (items.length < 2) return [];
@@ -19,7 +19,7 @@ export function readPlanSteps(plan: string): readonly PlanStep[] {
 
 const CHECKS = /\b(?:tests?|checks?|lint|verify)\b|テスト|確認|検証|チェック/i;
 
-/** Whether a step is done by the project's checks, and not by a command of the patch. */
+/** Whether the project's checks do a step, and not a command of the patch. */
 function isCheck({ text }: PlanStep): boolean {
   return CHECKS.test(text) && pathsIn(text).length === 0;
 }
@@ -54,7 +54,6 @@ export function endSteps(steps: readonly PlanStep[], success: boolean): readonly
 
 const SIGNS = { open: "☐", now: "▸", done: "☑", failed: "✗" } as const;
 
-/** As a list that is read line by line. */
 export function stepLines(steps: readonly PlanStep[]): string {
   return steps.map(({ text, state }) => `${SIGNS[state]} ${text}`).join("\n");
 }

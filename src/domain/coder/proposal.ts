@@ -3,7 +3,7 @@ import { parsePatch } from "../patch/parse-patch.ts";
 import type { ParseResult } from "../patch/patch-command.ts";
 import { ownMember } from "../platform/json-members.ts";
 
-/** The proposal of a coder. It runs nothing itself. */
+/** What a coder proposes to do. */
 export interface Proposal {
   readonly plan: string;
   /** In any of the patch formats; empty means that there is nothing to do. */
@@ -18,12 +18,12 @@ export interface Proposal {
 
 type RiskLevel = "low" | "medium" | "high";
 
-/** Either a proposal, or the coder's wish to see files or to search before it writes one, or neither. */
+/** A proposal, a request to see files or to search first, or neither. */
 export type ReadProposal =
   | {
       readonly kind: "proposal";
       readonly proposal: Proposal;
-      /** Its patch: the only time that it is parsed. */
+      /** The patch, which is parsed only here. */
       readonly parsed: ParseResult;
     }
   | {
@@ -108,10 +108,10 @@ function headingsOf(text: string): Heading[] {
   return headings;
 }
 
-/** Each pattern here takes time in proportion to the text: a model can answer with any number of spaces or empty lines. */
+/** Every pattern here takes linear time: a model can answer with any number of spaces or empty lines. */
 const HEADING_LINE = /^ {0,3}#{1,3}[ \t]+(.*)$/gm;
 
-/** No name of a section is longer. */
+/** No section name is longer than 20 characters. */
 const HEADING = /^(?:\*\*)?([^\s:：*#][^:：*#]{0,19})(?:\*\*)?[ \t]*(?:[:：](?:\*\*)?[ \t]*(.*))?$/;
 
 function collect(text: string, from: number, to: number, into: Heading[], where?: "flush"): void {
@@ -193,20 +193,20 @@ function parseProposal(written: Proposal): ReadProposal {
   return { kind: "proposal", proposal, parsed: parsePatch(proposal.patch) };
 }
 
-/** Whether words that hold no proposal were meant to hold one; else they are an answer, or a question. */
+/** Whether words without a readable proposal were meant as one; else they are an answer, or a question. */
 export function looksLikePatch(text: string): boolean {
   return /^[^\S\n]*(?:<{5,9} ?SEARCH\b|\*\*\* (?:Begin Patch|Update File|Add File)|diff --git |@@ -\d)|"type"\s*:\s*"(?:file_edit|shell_command)"|^#+ *Patch\b/m.test(
     text,
   );
 }
 
-/** A label is a format; models that answer in Japanese translate it, as they do the names of sections. */
+/** Models that answer in Japanese translate this label, as they do the names of sections. */
 const NO_CHANGE =
   /^(?: {0,3}|[ \t]{0,12}(?:[-*+]|\d{1,3}[.)])[ \t]{1,4})[*`]{0,3}(?:No changes?|変更なし)[*`]{0,3}[ \t]{0,9}(?:([:：])[*`]{0,3}|[.。]?[*`]{0,3}\s{0,9}$)/i;
 
 /**
- * The reasons in the lines `No change: reason`: nothing has to change, or not the code that a reason names. Blocks, quotations and
- * headings declare nothing, except a block that has only such lines.
+ * The reasons in lines `No change: reason`, why nothing has to change, or not the code that a reason names. Lines in blocks, quotations
+ * and headings do not count, unless the block contains only such lines.
  */
 export function readNoChange(words: string): { readonly reasons: string[]; readonly others: string } {
   const lone = loneBlock(words);
@@ -272,7 +272,7 @@ function* parsed(text: string): Generator<unknown> {
   try {
     yield JSON.parse(text);
   } catch {
-    // Not JSON after all: the sections are looked for.
+    // Not JSON: the answer is read by its sections.
   }
 }
 
@@ -301,7 +301,7 @@ function checkOf(text = ""): { readonly check?: string } {
   return lines.length !== 1 || line === "" || line.length > LONGEST_CHECK ? {} : { check: line };
 }
 
-/** "Nothing to do" in the ways that coders say it, with or without a fence around it; a reason belongs to the plan. */
+/** Reads a patch that says "nothing to do", with or without a fence, as an empty one; its reason moves into the plan. */
 function emptied({ plan, patch }: Proposal): Pick<Proposal, "plan" | "patch"> {
   const plain = patch.replace(FENCE_LINE, "").trim();
   if (NO_CHANGE.exec(plain)?.[1] !== undefined && readNoChange(plain).others === "")
@@ -339,7 +339,7 @@ function flagsOf(text: string): Record<string, boolean> {
 const MOST_FILES = 20;
 const MOST_SEARCHES = 6;
 
-/** One wish a line, in a list or in backticks or plain. */
+/** One wish per line, plain, in backticks or in a list. */
 function linesOf(text: string): string[] {
   const lines = text
     .split("\n")
@@ -349,7 +349,7 @@ function linesOf(text: string): string[] {
   return [...new Set(lines)];
 }
 
-/** The inside of the one fence that holds the whole answer. */
+/** The content of the single fence around the whole answer. */
 function loneBlock(text: string): string | undefined {
   const pieces = [...walkReply(text)];
   const [only] = pieces;
@@ -358,7 +358,7 @@ function loneBlock(text: string): string | undefined {
   return around.trim() === "" && /^(?:|md|markdown|text|txt)$/i.test(only.info) ? only.body : undefined;
 }
 
-/** Fences inside that are as long as the one around it cut the answer into pieces: takes its first and last line off. */
+/** Removes the first and last line of a fenced answer that contains fences of the same length, which would end it early. */
 function nestedBlock(text: string): string | undefined {
   const trimmed = text.trim();
   const lineEnd = trimmed.indexOf("\n");

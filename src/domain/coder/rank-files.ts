@@ -14,7 +14,7 @@ const FIXTURE =
 const TEST =
   /(?:^|\/)(?:tests?|__tests__|specs?|e2e|testing)\/|(?:^|[./_-])(?:test|spec|tests)\.[a-z]+$|_test\.(?:go|py|rb|exs|dart)$|(?:^|\/)test_[^/]*\.py$|(?:Test|Tests|Spec)\.(?:java|kt|cs|scala|swift|php)$/;
 const HISTORY = /(?:^|\/)(?:change-?log|changes|history|news|releases?|licen[cs]e|copying|authors)[^/]*$/i;
-/** They say how sources are called, and are rarely what is to be changed. */
+/** Type declarations, which describe sources and are rarely changed themselves. */
 const TYPINGS = /\.d\.[cm]?ts$|\.pyi$/i;
 const DOCS = /\.(?:md|mdx|rst|adoc|txt)$|(?:^|\/)(?:docs?|documentation)\//i;
 
@@ -30,7 +30,7 @@ export function fileKind(path: string): FileKind {
 
 interface FileHits {
   readonly path: string;
-  /** Which terms its text holds, by their place in the list. */
+  /** The terms in its text, by their index in the list. */
   readonly terms: readonly number[];
 }
 
@@ -38,11 +38,11 @@ export interface RankedFile {
   readonly path: string;
   readonly kind: FileKind;
   readonly score: number;
-  /** A source that defines a name of the request, or holds a message that it quotes. */
+  /** A source that defines a name of the request, or contains a message that it quotes. */
   readonly defines?: boolean;
-  /** It holds a name or a message of the request that few files hold. */
+  /** It contains a name or a message of the request that few files contain. */
   readonly holds?: boolean;
-  /** It does, or is called as one of the request's words. */
+  /** As `defines` or `holds`, or its name is one of the request's words. */
   readonly telling?: boolean;
 }
 
@@ -58,7 +58,7 @@ const KIND_FACTOR: Readonly<Record<FileKind, number>> = {
 /** Files of a kind that a request asks for count more. */
 const ASKED_FACTOR = 0.6;
 
-/** `the README`: its ending is rarely said. */
+/** `the README`: people rarely write its extension. */
 const SAID_FACTOR = 4;
 
 function isSaid(path: string, request: string): boolean {
@@ -70,11 +70,11 @@ export interface Ranking {
   readonly request: string;
   readonly terms: readonly Term[];
   readonly hits: readonly FileHits[];
-  /** All files that were looked at; a term of many says little. */
+  /** The number of files that were searched; a term in many of them has little weight. */
   readonly searched: number;
 }
 
-/** The files with hits, by how telling the terms are that they hold: source before tests before fixtures. */
+/** The files with hits, by the weight of their terms: sources before tests before fixtures. */
 export function rankFiles({ request, terms, hits, searched }: Ranking): RankedFile[] {
   const worth = worthOf(terms, hits, searched);
   const factors = factorsFor(request);
@@ -96,7 +96,7 @@ export function rankFiles({ request, terms, hits, searched }: Ranking): RankedFi
     .sort((a, b) => b.score - a.score || a.path.length - b.path.length);
 }
 
-/** The first of them once more, by their text: definitions of a term rank before its uses. */
+/** Ranks the first files again, by their text: definitions of a term rank before its uses. */
 export function refineRanking(
   ranked: readonly RankedFile[],
   ranking: Ranking,
@@ -142,7 +142,7 @@ function holdsName(text: string, terms: readonly Term[]): boolean {
   );
 }
 
-/** A name that more files than this hold, `TypeError` for one, leads to none of them. */
+/** A name in more files than this, such as `TypeError`, identifies none of them. */
 const RARE = { files: 4, share: 0.08 };
 
 function rareTerms({ terms, hits, searched }: Ranking): Term[] {
@@ -151,7 +151,6 @@ function rareTerms({ terms, hits, searched }: Ranking): Term[] {
   return terms.filter(({ kind }, at) => kind === "quote" || (holders[at] ?? 0) <= most);
 }
 
-/** Not as a part of a longer word. */
 function holdsWord(text: string, word: string): boolean {
   for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1))
     if (!/[\w$]/.test(text.charAt(at - 1)) && !/[\w$]/.test(text.charAt(at + word.length))) return true;
@@ -192,7 +191,7 @@ function factorsFor(request: string): Readonly<Record<FileKind, number>> {
 /** Characters of a request that are searched for names. */
 const SEARCHED = 20_000;
 const MOST_NAMED = 12;
-/** A longer word is not a path; of more names than this, only the first are looked up. */
+/** A longer word is not a path. Of more possible names than this, only the first are looked up. */
 const LONGEST_NAME = 300;
 const MOST_READINGS = 400;
 
@@ -202,7 +201,7 @@ export interface NamedFile {
   readonly lines: readonly number[];
 }
 
-/** A word of the message that may be a path, and the line behind it. */
+/** A word of the message that may be a path, and the line number after it. */
 interface NameReading {
   readonly name: string;
   readonly line: number | null;
@@ -236,7 +235,7 @@ function readNames(text: string): NameReading[] {
   return found;
 }
 
-/** The paths that each name means; none where too many are called so. */
+/** The paths that each name means; none if too many paths have the name. */
 function pathsCalled(names: ReadonlySet<string>, paths: readonly string[]): Map<string, readonly string[]> {
   const lastOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
   const wanted = new Map([...names].map((name): [string, string[]] => [lastOf(name), []]));
@@ -252,7 +251,7 @@ function pathsCalled(names: ReadonlySet<string>, paths: readonly string[]): Map<
   );
 }
 
-/** A token is tried as written and without what Japanese and Markdown put around a name. */
+/** A token as written, and without the marks that Japanese and Markdown put around a name. */
 function readings(token: string): string[] {
   const begun = token.replace(/^\((?!.*\))/, "").replace(/^\.?\//, "");
   const plain = withoutEnd(begun, ".,:;)]");

@@ -1,20 +1,17 @@
 import japaneseWords from "./japanese-words.json" with { type: "json" };
 
-/**
- * Words of Japanese requests with what the code that is meant calls them. Code is written in English nearly everywhere,
- * so that a request without a file name would find nothing by its own words.
- */
+/** Japanese words of requests, with the English words for them in code: a Japanese request would find little by its own words. */
 const JAPANESE_WORDS: Readonly<Record<string, readonly string[]>> = japaneseWords;
 
-/** Something of a request that a file may hold. */
+/** A part of a request to search for in files. */
 export interface Term {
   readonly kind: "quote" | "identifier" | "word";
-  /** Any of them is a hit. Words are looked for in any case, the others as they are written. */
+  /** Any of them is a hit. Only words ignore case. */
   readonly spellings: readonly string[];
   readonly weight: number;
 }
 
-/** Characters of a request that are read; a pasted log of a megabyte says it early or not at all. */
+/** Characters of a request that are read; the rest of a pasted log adds nothing. */
 const READ_CHARS = 20_000;
 const MOST_TERMS = 32;
 /** A longer word is not a name but encoded data or a drawn line. */
@@ -22,10 +19,7 @@ const LONGEST_WORD = 200;
 
 const WEIGHTS = { quote: 3, identifier: 3, code: 2, japanese: 1.5, word: 1, part: 0.7 };
 
-/**
- * The terms of a request that are worth looking for in files, the most telling first; repeated terms count
- * more.
- */
+/** The terms of a request to search for in files, the most telling first; repeated terms count more. */
 export function requestTerms(request: string): Term[] {
   const text = request.slice(0, READ_CHARS);
   const found = new Map<string, Term>();
@@ -66,7 +60,7 @@ export function requestTerms(request: string): Term[] {
     .slice(0, MOST_TERMS);
 }
 
-/** Texts in quotation marks that are no single name: messages are found again word by word. */
+/** Texts in quotation marks that are not a single name: messages, which are searched literally. */
 function quotesIn(text: string): string[] {
   const quotes = text.matchAll(/'([^'\n]{8,100})'|"([^"\n]{8,100})"|`([^`\n]{8,100})`|「([^」\n]{3,60})」/g);
   return [...quotes]
@@ -78,8 +72,8 @@ function quotesIn(text: string): string[] {
 const MOST_LITERALS = 12;
 
 /**
- * The literals that a request gives word by word, however short: in quotation marks, in backticks, numbers. In a file of data such a literal
- * is the place that is meant; in code it would be everywhere.
+ * The literals of a request, however short: in quotation marks, in backticks, numbers. In a file of data such a literal identifies a
+ * place; in code it would be everywhere.
  */
 export function literalTerms(request: string): Term[] {
   const found = request
@@ -98,11 +92,11 @@ function identifiersIn(text: string): string[] {
   return [...new Set(text.match(/[A-Za-z_$][\w$]*/g) ?? [])].filter(isIdentifier);
 }
 
-/** Errors of the languages themselves: every other file throws one. */
+/** Built-in errors, which too many files throw. */
 const BUILT_IN =
   /^(?:Type|Range|Syntax|Value|Key|Index|Reference|Runtime|Attribute|Lookup|Assertion|Import|Name|OS)Error$/;
 
-/** Formats and shouts in capitals; what is left of them are variables of the environment and constants. */
+/** Formats and emphasis in capitals; other words in capitals are environment variables and constants. */
 const CAPITALS =
   /^(?:JSON|JSONL|HTML|HTTPS?|YAML|TOML|ASCII|UTF|NULL|TRUE|FALSE|NONE|TODO|NOTE|FIXME|README|ONLY|ALSO|MUST|NEVER|ALWAYS|PLEASE|CRUD|REST|SOAP|CORS|CSRF|GUID|UUID|SHA\d*|GET|POST|HEAD|DELETE|PATCH|SELECT|INSERT|UPDATE)$/;
 
@@ -116,7 +110,7 @@ function isIdentifier(name: string): boolean {
   );
 }
 
-/** After the dot of a file's or a host's name. */
+/** Extensions of files, and endings of host names. */
 const ENDING =
   /^(?:[cm]?[jt]sx?|json|md|py|go|rs|rb|java|php|cpp|hpp|css|html?|xml|ya?ml|toml|lock|txt|csv|svg|png|exe|bat|sql|com|org|net|dev)$/i;
 
@@ -153,7 +147,7 @@ export function codeMentions(text: string): CodeMention[] {
 /** `copySync` may be a file `copy-sync.js` or a column `copy_sync`. */
 function spellingsOf(name: string): string[] {
   const parts = partsOf(name);
-  // Of `to_text` one part is left, and that is another word.
+  // `to_text` has only one part that counts, and that is another word.
   return parts.length < 2 ? [name] : [...new Set([name, parts.join("-"), parts.join("_")])];
 }
 
@@ -172,7 +166,7 @@ function spellingsOfJoined(name: string): string[] {
   return [...new Set(all)];
 }
 
-/** A word of this length says what is meant even if it is common in sentences: `Nothing` of `NothingType`. */
+/** A part of a name of this length counts even if the word is common in sentences: `Nothing` of `NothingType`. */
 const SHORT_PART = 4;
 
 function partsOf(name: string): string[] {
@@ -183,13 +177,12 @@ function partsOf(name: string): string[] {
     .filter((part) => part.length >= SHORT_PART || (part.length === 3 && !COMMON.has(part)));
 }
 
-/** The part of an English word that its forms share. */
 export function stem(word: string): string {
   const short = word.replace(/(?:ies|ing|ed|(?<=[sxz]|[cs]h)es|(?<!s)s)$/, "");
   return short.length >= 3 ? short : word;
 }
 
-/** Words of requests that say nothing about where. */
+/** Words of requests that lead to no place. */
 const COMMON = new Set(
   `about above add added adding adds after again against all already also although always and any are because been before being below best better between both bug but
 call called calls can cannot case change changes check code correct could did does doing done down each earlier easy either else even ever every example
@@ -205,7 +198,7 @@ module exports function class method value values true false null undefined retu
   ),
 );
 
-/** Which terms a text holds, by their place in the list. */
+/** The indexes of the terms in a text. */
 export function termsIn(text: string, terms: readonly Term[]): number[] {
   const lower = text.toLowerCase();
   const found: number[] = [];

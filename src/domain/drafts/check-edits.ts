@@ -66,7 +66,7 @@ function note(write: FileWrite, source: FileSource, written: Map<string, FileEnt
   }
 }
 
-/** The result of a plain file command, as far as later edits of the same patch may look at it. */
+/** The files after a plain file command, for later edits of the same patch. */
 function imagine(
   { action, target, content }: PatchCommand,
   source: FileSource,
@@ -96,27 +96,27 @@ function imagine(
   }
 }
 
-/** Why an edit is not run before its coder has looked again. */
+/** Why an edit waits until its coder has reviewed it. */
 export type Doubt =
   /** The whole file is replaced, though its coder has not seen its current content. */
   | { readonly kind: "unseen"; readonly path: string }
   /** A mark such as `... existing code ...` would become part of the file. */
   | { readonly kind: "elision"; readonly path: string; readonly line: string }
-  /** A fraction is left of a file. */
+  /** Only a fraction of the file would be left. */
   | { readonly kind: "shrinks"; readonly path: string; readonly from: number; readonly to: number };
 
 export interface ShownToCoder {
   /** Whether the coder was shown the file whole. */
   readonly shown: (path: string) => boolean;
-  /** Whether the coder already heard of that doubt about that file: then it insists on the edit. */
+  /** Whether the coder was warned about that file before: then it insists on the edit. */
   readonly told: (path: string) => boolean;
 }
 
-/** Files with fewer lines may shrink without question. */
+/** A file with fewer lines may shrink without a doubt. */
 const WONDER_FROM = 40;
 const FRACTION = 4;
 
-/** Edits that look like a slip of the model: it wrote less than it meant. Files that are not judged are left out. */
+/** Edits in which the model probably wrote less than it meant. Files that are not judged are left out. */
 export function doubtfulEdits(
   commands: readonly PatchCommand[],
   files: CheckedFiles,
@@ -183,7 +183,7 @@ function hunksOf(edit: Edit): readonly { readonly path: string; readonly hunks: 
 const ELISION =
   /^\s*(?:\/\/|#|\/\*|<!--|--|;|%|\{\/\*)?\s*[([<]?\s*(?:\.{3}|…)\s*[([]?\s*(?:(?:the )?(?:existing|rest|remaining|remainder|unchanged|previous|same as|other|keep|omitted|code)|既存|残り|以下|省略|変更なし|中略|同じ)/iu;
 
-/** The first such mark that was not in the file before. */
+/** The first such comment that was not in the file before. */
 function elisionIn(lines: readonly string[], before: string): string | null {
   return lines.find((line) => ELISION.test(line) && !before.includes(line.trim()))?.trim() ?? null;
 }
@@ -203,7 +203,7 @@ export function affectedFiles(commands: readonly PatchCommand[]): string[] {
   return [...new Set(paths)];
 }
 
-/** Lines of an edit that are too short to be found again, such as brackets. */
+/** Shorter lines of an edit, such as brackets, identify no place. */
 const TELLING = 8;
 
 /**
@@ -235,11 +235,11 @@ export function meantLines(
     });
 }
 
-/** A hunk that is longer is shown by its ends: its author wrote it a moment ago. */
+/** A longer hunk is shown by its ends: the coder wrote it a moment ago. */
 const LONGEST_CHANGE = 40;
 const CHANGE_ENDS = { first: 24, last: 10 };
 
-/** The lines of a file that edits wrote, as far as they are found in it now. */
+/** The lines of a file that edits wrote, as far as the file still contains them. */
 export function changedRanges(commands: readonly PatchCommand[], path: string, text: string): LineRange[] {
   const lines = text.split("\n").map((line) => line.trim());
   return commands

@@ -5,12 +5,12 @@ import type { Timers } from "../../application/ports/platform.ts";
 import { workspaceId } from "../jobs/job-storage.ts";
 
 /**
- * Rules files out of a search for words without reading them. Of each file it keeps a set of the letter triples in it (a
- * Bloom filter, some sixth of the file's size) under the file's size, times and inode. A word can only be in a file
- * that has all of its triples, so that nothing is missed; a file that seems to have them is read.
+ * Rules files out of a search for words without reading them. For each file it keeps the set of its letter triples (a Bloom filter, about
+ * a sixth of the file's size) with the file's size, times and inode. A word can only be in a file with all of its triples, so no match is
+ * missed; a file that seems to have them is read.
  *
- * Files are learned beside the wait for a model's answer, in short turns, and the index is written to PicoClaw's home
- * once that is worth it: `words/<workspace>.index`. See decision 081.
+ * The index learns files in short turns while a model answers, and is written to `words/<workspace>.index` in PicoClaw's home when enough
+ * of it is new. See decision 081.
  */
 export interface WordIndexDeps {
   readonly home: string;
@@ -18,20 +18,20 @@ export interface WordIndexDeps {
   readonly timers: Timers;
 }
 
-/** Fewer files are read sooner than an index of them. */
+/** Reading fewer files is faster than an index. */
 const WORTH_INDEXING = 1_000;
-/** A file that changed just now may change once more under the same time. */
+/** A file that changed just now may change again within the same time stamp. */
 const SETTLED_MS = 3_000;
 /** The request is sent first; then the index learns in turns of this length. */
 const LEARN_AFTER_MS = 50;
 const TURN_MS = 4;
 const BETWEEN_TURNS_MS = 1;
-/** A share of all files: to read a few again is cheaper than to write all of them. */
+/** The share of new files from which the index is written: reading a few again is cheaper than writing all. */
 const WORTH_WRITING = 0.05;
 const MOST_FILES = 40_000;
 const MOST_BYTES = 64 * 1024 ** 2;
 
-/** A file as it was when it was learned. */
+/** A file's state when the index learned it. */
 interface LearnedFile {
   readonly size: number;
   readonly modified: number;
@@ -39,7 +39,7 @@ interface LearnedFile {
   readonly inode: number;
   /** Bits by the hash of a triple; empty for a file without text. */
   readonly triples: Uint32Array;
-  /** The turn in which it was last seen to be as it was. */
+  /** The turn in which the file was last seen unchanged. */
   seenIn: number;
 }
 
@@ -52,11 +52,11 @@ export function createWordIndex({ home, root, timers }: WordIndexDeps): WordInde
   let unwritten = 0;
   let read: (path: string) => Uint8Array | null = () => null;
   let isLearning = false;
-  /** One request searches twice before anything else has its turn; the second time no file is looked at again. */
+  /** One request searches twice within one turn; the second search does not examine the files again. */
   let turn = 0;
   let endTurn: (() => void) | null = null;
 
-  /** Undefined where it is not known as it is now. */
+  /** Undefined if the file is unknown, or changed since. */
   const recall = (path: string): LearnedFile | undefined => {
     const known = learned.get(path) ?? stored?.find(path);
     if (known === undefined || known.seenIn === turn) return known;
@@ -105,7 +105,7 @@ export function createWordIndex({ home, root, timers }: WordIndexDeps): WordInde
       renameSync(next, file);
       unwritten = 0;
     } catch {
-      // The next process learns them again.
+      // Without the file, the next process learns again.
     }
   };
 
@@ -151,9 +151,9 @@ function isAsLearned({ size, modified, changed, inode }: LearnedFile, stats: Sta
   );
 }
 
-/** Small and capital letters are one, so that the spellings of a word share their triples. */
+/** Folds capital letters, so that all spellings of a word share their triples. */
 const FOLDED = Uint8Array.from({ length: 256 }, (_, code) => (code >= 65 && code <= 90 ? code + 32 : code));
-/** Of Knuth's multiplicative hash: the upper bits are the well mixed ones. */
+/** The factor of Knuth's multiplicative hash, whose upper bits are well mixed. */
 const FACTOR = 0x9e3779b1;
 const FEWEST_BITS = 64;
 const MOST_BITS = 65_536;
@@ -173,12 +173,12 @@ function collectTriples(bytes: Uint8Array): Uint32Array {
   return triples;
 }
 
-/** As many upper bits of a hash as there are places, a power of two. */
+/** The shift that leaves as many upper bits of a hash as address all places; their number is a power of two. */
 function shiftFor(triples: Uint32Array): number {
   return Math.clz32(triples.length) - 4;
 }
 
-/** The hashes of a word's triples; none for a shorter one, which any file may hold. */
+/** The hashes of a word's triples; none for a word of fewer letters, which any file may contain. */
 function hashesOf(word: Uint8Array): number[] {
   const hashes: number[] = [];
   for (let at = 2; at < word.length; at++) {
@@ -190,7 +190,7 @@ function hashesOf(word: Uint8Array): number[] {
   return hashes;
 }
 
-/** Asked of every file with every word: plain loops, which are fast before anything is compiled. */
+/** Called for every file and word: plain loops are fast even before they are compiled. */
 function mayHoldAny(triples: Uint32Array, words: readonly (readonly number[])[]): boolean {
   if (triples.length === 0) return false;
   const shift = shiftFor(triples);
@@ -211,7 +211,7 @@ interface StoredIndex {
   all(): Iterable<[string, LearnedFile]>;
 }
 
-/** Four numbers; then by file its facts, where its triples begin, the triples, and the paths with a zero between them. */
+/** The format: four numbers; for each file its facts and the start of its triples; the triples; the paths, separated by zeros. */
 const MARK = 0x50435731;
 const HEADER_BYTES = 16;
 const FACTS = 4;
@@ -236,7 +236,7 @@ function serialiseIndex(files: ReadonlyMap<string, LearnedFile>): Buffer {
   return Buffer.concat([...[header, facts, starts, triples].map(({ buffer }) => Buffer.from(buffer)), paths]);
 }
 
-/** Null where there is none, or one of another form. */
+/** Null if there is none, or if its format is unknown. */
 function readIndex(file: string): StoredIndex | null {
   let bytes: Buffer;
   try {
