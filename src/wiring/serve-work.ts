@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { allowedUsers, openChannels } from "../adapters/channels/registry.ts";
 import { createWebChannel } from "../adapters/web/host.ts";
 import { enterFleet } from "../application/fleet/machine-presence.ts";
-import { createWorkingProcess, openInbox } from "../application/fleet/working-process.ts";
+import { createWorkingProcess } from "../application/fleet/working-process.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import type { Channel } from "../application/ports/serve.ts";
 import { createServeTroubles, createTroubleReporter } from "../application/serve/health.ts";
@@ -12,7 +12,6 @@ import { machineLabels } from "../config/settings.ts";
 import { toErrorText } from "../domain/platform/error-text.ts";
 import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
-import { maskAtEdge } from "../infrastructure/platform/standard-streams.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { createMessageStore } from "../infrastructure/serve/message-store.ts";
 import { traceparentOf } from "../infrastructure/serve/message-views.ts";
@@ -20,7 +19,8 @@ import { workspaceQueues } from "../infrastructure/serve/work-places.ts";
 import { openWorkQueue } from "../infrastructure/serve/work-queue.ts";
 import { newerSchema } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
-import { type ListenDeps, randomBytes, type ServeDeps } from "./serve-state.ts";
+import { openInbox } from "./serve-inbox.ts";
+import type { ListenDeps, ServeDeps } from "./serve-state.ts";
 
 const { now } = timers;
 const uuid = () => crypto.randomUUID();
@@ -29,7 +29,7 @@ const uuid = () => crypto.randomUUID();
 export async function openChannelInbox(deps: ServeDeps) {
   const { state, services, telemetry, db, onTrouble } = deps;
   const { current } = state;
-  const { databaseUrl, home, secrets } = services;
+  const { home, secrets } = services;
   const bus = createBus();
   const mask = (text: string) => current().workspace.mask(text);
   const logger = createLineLogger({ ...services.config.log, home, mask });
@@ -45,24 +45,7 @@ export async function openChannelInbox(deps: ServeDeps) {
   const isAllowed = (channel: string, userId: string) =>
     allowedUsers(current().config, channel).includes(userId);
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
-  const inbox = await openInbox({
-    ...deps,
-    current,
-    bus,
-    channels,
-    isAllowed,
-    tracing: telemetry?.tracing ?? null,
-    openControl:
-      databaseUrl === undefined
-        ? null
-        : async (local) => (await import("./control.ts")).openControl(deps, local),
-    pid: process.pid,
-    timers,
-    uuid,
-    random: randomBytes,
-    chance: Math.random,
-    mask: maskAtEdge,
-  });
+  const inbox = await openInbox(deps, { bus, channels, isAllowed });
   deps.far.jobs = inbox.control?.farJobs ?? null;
   const reached = await openChannels({
     config: () => current().config,

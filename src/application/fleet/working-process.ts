@@ -1,117 +1,9 @@
-import { formatDayIn } from "../../domain/chat/session.ts";
-import { chatMessagesFor } from "../../domain/texts/chat.ts";
-import type { ServeMessages } from "../../domain/texts/serve.ts";
-import { storedJobActions } from "../jobs/follow-up-actions.ts";
-import { nameJobId } from "../jobs/job-names.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { Timers, Tracing } from "../ports/platform.ts";
-import type { AccessStore, Channel, WorkQueue } from "../ports/serve.ts";
-import { createMessageAnswerer, settleEarlier } from "../serve/answer-messages.ts";
-import { chooseMessageLane, createReceiver, openAdmission } from "../serve/receive-messages.ts";
-import { createReplySender, type SendRepliesDeps } from "../serve/send-replies.ts";
-import { createLiveWorks } from "../serve/serve-events.ts";
-import type { ReloadableChat } from "../serve/server.ts";
-import { type CommitGuard, createWorkKeeper } from "../serve/take-work.ts";
-import type { Control, ControlDeps } from "./control.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { Channel, WorkQueue } from "../ports/serve.ts";
+import type { WorkKeeper } from "../serve/take-work.ts";
+import type { Control } from "./control.ts";
 import { type Machine, type MachineDeps, openMachine } from "./machine-presence.ts";
-import { createViewerJobs, type OwnJobs } from "./viewer-jobs.ts";
-
-export interface InboxDeps extends Pick<SendRepliesDeps, "store" | "bus" | "timers" | "chance" | "mask"> {
-  /** Asked again for every message, so that a reload takes effect. */
-  readonly current: ReloadableChat["current"];
-  readonly access: AccessStore;
-  readonly queue: Pick<WorkQueue, "beat">;
-  readonly guard: CommitGuard;
-  /** The served workspace, as the store names it. */
-  readonly workspaceName: string;
-  readonly startedAt: Date;
-  /** Messages at once. */
-  readonly lanes: number;
-  readonly words: () => ServeMessages;
-  /** Filled by the caller once it can receive: a channel is opened with what is made here. */
-  readonly channels: ReadonlyMap<string, Channel>;
-  /** Whether the configuration lets a user speak on a channel. */
-  readonly isAllowed: (channel: string, userId: string) => boolean;
-  /** Null where nothing is traced. */
-  readonly tracing: Tracing | null;
-  /** Null where the store is not shared. */
-  readonly openControl:
-    | ((local: Pick<ControlDeps, "own" | "bus" | "keeper" | "reaches" | "send">) => Promise<Control>)
-    | null;
-  readonly pid: number;
-  readonly uuid: () => string;
-  readonly random: (bytes: number) => Uint8Array;
-  readonly onTrouble: (error: unknown, place?: string) => void;
-}
-
-/** Receiving, answering and sending. Nothing runs before it is started. */
-export type Inbox = Awaited<ReturnType<typeof openInbox>>;
-
-export async function openInbox(deps: InboxDeps) {
-  const { current, store, bus, channels, words, timers, uuid, random, onTrouble } = deps;
-  const { now } = timers;
-  const live = createLiveWorks(bus, () => now().getTime());
-  const keeper = createWorkKeeper({ queue: deps.queue, timers, onTrouble, guard: deps.guard });
-  const common = { store, bus, keeper, timers, channel: (name: string) => channels.get(name) };
-  const labels = () => chatMessagesFor(current().locale).actions;
-  const sending = createReplySender({
-    ...common,
-    present: async (reply) => ({ ...reply, actions: await (control ?? own).actions(reply, labels()) }),
-    away: () => control?.awayReplies() ?? [],
-    chance: deps.chance,
-    mask: deps.mask,
-    onTrouble,
-  });
-  const answering = createMessageAnswerer({
-    ...common,
-    conversation: () => current().conversation,
-    images: () => current().images,
-    nameJob: (jobId) => nameJobId(current().workspace.archive, jobId),
-    hasOthers: async () => (await control?.hasOthers()) ?? false,
-    settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
-    actionsFor: (jobIds) => storedJobActions(current().workspace.archive, jobIds, labels()),
-    uuid,
-    messages: words,
-    locale: () => current().locale,
-    dayOf: (at) => formatDayIn(current().config.session.timezone, at),
-    limit: deps.lanes,
-    isBusy: () => receiver.isBusy(),
-    onTrouble: (error, message) => onTrouble(error, message?.id),
-  });
-  const own: OwnJobs = createViewerJobs({
-    workspace: () => current().workspace,
-    processes: () => current().processes(),
-    store,
-    cancelMessage: (id) => answering.cancel(id),
-    bus,
-    pid: deps.pid,
-    now,
-  });
-  const reaches = (channel: string) => channels.has(channel);
-  /** Null where the store is not shared. */
-  const control = (await deps.openControl?.({ own, bus, keeper, reaches, send: sending.look })) ?? null;
-  const receiver = createReceiver({
-    store,
-    images: () => current().images,
-    admit: openAdmission({
-      access: deps.access,
-      isAllowed: deps.isAllowed,
-      since: deps.startedAt,
-      messages: words,
-      perMinute: () => current().config.serve.rate_limit,
-      random,
-      now,
-    }),
-    workspace: deps.workspaceName,
-    bus,
-    wayOf: (message) => chooseMessageLane(current().conversation, message),
-    tracing: deps.tracing,
-    now,
-    random,
-  });
-  const viewerJobs = control?.viewerJobs ?? own;
-  return { bus, live, keeper, receiver, answering, sending, control, viewerJobs, channels };
-}
 
 /** Tasks of forges, as a process carries them out. */
 interface TaskService {
@@ -120,8 +12,20 @@ interface TaskService {
   stop(): Promise<void>;
 }
 
-export interface WorkingInbox
-  extends Pick<Inbox, "keeper" | "answering" | "sending" | "control" | "channels"> {
+/** Takes one kind of work from the queue. */
+interface WorkTaking {
+  /** Takes what waits. */
+  look(): void;
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface WorkingInbox {
+  readonly keeper: WorkKeeper;
+  readonly answering: WorkTaking & { readonly running: number };
+  readonly sending: WorkTaking;
+  /** Null where the store is not shared. */
+  readonly control: Control | null;
+  readonly channels: ReadonlyMap<string, Channel>;
   /** Begins to hear the services. */
   readonly hear: () => Promise<void>;
 }
