@@ -4,14 +4,14 @@ import type { WebHost } from "../adapters/web/host.ts";
 import { configurationLines, createFirstSetUp, createSettings } from "../adapters/web/settings-store.ts";
 import { createEnvironmentReader } from "../application/containers/open-environments.ts";
 import { createFleetControl } from "../application/fleet/machine-presence.ts";
+import { createServerHealth, createServerMetrics } from "../application/serve/health.ts";
 import {
   createChatWatch,
   createFileNames,
   createOwnChats,
   createWaitForAnswer,
   stopMessage,
-} from "../application/serve/console-chats.ts";
-import { createServerHealth, createServerMetrics } from "../application/serve/health.ts";
+} from "../application/web/console-chats.ts";
 import type { Config, Secrets } from "../config/config.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { chatKeyOf, formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";

@@ -5,7 +5,7 @@ import { resolveLocale } from "../../config/environment.ts";
 import { ROUTES, readRoute } from "../../domain/config/route.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { replyJson } from "../serve/reply-json.ts";
+import { replyJson } from "../web/reply-json.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
 import { openOrStop, readFlags, Stop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";

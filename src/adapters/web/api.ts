@@ -24,10 +24,10 @@ import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreAway } from "../../domain/store/store-trouble.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
-import { replyJson } from "../serve/reply-json.ts";
 import type { WebHost } from "./host.ts";
 import { actOnJob } from "./job-view.ts";
 import { jobsQuery, newJob, newMessage, openApi, usageQuery } from "./openapi.ts";
+import { replyJson } from "./reply-json.ts";
 import { readImageList } from "./request-bodies.ts";
 import { isOurOrigin, viewerOfToken } from "./visitor.ts";
 import {

@@ -13,10 +13,10 @@ import type {
 } from "../../application/ports/serve.ts";
 import type { ConsoleSources, SettingsStore } from "../../application/ports/web.ts";
 import type { Viewer } from "../../application/serve/access.ts";
-import type { OwnChats, WaitForAnswer, WatchChat } from "../../application/serve/console-chats.ts";
 import type { HealthReport } from "../../application/serve/health.ts";
 import type { Bus, LiveWorks } from "../../application/serve/serve-events.ts";
 import type { SetUpSteps } from "../../application/setup/setup-steps.ts";
+import type { OwnChats, WaitForAnswer, WatchChat } from "../../application/web/console-chats.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 

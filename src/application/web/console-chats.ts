@@ -2,8 +2,8 @@ import { chatKeyOf } from "../../domain/chat/session.ts";
 import type { ChatTurns } from "../ports/chat.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { Chat, ChatKey, MessageStore, StandingMessage, StoredMessage } from "../ports/serve.ts";
-import { type Viewer, viewerIdentities, type WhoSpeaks } from "./access.ts";
-import type { Bus, LiveWork, LiveWorks } from "./serve-events.ts";
+import { type Viewer, viewerIdentities, type WhoSpeaks } from "../serve/access.ts";
+import type { Bus, LiveWork, LiveWorks } from "../serve/serve-events.ts";
 
 export interface OwnChatsDeps {
   readonly chats: MessageStore["chats"];

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import type { Reply } from "../../../src/application/ports/chat.ts";
 import type { StoredMessage } from "../../../src/application/ports/serve.ts";
-import { createWaitForAnswer } from "../../../src/application/serve/console-chats.ts";
 import { createBus } from "../../../src/application/serve/serve-events.ts";
+import { createWaitForAnswer } from "../../../src/application/web/console-chats.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";
 
 function open() {

@@ -1,13 +1,13 @@
 /** A page follows messages that another process answers. */
 import { expect, test } from "bun:test";
 import type { StandingMessage, StoredMessage } from "../../../src/application/ports/serve.ts";
-import { createChatWatch } from "../../../src/application/serve/console-chats.ts";
 import {
   createBus,
   createLiveWorks,
   type LiveWork,
   NOTHING_LIVE,
 } from "../../../src/application/serve/serve-events.ts";
+import { createChatWatch } from "../../../src/application/web/console-chats.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";
 
 function open() {
