@@ -6,6 +6,7 @@ import { createControlOrders } from "../src/infrastructure/fleet/order-store.ts"
 import { readMachineId } from "../src/infrastructure/fleet/workspace-name.ts";
 import { timers } from "../src/infrastructure/platform/timers.ts";
 import { createAccessStore } from "../src/infrastructure/serve/access-store.ts";
+import { workspaceQueues } from "../src/infrastructure/serve/work-places.ts";
 import { createWorkIds } from "../src/infrastructure/serve/work-queue.ts";
 import { openPostgres } from "../src/infrastructure/store/postgres.ts";
 import { create, createCli, jobIdIn, until } from "../test/e2e/cli-kit.ts";
@@ -38,7 +39,8 @@ export async function orderRows(url: string): Promise<Row[]> {
     const { queue } = await openMessages({ db, databaseUrl: url, now, workspace, owner: "bench" });
     closing.push(() => queue.close());
     await signIn(db);
-    const orders = createControlOrders({ db, queue, now, workspace });
+    const queueOf = (name: string) => workspaceQueues(name).control;
+    const orders = createControlOrders({ db, queue, now, workspace, queueOf });
     const giver = createOrderGiver({ orders, queue, newId, timers, onTrouble: () => {} });
     const far = `${readMachineId(cli.home)}:${cli.workspace}`;
     const asker = { channel: "web", userId: "bench", role: "operator" } as const;

@@ -14,13 +14,14 @@ export function openControl(
 ): Control {
   const { db, queue, state, services, workspaceName } = deps;
   const { now } = timers;
+  const queueOf = (workspace: string) => workspaceQueues(workspace).control;
   const machine = { machineId: readMachineId(services.home), machineName: hostname() };
   return createControl({
     ...deps,
     ...local,
     jobs: createFleetJobs({ db, now, workspace: workspaceName, ...machine }),
-    orders: createControlOrders({ db, queue, now, workspace: workspaceName }),
-    orderQueue: workspaceQueues(workspaceName).control,
+    orders: createControlOrders({ db, queue, now, workspace: workspaceName, queueOf }),
+    orderQueue: queueOf(workspaceName),
     workspace: () => state.current().workspace,
     keepDays: () => state.current().config.retention.messages,
     pid: process.pid,

@@ -7,13 +7,13 @@ import type { Webhook } from "../../application/ports/platform.ts";
 import type {
   AccessStore,
   Channel,
+  HealthReport,
   MessageStore,
   Receive,
   StoredMessage,
 } from "../../application/ports/serve.ts";
 import type { ConsoleSources, SettingsStore } from "../../application/ports/web.ts";
 import type { Viewer } from "../../application/serve/access.ts";
-import type { HealthReport } from "../../application/serve/health.ts";
 import type { Bus, LiveWorks } from "../../application/serve/serve-events.ts";
 import type { SetUpSteps } from "../../application/setup/setup-steps.ts";
 import type { OwnChats, WaitForAnswer, WatchChat } from "../../application/web/console-chats.ts";

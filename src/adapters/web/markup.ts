@@ -1,4 +1,4 @@
-import type { HealthLine } from "../../application/serve/health.ts";
+import type { HealthLine } from "../../application/ports/serve.ts";
 import { type AgentName, agentOf, roleOf } from "../../domain/chat/agents.ts";
 import type { Route } from "../../domain/config/route.ts";
 import type { PageContext } from "./page-context.ts";

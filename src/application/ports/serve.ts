@@ -57,6 +57,9 @@ export interface InboundMessage
   readonly replyTo?: Readonly<Record<string, unknown>>;
 }
 
+/** In `replyTo`: a person wrote in the console, in a chat of another channel, and reads the answer there. */
+export const IN_THE_CONSOLE = { via: "web" } as const;
+
 /**
  * A file that came with a message. The models read text and see images; of other files they learn name and size only.
  */
@@ -557,4 +560,21 @@ export interface RetentionStore {
 export interface PushCounter {
   used(channel: string, month: string): Promise<number>;
   add(channel: string, month: string, count: number): Promise<void>;
+}
+
+/** One part that must work, as it was found. */
+export interface HealthLine {
+  readonly name: string;
+  readonly required: boolean;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly remedy?: string;
+  /** It does not work because it is not set up, and it is not needed. */
+  readonly off?: boolean;
+}
+
+export interface HealthReport {
+  /** Whether every required part works. */
+  readonly ready: boolean;
+  readonly checks: readonly HealthLine[];
 }

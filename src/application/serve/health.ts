@@ -5,7 +5,7 @@ import { readStoreAway } from "../../domain/store/store-trouble.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { ModelRole, Models } from "../ports/models.ts";
 import type { Logger } from "../ports/platform.ts";
-import type { Channel, StoreCounts } from "../ports/serve.ts";
+import type { Channel, HealthLine, HealthReport, StoreCounts } from "../ports/serve.ts";
 import type { Bus } from "./serve-events.ts";
 
 /** One part that must work: its name, whether it does, and advice if not. */
@@ -14,22 +14,6 @@ export interface HealthCheck {
   /** Without it nothing can be answered; otherwise it is only reported. */
   readonly required: boolean;
   check(signal: AbortSignal): Promise<Omit<HealthLine, "name" | "required">>;
-}
-
-export interface HealthLine {
-  readonly name: string;
-  readonly required: boolean;
-  readonly ok: boolean;
-  readonly detail: string;
-  readonly remedy?: string;
-  /** It does not work because it is not set up, and it is not needed. */
-  readonly off?: boolean;
-}
-
-export interface HealthReport {
-  /** Whether every required part works. */
-  readonly ready: boolean;
-  readonly checks: readonly HealthLine[];
 }
 
 /** Asks all parts at once; one that does not answer in time is named as such and delays nothing. */

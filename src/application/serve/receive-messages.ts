@@ -4,15 +4,16 @@ import { keepImages } from "../chat/message-images.ts";
 import { newJobId } from "../jobs/execution.ts";
 import type { Conversation, ImageStore } from "../ports/chat.ts";
 import type { Tracing } from "../ports/platform.ts";
-import type {
-  AccessStore,
-  Attachment,
-  ChatKey,
-  InboundMessage,
-  MessageStore,
-  NewMessage,
-  Receive,
-  ReceiveResult,
+import {
+  type AccessStore,
+  type Attachment,
+  type ChatKey,
+  IN_THE_CONSOLE,
+  type InboundMessage,
+  type MessageStore,
+  type NewMessage,
+  type Receive,
+  type ReceiveResult,
 } from "../ports/serve.ts";
 import { admitAllowed, createPairingCodes, type PairingDeps } from "./access.ts";
 import type { Bus } from "./serve-events.ts";
@@ -247,9 +248,6 @@ export function createAdmission(
     return tooMany(message) ? refuse("too-many", words.tooMany) : null;
   };
 }
-
-/** In `replyTo`: a person wrote in the console, in a chat of another channel, and reads the answer there. */
-export const IN_THE_CONSOLE = { via: "web" } as const;
 
 /** The channel that tells of an answer. */
 export function replyChannelOf({ channel, replyTo }: Pick<InboundMessage, "channel" | "replyTo">): string {

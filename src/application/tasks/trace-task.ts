@@ -2,11 +2,11 @@ import { traceparentOfTask } from "../../domain/platform/traceparent.ts";
 import type { TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { Span, Tracing } from "../ports/platform.ts";
 import type { SolveTask } from "../ports/tasks.ts";
-import type { MessageTracer } from "../serve/message-tracer.ts";
 
 export interface TraceTaskDeps {
   readonly tracing: Tracing;
-  readonly tracer: Pick<MessageTracer, "follow">;
+  /** Model calls of a task belong to this span, until a later call changes that. */
+  readonly tracer: { follow(taskId: string, span: Span | null): void };
   readonly steps: (taskId: string) => Promise<readonly TaskStep[]>;
   readonly now: () => Date;
 }

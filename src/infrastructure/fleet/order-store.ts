@@ -9,7 +9,6 @@ import {
 } from "../../application/ports/fleet.ts";
 import type { Role, WorkQueue } from "../../application/ports/serve.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
-import { workspaceQueues } from "../serve/work-places.ts";
 import { databaseClock } from "../store/liveness.ts";
 import { type Database, type OrderRow, type StoreTransaction, storable } from "../store/schema.ts";
 
@@ -19,6 +18,8 @@ export interface ControlOrdersDeps {
   readonly now: () => Date;
   /** Whose orders are taken here, as the store names it. */
   readonly workspace: string;
+  /** The queue in which the orders of a workspace wait. */
+  readonly queueOf: (workspace: string) => string;
 }
 
 /** A character is at most four bytes of UTF-8: a piece is at most 64 KiB. */
@@ -27,9 +28,15 @@ const PIECE_CHARACTERS = 16_000;
 const KEEP_MS = 120_000;
 
 /** Orders as rows, and as work in a queue of their own for each workspace. */
-export function createControlOrders({ db, queue, now, workspace }: ControlOrdersDeps): ControlOrders {
+export function createControlOrders({
+  db,
+  queue,
+  now,
+  workspace,
+  queueOf,
+}: ControlOrdersDeps): ControlOrders {
   const clock = databaseClock(db, now);
-  const own = workspaceQueues(workspace).control;
+  const own = queueOf(workspace);
 
   /** Those of these workspaces that were served, and are not any more. */
   async function silentOf(workspaces: readonly string[]): Promise<ReadonlySet<string>> {
@@ -52,7 +59,8 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
           .values((is) => ({ ...toRow(order), state: "waiting", deadline_at: is(clock(), "+", limitMs) }))
           .onConflict((conflict) => conflict.doNothing())
           .executeTakeFirst();
-        if (numInsertedOrUpdatedRows > 0n) await queue.add([workOfOrder(order)], within);
+        if (numInsertedOrUpdatedRows > 0n)
+          await queue.add([workOfOrder(order, queueOf(order.workspace))], within);
       }),
     async take() {
       const claimed = await queue.claim({ queue: own }, (work, within) =>
@@ -164,11 +172,11 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
 }
 
 /** An order that changes a job waits for its turn there; one that only looks does not. */
-function workOfOrder({ id, workspace, jobId, verb, asker }: ControlOrder) {
+function workOfOrder({ id, jobId, verb, asker }: ControlOrder, queue: string) {
   const looks = (LOOKING_VERBS as readonly string[]).includes(verb);
   return {
     id,
-    queue: workspaceQueues(workspace).control,
+    queue,
     key: looks ? id : jobId,
     group: storable(`${asker.channel}:${asker.userId}`).slice(0, 500),
     ref: id,

@@ -15,6 +15,7 @@ import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.
 import { createControlOrders } from "../../../src/infrastructure/fleet/order-store.ts";
 import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { createAccessStore } from "../../../src/infrastructure/serve/access-store.ts";
+import { workspaceQueues } from "../../../src/infrastructure/serve/work-places.ts";
 import { createWorkIds } from "../../../src/infrastructure/serve/work-queue.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { createFakeChannel, inbound } from "../../fakes/channel.ts";
@@ -53,7 +54,13 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       me: { ...me, place: me.incarnation, root: "/ws", labels: [], lanes: 1, version: "1" },
     });
     const keeper = createWorkKeeper({ queue, timers, onTrouble });
-    const orders = createControlOrders({ db, queue, now, workspace });
+    const orders = createControlOrders({
+      db,
+      queue,
+      now,
+      workspace,
+      queueOf: (name) => workspaceQueues(name).control,
+    });
     const jobs = createFleetJobs({ db, now, workspace, ...place });
     return { ...messages, fleet, keeper, orders, jobs, workspace };
   }

@@ -2,9 +2,14 @@ import { type ReplyPiece, replyPieces, wordPieces } from "../../../application/c
 import type { ViewedJob } from "../../../application/fleet/viewer-jobs.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
 import type { Reply } from "../../../application/ports/chat.ts";
-import type { Chat, ChatKey, Exchange, InboundMessage } from "../../../application/ports/serve.ts";
+import {
+  type Chat,
+  type ChatKey,
+  type Exchange,
+  IN_THE_CONSOLE,
+  type InboundMessage,
+} from "../../../application/ports/serve.ts";
 import type { Viewer } from "../../../application/serve/access.ts";
-import { IN_THE_CONSOLE } from "../../../application/serve/receive-messages.ts";
 import type { LiveWork } from "../../../application/serve/serve-events.ts";
 import { chatKeyOf } from "../../../domain/chat/session.ts";
 import { matchFiles } from "../../../domain/coder/match-files.ts";

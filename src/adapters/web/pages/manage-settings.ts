@@ -1,6 +1,6 @@
 import type { Context } from "hono";
+import type { HealthReport } from "../../../application/ports/serve.ts";
 import type { SettingsRead, TrustState } from "../../../application/ports/web.ts";
-import type { HealthReport } from "../../../application/serve/health.ts";
 import { createManageSettings, type SettingRefusal } from "../../../application/web/edit-settings.ts";
 import { type AgentRole, agentOf, isCoderRole } from "../../../domain/chat/agents.ts";
 import { resolveTimeZone } from "../../../domain/chat/session.ts";

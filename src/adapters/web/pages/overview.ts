@@ -1,9 +1,8 @@
 import { csvOfFigures, figureCells } from "../../../application/history/word-why.ts";
 import type { EnvironmentSummary } from "../../../application/ports/containers.ts";
 import type { FigureRow, WorkFigures } from "../../../application/ports/history-opened.ts";
-import type { StoreCounts } from "../../../application/ports/serve.ts";
+import type { HealthReport, StoreCounts } from "../../../application/ports/serve.ts";
 import type { TaskSummary } from "../../../application/ports/tasks.ts";
-import type { HealthReport } from "../../../application/serve/health.ts";
 import { formatCost } from "../../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import { channelTitle } from "../../channels/registry.ts";
