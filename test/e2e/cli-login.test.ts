@@ -72,6 +72,42 @@ describe("login", () => {
     }
   });
 
+  test("/login at a terminal takes a key without showing it, and the same conversation continues with it", async () => {
+    const server = await startModelServer({
+      script: [{ text: "Hello there" }],
+      offered: ["claude-sonnet-5-5"],
+    });
+    const env = { ...ALONE, ANTHROPIC_BASE_URL: server.baseUrl("anthropic") };
+    const at = startProgram(cli, { args: ["chat", "--name", "one"], env });
+    try {
+      await at.until("talks:");
+      await at.say("/login sk-AAAABBBBCCCCDDDD");
+      await at.until("A key never belongs in a message");
+      await at.say("/login gemini");
+      await at.until("API key for gemini (not shown):");
+      at.type("\x03");
+      await at.until(/Nothing was kept\.\s+a new chat/);
+      await at.say("/login");
+      await at.until("Whose API key?");
+      at.type("claude\r");
+      await at.until("API key for claude (not shown):");
+      at.type("sk-EEEEFFFFGGGGHHHH\r");
+      await at.until("claude accepts the key");
+      await at.until(/codes:\s+claude\/claude-sonnet-5-5/);
+      expect(at.screen().match(/Say what to change/g)).toHaveLength(1);
+      await at.say("/cloud on hello");
+      await at.until("Hello there");
+      expect(at.sent.raw).not.toContain("sk-EEEE");
+      expect(readFileSync(keysFile(), "utf8")).toBe("ANTHROPIC_API_KEY=sk-EEEEFFFFGGGGHHHH\n");
+      at.type("\x04");
+      await at.until("picoclaw chat --name one");
+      expect(await at.child.exited).toBe(0);
+    } finally {
+      await at.close();
+      await server.stop();
+    }
+  });
+
   test("a key that is refused, cannot be tested or is malformed is not kept", async () => {
     const refusing = Bun.serve({
       port: 0,

@@ -67,6 +67,7 @@ export class ConversationScreen {
   readonly #live: LiveScreen;
   #style: ReturnType<typeof createStyle>;
   #pager: Pager | null = null;
+  #isAway = false;
 
   constructor({ env, texts, history, onKey, submit }: ScreenDeps) {
     this.#texts = texts;
@@ -112,6 +113,7 @@ export class ConversationScreen {
 
   /** Gives the terminal to another program while `run` runs, or for good. */
   leaveFor(run: () => void): void {
+    this.#isAway = true;
     this.#live.leave();
     this.write(UNWATCH_FOCUS);
     this.restore();
@@ -119,6 +121,7 @@ export class ConversationScreen {
   }
 
   resume(): void {
+    this.#isAway = false;
     this.#keyboard.start();
     this.write(WATCH_FOCUS);
     this.#live.resume({ below: true });
@@ -160,7 +163,7 @@ export class ConversationScreen {
   }
 
   #rows(columns: number, rows: number): LiveRows {
-    if (this.ended) return { rows: [], cursor: null };
+    if (this.ended || this.#isAway) return { rows: [], cursor: null };
     const above = this.#rowsAbove(columns);
     const rule = ruleRow(columns, this.#style);
     if (this.picker !== null) {

@@ -33,8 +33,12 @@ interface TurnsDeps {
   readonly host: PastingHost;
   readonly route: Route | undefined;
   readonly cwd: string;
+  /** Asks for a key at this terminal and opens the chat again. */
+  readonly logIn: (provider: string | undefined) => Promise<void>;
 }
 
+/** With a provider at most: a line that holds a key is answered, not obeyed. */
+const LOGIN = /^\/login(?:\s+([a-z]+))?$/i;
 const SPIN_MS = 125;
 /** Work that takes longer than this is announced to a window without the focus. */
 const ANNOUNCED_MS = 10_000;
@@ -88,7 +92,13 @@ export class ConversationTurns {
   }
 
   async send(text: string): Promise<void> {
-    const { screen, texts, opened, chatId, host, route, cwd } = this.deps;
+    const { screen, texts, opened, chatId, host, route, cwd, logIn } = this.deps;
+    const login = LOGIN.exec(text.trim());
+    if (login !== null) {
+      screen.print(...screen.deck.settle(), messageBlock(text, screen.style));
+      await logIn(login[1]);
+      return;
+    }
     if (this.opensPicker(text) || this.#showsJob(text)) {
       this.sendNext();
       return;

@@ -72,7 +72,7 @@ class TerminalConversation {
     screen.start();
     screen.printNotice(titleLine(this.program, this.options.texts));
     screen.redraw();
-    void this.#begin();
+    void this.#begin(this.options.first);
     const code = await this.#left.promise;
     for (const off of endings) off();
     this.#turns?.close();
@@ -84,8 +84,8 @@ class TerminalConversation {
     return code;
   }
 
-  async #begin(): Promise<void> {
-    const { texts, route, first, open } = this.options;
+  async #begin(first: string | null): Promise<void> {
+    const { texts, route, open } = this.options;
     const { program } = this;
     const screen = this.#screen;
     // The line is on the screen before anything else is loaded.
@@ -108,7 +108,8 @@ class TerminalConversation {
         program.out(`${texts.goodbye(`picoclaw chat${name === "" ? "" : ` --name ${name}`}`)}\n`);
       await opened.close();
     };
-    const turns = new ConversationTurns({ ...folder, screen, texts, host, route, cwd: program.cwd });
+    const logIn = (provider: string | undefined) => this.#logIn(opened, provider);
+    const turns = new ConversationTurns({ ...folder, screen, texts, host, route, cwd: program.cwd, logIn });
     screen.commands = slashCommands(opened, readHistory(program));
     if (opened.config.terminal.keys === "vim") screen.composer.useVim();
     const chats = await opened.chats.list();
@@ -133,6 +134,23 @@ class TerminalConversation {
     // A message that was sent meanwhile is not interrupted.
     if (!screen.ended && screen.view === null) screen.printNotice(texts.who(chat, coder));
     screen.redraw(true);
+  }
+
+  /** The terminal belongs to the questions; then the same chat opens again, because its models hold the keys they opened with. */
+  async #logIn({ messages, close }: OpenConversation, provider: string | undefined): Promise<void> {
+    const screen = this.#screen;
+    this.#turns = null;
+    screen.leaveFor(this.#unguard);
+    const [{ askForKey }, { setupMessagesFor }] = await Promise.all([
+      import("./login.ts"),
+      import("../../domain/texts/setup.ts"),
+    ]);
+    await askForKey(this.program, setupMessagesFor(messages.locale), { provider });
+    this.#close = async () => {};
+    await close();
+    if (screen.ended) return;
+    screen.resume();
+    await this.#begin(null);
   }
 
   #leave(code: number): void {

@@ -184,8 +184,9 @@ async function init(whole: CliProgram, args: readonly string[]): Promise<number>
   const talks = program.inIsTerminal && program.outIsTerminal && values.yes !== true && !json;
   if (!json) program.out(`${describeFound(opened.found, words).join("\n")}\n\n`);
   if (talks && offeredFor(opened.found, "code").length === 0) {
-    const { offerLogin } = await import("./login.ts");
-    const again = (await offerLogin(program, words)) ? await program.openSetUp(wish) : opened;
+    const { askForKey, KEY_PROVIDERS } = await import("./login.ts");
+    const question = words.login.offer(KEY_PROVIDERS);
+    const again = (await askForKey(program, words, { question })) ? await program.openSetUp(wish) : opened;
     if (again.ok) opened = again;
   }
   let replace = values.force === true;

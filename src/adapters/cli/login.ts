@@ -15,6 +15,7 @@ const KEYS = {
   openrouter: "OPENROUTER_API_KEY",
 } as const;
 type KeyProvider = keyof typeof KEYS;
+export const KEY_PROVIDERS: readonly string[] = Object.keys(KEYS);
 const OTHER_NAMES: Readonly<Record<string, KeyProvider>> = {
   anthropic: "claude",
   google: "gemini",
@@ -38,10 +39,9 @@ async function login(program: CliProgram, args: readonly string[]): Promise<numb
     fail(program, json, { exitCode, code, text });
   const asked =
     given[0] ??
-    (program.inIsTerminal && !json ? await program.askLine(words.login.which(Object.keys(KEYS))) : "");
+    (program.inIsTerminal && !json ? await program.askLine(words.login.which(KEY_PROVIDERS)) : "");
   const provider = readProvider(asked ?? "");
-  if (provider === null)
-    return refuse("provider", words.login.unknown((asked ?? "").trim(), Object.keys(KEYS)));
+  if (provider === null) return refuse("provider", words.login.unknown((asked ?? "").trim(), KEY_PROVIDERS));
   if (values.forget === true) {
     const file = await program.keepKey(KEYS[provider], null);
     program.out(
@@ -79,7 +79,7 @@ type KeptKey =
     }
   | {
       readonly ok: false;
-      readonly code: "no-key" | "key-refused" | "inside-workspace";
+      readonly code: "no-key" | "key-refused";
       readonly text: string;
     };
 
@@ -103,11 +103,18 @@ async function keepTestedKey(
   return { ok: true, file, models: source.models?.length ?? 0, newest: source.usual };
 }
 
-/** For `init` on a machine without any model: a key that is pasted there. False: none was given, or it is not accepted. */
-export async function offerLogin(program: CliProgram, words: SetupMessages): Promise<boolean> {
-  const answer = await program.askLine(words.login.offer(Object.keys(KEYS)));
-  const provider = readProvider(answer ?? "");
-  if (provider === null) return false;
+/** For `init` and for a conversation: a key that is pasted there. False: none was given, or it is not accepted. */
+export async function askForKey(
+  program: CliProgram,
+  words: SetupMessages,
+  { provider: named, question }: { readonly provider?: string | undefined; readonly question?: string },
+): Promise<boolean> {
+  const answer = named ?? (await program.askLine(question ?? words.login.which(KEY_PROVIDERS))) ?? "";
+  const provider = readProvider(answer);
+  if (provider === null) {
+    if (answer.trim() !== "") program.out(`${words.login.unknown(answer.trim(), KEY_PROVIDERS)}\n\n`);
+    return false;
+  }
   const key = await program.askLine(words.login.ask(provider), { isHidden: true });
   const kept = await keepTestedKey(program, { provider, key: (key ?? "").trim() }, words);
   program.out(`${kept.ok ? words.login.kept({ provider, ...kept }) : kept.text}\n\n`);

@@ -30,6 +30,7 @@ export async function openConversation(
   }
   const { converse } = await import("./converse.ts");
   const troubles: string[] = [];
+  let wish = values;
   const code = await converse(program, {
     texts,
     route,
@@ -38,7 +39,9 @@ export async function openConversation(
       const quiet: CliProgram = { ...program, err: (text) => say(text.trimEnd()) };
       // An error that ends the program is printed once the shell has the terminal again.
       const loud: CliProgram = { ...program, err: (text) => troubles.push(text) };
-      return openFolder(loud, quiet, values, () => {
+      return openFolder(loud, quiet, wish, () => {
+        // The chat is opened again after `/login`, and a fork is made once.
+        wish = { ...values, fork: undefined };
         for (const warning of troubles.splice(0)) say(warning.trimEnd());
       });
     },

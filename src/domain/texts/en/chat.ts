@@ -448,7 +448,7 @@ export const chatTexts = {
     ["/init", "a coder writes AGENTS.md, the page that coders read first"],
     ["/config", "where the settings are"],
     ["/cloud on|off", "whether your coder's cloud model answers questions too"],
-    ["/login", "how a key is added"],
+    ["/login", "add an API key"],
     ["/context", "what the models are given of this conversation"],
     ["/resume", "go back to the conversation before; /resume list names them"],
     ["/notes /memo", "read and forget what is remembered; keep something in mind by name"],
@@ -466,7 +466,7 @@ export const chatTexts = {
   configWhere:
     "Settings in effect, and where each comes from: picoclaw config show. To change them: picoclaw init (models and keys), the console (picoclaw serve, Settings), or $PICOCLAW_HOME/config.yaml. In this conversation: /model, /effort, /dry.",
   loginWhere:
-    "A key never belongs in a conversation. In a shell: picoclaw login asks for it, tests it and keeps it for you alone.",
+    "A key never belongs in a message. In a shell: picoclaw login asks for it, tests it and keeps it for you alone. A running picoclaw serve uses it after a restart. In picoclaw at a terminal, /login alone asks for it.",
   writes: "writing",
   writesPatch: (lines: number) => `writing the change, ${lines === 1 ? "1 line" : `${lines} lines`}`,
   step: {

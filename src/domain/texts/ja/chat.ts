@@ -399,7 +399,7 @@ export const chatTexts: typeof englishChatTexts = {
     ["/init", "コーダーが AGENTS.md（コーダーが最初に読むページ）を書く"],
     ["/config", "設定の場所"],
     ["/cloud on|off", "コーダーのクラウドのモデルが質問にも答えるかどうか"],
-    ["/login", "API キーの追加方法"],
+    ["/login", "API キーを追加"],
     ["/context", "この会話のうちモデルに渡すもの"],
     ["/resume", "前の会話に戻ります。/resume list で一覧"],
     ["/notes /memo", "覚えていることを読む・忘れさせる、名前を付けて覚えさせる"],
@@ -416,7 +416,7 @@ export const chatTexts: typeof englishChatTexts = {
   configWhere:
     "有効な設定とその出どころ: picoclaw config show。変更するには picoclaw init（モデルとキー）、コンソール（picoclaw serve の「設定」）、または $PICOCLAW_HOME/config.yaml を使います。この会話では /model、/effort、/dry が使えます。",
   loginWhere:
-    "API キーは会話に書かないでください。シェルで picoclaw login を実行すると、キーを尋ね、確認してから本人だけが読める場所に保存します。",
+    "API キーはメッセージに書かないでください。シェルで picoclaw login を実行すると、キーを尋ね、確認してから本人だけが読める場所に保存します。実行中の picoclaw serve は再起動後に使います。端末の picoclaw では /login だけで尋ねます。",
   writes: "回答中",
   writesPatch: (lines) => `変更を書いています（${lines} 行）`,
   step: {
