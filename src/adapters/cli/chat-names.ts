@@ -1,5 +1,5 @@
 import { localTime } from "../../domain/texts/format-text.ts";
-import { type Flags, fail, printable } from "./command.ts";
+import { type Flags, fail, printable, succeed } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 
 type OpenChatFolder = Pick<Extract<OpenedChat, { ok: true }>, "chat" | "chats">;
@@ -49,10 +49,7 @@ export async function forgetChat(
 ): Promise<number> {
   switch (await chats.forget(name)) {
     case "forgotten":
-      program.out(
-        `${json ? JSON.stringify({ success: true, name }) : printable(chat.chatForgotten(name))}\n`,
-      );
-      return EXIT.done;
+      return succeed(program, json, { success: true, name }, chat.chatForgotten(name));
     case "unknown":
       return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: chat.noSuchChat(name) });
     case "busy":

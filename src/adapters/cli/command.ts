@@ -100,6 +100,12 @@ export function fail(program: CliProgram, json: boolean, failure: CliFailure): n
   return exitCode;
 }
 
+/** Tells a person with words, or a program with one document. */
+export function succeed(program: CliProgram, json: boolean, document: object, text: string): number {
+  program.out(`${json ? JSON.stringify(document) : printable(text)}\n`);
+  return EXIT.done;
+}
+
 /** Words about a job, with the look of its card at a terminal. */
 export async function styleReport(
   program: CliProgram,

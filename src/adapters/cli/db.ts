@@ -1,4 +1,4 @@
-import { type Flags, fail, type Subcommand } from "./command.ts";
+import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
 import { openIndexFromFlags, readFlags, usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportFilled, withStoreData } from "./store-data.ts";
@@ -54,10 +54,7 @@ async function whole(program: CliProgram, flags: Flags, verb: "copy" | "forget")
   if (channel === undefined || userId === undefined) return usage(program, flags);
   return withStoreData(program, flags, async ({ data, words }) => {
     const rows = await data.forget({ channel, userId });
-    program.out(
-      json ? `${JSON.stringify({ success: true, rows })}\n` : `${words.personForgotten(given, rows)}\n`,
-    );
-    return EXIT.done;
+    return succeed(program, json, { success: true, rows }, words.personForgotten(given, rows));
   });
 }
 

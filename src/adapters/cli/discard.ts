@@ -2,7 +2,7 @@ import { discardFacts } from "../../application/jobs/action-report.ts";
 import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import { waitingPreview } from "../../application/jobs/unfinished-jobs.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
-import { fail, type Subcommand } from "./command.ts";
+import { fail, type Subcommand, succeed } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";
@@ -63,6 +63,5 @@ async function discardAside(
     });
   const { files, bytes } = removed;
   const document = { success: true, status: "removed", job_id: jobId, files, bytes };
-  program.out(`${json ? JSON.stringify(document) : messages.asideRemoved({ ...removed, jobId: name })}\n`);
-  return EXIT.done;
+  return succeed(program, json, document, messages.asideRemoved({ ...removed, jobId: name }));
 }

@@ -7,7 +7,7 @@ import { parseRepository, quoteWords as shellWords } from "../../domain/containe
 import { containerName } from "../../domain/containers/container-info.ts";
 import type { PrepareEvent } from "../../domain/containers/prepare-event.ts";
 import { environmentMessages } from "../../domain/texts/containers.ts";
-import { type CliCommand, type CommandLine, fail, type Subcommand } from "./command.ts";
+import { type CliCommand, type CommandLine, fail, type Subcommand, succeed } from "./command.ts";
 import {
   abortable,
   environmentTexts,
@@ -363,8 +363,7 @@ export const envPrune: CliCommand = async (program, args) => {
   const { texts } = environments;
   try {
     const removed = await environments.manager.cleanupStaleContainers();
-    program.out(json ? `${JSON.stringify({ success: true, removed })}\n` : `${texts.pruned(removed)}\n`);
-    return EXIT.done;
+    return succeed(program, json, { success: true, removed }, texts.pruned(removed));
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;
     const text = texts.failure("engine", "prune", error.message);

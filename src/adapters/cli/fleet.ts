@@ -1,7 +1,7 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import type { FleetMessages } from "../../domain/texts/fleet.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
+import { fail, printable, type Subcommand, succeed } from "./command.ts";
 import { openedStoreOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -23,16 +23,14 @@ async function fleet(program: CliProgram, args: readonly string[]): Promise<numb
     const [verb, id] = words;
     if (verb === undefined) {
       const view = await opened.control.view();
-      program.out(json ? `${JSON.stringify(fleetJson(view))}\n` : `${wordFleet(t, view)}\n`);
-      return EXIT.done;
+      return succeed(program, json, fleetJson(view), wordFleet(t, view));
     }
     if ((verb !== "retry" && verb !== "discard") || id === undefined)
       return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: t.usage });
     if (!(await opened.control[verb](id)))
       return fail(program, json, { exitCode: EXIT.usage, code: "unknown-work", text: t.unknownWork(id) });
     const text = verb === "retry" ? t.retried(id) : t.discarded(id);
-    program.out(json ? `${JSON.stringify({ success: true, id })}\n` : `${text}\n`);
-    return EXIT.done;
+    return succeed(program, json, { success: true, id }, text);
   } finally {
     await opened.close();
   }

@@ -2,7 +2,7 @@ import { describeListTrouble } from "../../application/setup/setup-steps.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
-import { fail, type Subcommand } from "./command.ts";
+import { fail, type Subcommand, succeed } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -44,24 +44,16 @@ async function login(program: CliProgram, args: readonly string[]): Promise<numb
   if (provider === null) return refuse("provider", words.login.unknown((asked ?? "").trim(), KEY_PROVIDERS));
   if (values.forget === true) {
     const file = await program.keepKey(KEYS[provider], null);
-    program.out(
-      json
-        ? `${JSON.stringify({ success: true, provider, file })}\n`
-        : `${words.login.forgotten(provider, file)}\n`,
-    );
-    return EXIT.done;
+    return succeed(program, json, { success: true, provider, file }, words.login.forgotten(provider, file));
   }
   const key = program.inIsTerminal
     ? await program.askLine(words.login.ask(provider), { isHidden: true })
     : new TextDecoder().decode(program.readInput());
   const kept = await keepTestedKey(program, { provider, key: (key ?? "").trim() }, words);
   if (!kept.ok) return refuse(kept.code, kept.text, kept.code === "no-key" ? EXIT.usage : EXIT.refused);
-  program.out(
-    json
-      ? `${JSON.stringify({ success: true, provider, file: kept.file, models: kept.models, newest: kept.newest })}\n`
-      : `${words.login.kept({ provider, ...kept })}\n${words.login.next}\n`,
-  );
-  return EXIT.done;
+  const { file, models, newest } = kept;
+  const document = { success: true, provider, file, models, newest };
+  return succeed(program, json, document, `${words.login.kept({ provider, ...kept })}\n${words.login.next}`);
 }
 
 function readProvider(text: string): KeyProvider | null {

@@ -2,7 +2,7 @@ import type { McpServerReport, McpServers } from "../../application/ports/mcp.ts
 import { resolveLocale } from "../../config/environment.ts";
 import type { McpLoginState, McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
 import { openedStoreOrStop, openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -155,10 +155,7 @@ async function login(
     switch (kind) {
       case "done":
       case "not-needed":
-        program.out(
-          json ? `${JSON.stringify({ success: true, name, login: kind })}\n` : `${printable(text)}\n`,
-        );
-        return EXIT.done;
+        return succeed(program, json, { success: true, name, login: kind }, text);
       case "no-address":
       case "has-header":
       case "no-registration":

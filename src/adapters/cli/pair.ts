@@ -1,7 +1,7 @@
 import type { Role } from "../../application/ports/serve.ts";
 import { createPairingCodes } from "../../application/serve/access.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
+import { fail, printable, type Subcommand, succeed } from "./command.ts";
 import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -46,10 +46,7 @@ async function pair(program: CliProgram, args: readonly string[]): Promise<numbe
         return bad("unknown-person", words.personUnknown(given ?? ""));
       const text =
         verb === "add" ? words.personAdded(`${channel}:${userId}`, role) : words.personRemoved(given ?? "");
-      program.out(
-        json ? `${JSON.stringify({ success: true, channel, user: userId })}\n` : `${printable(text)}\n`,
-      );
-      return EXIT.done;
+      return succeed(program, json, { success: true, channel, user: userId }, text);
     }
     const pairing = createPairingCodes({
       access: opened.access,
@@ -59,13 +56,9 @@ async function pair(program: CliProgram, args: readonly string[]): Promise<numbe
     });
     const person = await pairing.confirm(verb, role, name);
     if (person === null) return bad("unknown-code", words.codeUnknown(verb));
-    const who = `${person.channel}:${person.userId}`;
-    program.out(
-      json
-        ? `${JSON.stringify({ success: true, channel: person.channel, user: person.userId, role })}\n`
-        : `${printable(words.personAdded(who, role))}\n`,
-    );
-    return EXIT.done;
+    const { channel, userId } = person;
+    const text = words.personAdded(`${channel}:${userId}`, role);
+    return succeed(program, json, { success: true, channel, user: userId, role }, text);
   } finally {
     await opened.close();
   }

@@ -9,7 +9,7 @@ import {
 } from "../../application/sandbox/process-report.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
 import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -139,9 +139,7 @@ function reportStart(
       why === "ended" ? { process: toProcessJson(started.process), output: started.lastLines } : {};
     return fail(program, json, { exitCode, code: why, text, facts });
   }
-  if (json) program.out(`${JSON.stringify({ success: true, process: toProcessJson(started.process) })}\n`);
-  else program.out(`${printable(text)}\n`);
-  return EXIT.done;
+  return succeed(program, json, { success: true, process: toProcessJson(started.process) }, text);
 }
 
 async function restart(
@@ -176,8 +174,7 @@ async function stop(
     return fail(program, json, { exitCode, code: failed.status, text });
   }
   const processes = stopped.flatMap((one) => ("process" in one ? [toProcessJson(one.process)] : []));
-  program.out(json ? `${JSON.stringify({ success: true, processes })}\n` : `${printable(text)}\n`);
-  return EXIT.done;
+  return succeed(program, json, { success: true, processes }, text);
 }
 
 /** `stop ID` with the id of a process. */
@@ -204,20 +201,12 @@ async function log(
     return fail(program, json, { exitCode: EXIT.usage, code: "unknown", text });
   }
   const { process, text, cut } = found;
-  program.out(
-    json
-      ? `${JSON.stringify({ process: toProcessJson(process), text, cut })}\n`
-      : `${printable(wordLog(found, opened.messages.locale))}\n`,
-  );
-  return EXIT.done;
+  const document = { process: toProcessJson(process), text, cut };
+  return succeed(program, json, document, wordLog(found, opened.messages.locale));
 }
 
 async function clear(program: CliProgram, opened: Opened, { values }: Flags): Promise<number> {
   const forgotten = await opened.processes.forgetEnded();
-  program.out(
-    values.json === true
-      ? `${JSON.stringify({ success: true, forgotten })}\n`
-      : `${textsOf(opened).forgotten(forgotten)}\n`,
-  );
-  return EXIT.done;
+  const text = textsOf(opened).forgotten(forgotten);
+  return succeed(program, values.json === true, { success: true, forgotten }, text);
 }

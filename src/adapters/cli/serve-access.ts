@@ -1,6 +1,6 @@
 import { type Role, SCOPES, type Scope } from "../../application/ports/serve.ts";
 import { isUserName } from "../../application/serve/access.ts";
-import { type Flags, fail } from "./command.ts";
+import { type Flags, fail, succeed } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
 type OpenServer = Extract<OpenedServe, { ok: true }>;
@@ -48,12 +48,8 @@ export async function admit(
         role,
         scopes: scopes as Scope[],
       });
-      program.out(
-        json
-          ? `${JSON.stringify({ id: token.id, token: secret, scopes, user: userId, role })}\n`
-          : `${say.tokenCreated(secret)}\n`,
-      );
-      return EXIT.done;
+      const document = { id: token.id, token: secret, scopes, user: userId, role };
+      return succeed(program, json, document, say.tokenCreated(secret));
     }
     case "list": {
       const tokens = (await opened.access.tokens()).map(({ hash: _, ...token }) => token);
@@ -61,8 +57,7 @@ export async function admit(
         (token) =>
           `${token.id}  ${token.name}  ${token.userId} (${token.role})  ${token.scopes.join(",")}  ${token.lastUsedAt ?? "-"}`,
       );
-      program.out(json ? `${JSON.stringify({ tokens })}\n` : `${lines.join("\n") || say.noTokens}\n`);
-      return EXIT.done;
+      return succeed(program, json, { tokens }, lines.join("\n") || say.noTokens);
     }
     case "remove": {
       if (name === undefined) return bad(say.usage);
@@ -72,8 +67,7 @@ export async function admit(
           code: "unknown-token",
           text: say.tokenUnknown(name),
         });
-      program.out(json ? `${JSON.stringify({ success: true, id: name })}\n` : `${say.tokenRemoved(name)}\n`);
-      return EXIT.done;
+      return succeed(program, json, { success: true, id: name }, say.tokenRemoved(name));
     }
     default:
       return bad(say.usage);

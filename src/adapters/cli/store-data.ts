@@ -3,7 +3,7 @@ import type { FillResult } from "../../application/ports/store.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { type Flags, fail, type Subcommand } from "./command.ts";
+import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
 import { notOpened, openOptions, readFlags, usageText } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
@@ -35,12 +35,8 @@ export function reportFilled(
     filled,
   }: { readonly json: boolean; readonly words: MemoryMessages; readonly filled: FillResult },
 ): number {
-  if (filled.status === "filled") {
-    program.out(
-      json ? `${JSON.stringify({ success: true, rows: filled.rows })}\n` : `${words.filled(filled.rows)}\n`,
-    );
-    return EXIT.done;
-  }
+  if (filled.status === "filled")
+    return succeed(program, json, { success: true, rows: filled.rows }, words.filled(filled.rows));
   return fail(program, json, {
     exitCode: EXIT.refused,
     code: filled.status,

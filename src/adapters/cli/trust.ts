@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { resolveHome, resolveLocale } from "../../config/environment.ts";
 import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
+import { fail, type Subcommand, succeed } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -23,17 +23,12 @@ async function trust(program: CliProgram, args: readonly string[]): Promise<numb
     typeof flags.values.workspace === "string" ? flags.values.workspace : ".",
   );
   const trusted = trustWorkspace({ home: resolveHome(program.env), workspace, now: new Date() });
+  const json = flags.values.json === true;
   if (!trusted.ok) {
-    const json = flags.values.json === true;
     if (trusted.reason === "not-written") throw trusted.cause;
-    return fail(program, json, {
-      exitCode: EXIT.refused,
-      code: trusted.reason,
-      text: messages.nothingToTrust,
-    });
+    const text = messages.nothingToTrust;
+    return fail(program, json, { exitCode: EXIT.refused, code: trusted.reason, text });
   }
-  if (flags.values.json === true)
-    program.out(`${JSON.stringify({ success: true, workspace, files: trusted.files })}\n`);
-  else program.out(`${messages.workspaceTrusted(workspace, trusted.files.map(printable))}\n`);
-  return EXIT.done;
+  const document = { success: true, workspace, files: trusted.files };
+  return succeed(program, json, document, messages.workspaceTrusted(workspace, trusted.files));
 }

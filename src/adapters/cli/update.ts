@@ -2,9 +2,9 @@ import { existsSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { resolveHome, resolveLocale } from "../../config/environment.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
-import type { Subcommand } from "./command.ts";
+import { type Subcommand, succeed } from "./command.ts";
 import { readFlags } from "./flags.ts";
-import { type CliProgram, EXIT } from "./program.ts";
+import type { CliProgram } from "./program.ts";
 
 type InstalledBy = "checkout" | "npm" | "npx" | "one-file" | "image";
 
@@ -16,13 +16,10 @@ async function update(program: CliProgram, args: readonly string[]): Promise<num
   const { folder, by } = findInstallation();
   const words = setupMessagesFor(resolveLocale({ env: program.env })).update;
   const commands = words.commands[by];
-  if (values.json === true)
-    program.out(`${JSON.stringify({ version: program.version, folder, installed_by: by, commands })}\n`);
-  else {
-    const lines = commands.map((line) => `  ${line}`);
-    program.out(`${[words.current(program.version, folder), "", ...lines, "", words.after].join("\n")}\n`);
-  }
-  return EXIT.done;
+  const document = { version: program.version, folder, installed_by: by, commands };
+  const lines = commands.map((line) => `  ${line}`);
+  const text = [words.current(program.version, folder), "", ...lines, "", words.after].join("\n");
+  return succeed(program, values.json === true, document, text);
 }
 
 /** `uninstall`: how this installation is removed. It changes nothing: the undo data of every job is in the home that it names. */
@@ -40,17 +37,10 @@ async function uninstall(program: CliProgram, args: readonly string[]): Promise<
   const words = setupMessagesFor(resolveLocale({ env: program.env })).uninstall;
   const home = resolveHome(program.env);
   const commands = words.commands[by](folder);
-  if (values.json === true)
-    program.out(
-      `${JSON.stringify({ version: program.version, folder, installed_by: by, commands, home })}\n`,
-    );
-  else {
-    const lines = commands.map((line) => `  ${line}`);
-    program.out(
-      `${[words.current(program.version, folder), "", ...lines, "", words.data(home)].join("\n")}\n`,
-    );
-  }
-  return EXIT.done;
+  const document = { version: program.version, folder, installed_by: by, commands, home };
+  const lines = commands.map((line) => `  ${line}`);
+  const text = [words.current(program.version, folder), "", ...lines, "", words.data(home)].join("\n");
+  return succeed(program, values.json === true, document, text);
 }
 
 function findInstallation(): { readonly folder: string; readonly by: InstalledBy } {
