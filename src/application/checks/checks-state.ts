@@ -75,7 +75,7 @@ function factsOfUnable(
 
 /** How a coder declares what it knows about tests. Facts and these declarations decide verdicts; the request's words do not. */
 export function wordDeclarations(where: "the plan" | "your last message"): string {
-  return `Declare what you know about tests in ${where}, one per line; NAME is a test, its file or a command: \`Fixes: NAME\` (red, and your change fixes it), \`Not mine: NAME: reason\` (red for another reason), \`Removes: NAME\`, \`Meant to fail: NAME: reason\` (a new test), \`Changes checks: FILE: reason\` (it decides how tests run, or what a red test expects).`;
+  return `Declare what you know about tests in ${where}, one per line; NAME is a test, its file or a command: \`Fixes: NAME\` (red, and your change fixes it), \`Not mine: NAME: reason\` (red for another reason), \`Removes: NAME\`, \`Meant to fail: NAME: reason\` (a new test), \`Changes checks: FILE: reason\` (FILE decides how tests run, or what a red test expects).`;
 }
 
 /** The state for the coder, as sentences that follow others; empty where there is nothing to say. */

@@ -592,7 +592,7 @@ function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswe
 }
 
 const WITHOUT_CHANGE =
-  "Your answer contains no patch, so nothing was changed. If nothing has to change, or if it answers or asks the user, reply with the line `No change: reason` alone: the user is shown the answer above, or your other words instead of it. A reason that begins with a NAME is of that code only. If something must change, send the whole proposal, including ## Patch.";
+  "Your answer contains no patch, so nothing was changed. If something must change, send the whole proposal, including ## Patch. If nothing has to change, or if your answer is a reply or a question to the user, send only the line `No change: reason`: the user is shown your answer above. Other words beside that line replace the answer above. A reason that begins with a NAME covers only that code.";
 
 /** Shows the doubted words unless later words replace them: a reason alone does not answer the user. */
 function endSaid({ doubted }: LoopState, { rest, reasons, leavesAll }: DeclaredWords): CoderEnd {
@@ -848,7 +848,7 @@ async function sendBack(
     loop.coder.kind === "head"
       ? GO_ON
       : head === undefined
-        ? "Nothing of it was run. Send the whole proposal again, corrected."
+        ? "Nothing of your answer was run. Send the whole proposal again, corrected."
         : FIX_THE_REST,
   ];
   return { back: back.filter((part) => part !== "").join("\n\n") };

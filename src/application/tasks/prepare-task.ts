@@ -109,7 +109,7 @@ function goOnText(
       : hasChange
         ? "The files are as you left them: `git status` and `git diff` show your changes so far."
         : "Nothing has been changed so far.",
-    'Go on, or finish with {"done": true, "summary": "…"}.',
+    'Continue, or finish with {"done": true, "summary": "…"}.',
   ].join("\n");
 }
 

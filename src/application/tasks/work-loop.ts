@@ -323,7 +323,7 @@ function commandOf({ arguments: args }: ToolCall): string | null {
 }
 
 const ANSWERS_RULE = `
-- For review comments add "answers" to it: {"ID of a review comment": "what you did about it, or why nothing"}, only for those you dealt with.`;
+- If there are review comments, add "answers" to that object: {"ID of a review comment": "what you did about it, or why nothing"}. Leave out comments that you did not deal with.`;
 
 /** The system prompt of the work loop: tools, then the fragment of the executor, then the rules. */
 function workPrompt(prompt: {

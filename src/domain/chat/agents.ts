@@ -140,7 +140,7 @@ const ANSWER_SECTIONS = `Answer with these sections and nothing else:
 ## Plan
 A few lines in the user's language.
 ## Patch
-The change; empty if there is nothing to change, with the line \`No change: reason\` in the plan.
+The change. If nothing has to change, leave it empty and end the plan with the line \`No change: reason\`.
 ## Risk
 low, medium or high
 ## Cost
@@ -188,11 +188,11 @@ export function coderPrompt(prompt: CoderPrompt): string {
 
 ${sections}
 
-${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} To ask a question, or to answer without changing anything, write plain text without sections that ends with the line \`No change: reason\`. In a plan, \`No change: NAME: reason\` is for code that the request names and that stays as it is.
+${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} To ${isSubAgent ? "" : "ask a question, or to "}answer without a change, write plain text instead of sections, and end it with the line \`No change: reason\`. If code that the request names should stay as it is, say so in the plan: \`No change: NAME: reason\`.
 
 # Patch format
 ${PATCH_FORMATS[family]}
-Change existing files, including Markdown, with such edits; write a whole file only when it is new or you saw all of it, and never leave out lines with "...". A block that contains fences needs a longer fence (\`\`\`\`).
+Change existing files, including Markdown, with such edits; write a whole file only if it is new or you saw all of it, and never replace lines by "...". A block that contains fences needs a longer fence (\`\`\`\`).
 Shell commands go in a \`\`\`bash block at the point where they should run, and only if they are needed. Each block is one script without a terminal; an exit code other than 0 fails it.${
     checks === "" ? "" : ` ${checks}`
   } If the project has tests, a fix includes a test that fails on the old code; a test of code that may hang sets its own time limit.${

@@ -92,7 +92,7 @@ function loopText(
   const lines = [`### Turn ${loop}: ${action}${reason === "" ? "" : ` (${reason})`}`];
   if (whole && prompt !== "") lines.push(`<data name="prompt">\n${cutMiddle(prompt, SHOWN)}\n</data>`);
   if (run) {
-    lines.push(run.error === null ? "The worker ended well." : `The worker failed: ${run.error}`);
+    lines.push(run.error === null ? "The worker succeeded." : `The worker failed: ${run.error}`);
     const changes = run.job?.changes.map(({ path, kind }) => `${kind} ${path}`) ?? [];
     lines.push(changes.length === 0 ? "No file changed." : `Changed: ${changes.slice(0, 100).join(", ")}`);
     for (const text of run.job?.notes ?? []) lines.push(`Note: ${text}`);
