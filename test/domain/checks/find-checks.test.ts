@@ -45,6 +45,12 @@ describe("how a project is checked", () => {
     ["pytest", () => checks(["requirements.txt", "tests"]), ["test: python -m pytest -q"]],
     ["a test beside its module", () => checks(["calc.py", "test_calc.py"]), ["test: python -m pytest -q"]],
     [
+      "a test that pytest does not collect by its name",
+      () => checks(["setup.py", "test.py"], { "test.py": "import io\nimport unittest\n" }),
+      ["test: python -m pytest -q test.py"],
+    ],
+    ["a script called test.py", () => checks(["a.py", "test.py"], { "test.py": "print(1)\n" }), []],
+    [
       "Python tests in their folder alone, with unittest below it",
       () => below(["tests/test_ledger.py"]),
       LEDGER,

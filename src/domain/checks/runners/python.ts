@@ -16,15 +16,15 @@ function findPytest(files: ProjectFiles): FoundCommand {
   const own = files.names.includes("src") ? OWN_SOURCES : "";
   const run = `${own}${pythonProgram(files)}`;
   const flags = `-v ${PYTEST_NAMES} --continue-on-collection-errors`;
+  const only = hasTests(files) ? [] : uncollectedTests(files);
+  const pytest = (...options: readonly string[]) => ({
+    command: ["python -m pytest -q", ...options, ...only].join(" "),
+    line: [run, "-m pytest", flags, ...options, ...only].join(" "),
+  });
   return {
-    command: "python -m pytest -q",
-    line: `${run} -m pytest ${flags}`,
-    instead: [
-      // Options of the project's own may need a plugin that is not there.
-      { command: "python -m pytest -q -o addopts=", line: `${run} -m pytest ${flags} -o addopts=` },
-      { command: "python -m pytest -q --noconftest", line: `${run} -m pytest ${flags} --noconftest` },
-      findUnittest(files, run),
-    ],
+    ...pytest(),
+    // Options of the project's own may need a plugin that is not there.
+    instead: [pytest("-o addopts="), pytest("--noconftest"), findUnittest(files, run)],
   };
 }
 
@@ -56,13 +56,22 @@ function hasPytest(files: ProjectFiles): boolean {
   );
 }
 
-function hasTestFile({ names }: ProjectFiles): boolean {
-  return names.some((name) => /^(?:test_.*|.*_test)\.py$/.test(name));
+const TEST_FILE = /(?:^|\/)(?:test_[^/]*|[^/]*_test)\.py$/;
+
+/** Tests that pytest collects by their names. */
+function hasTests({ names }: ProjectFiles): boolean {
+  return names.some((name) => name === "tests" || name === "test" || TEST_FILE.test(name));
+}
+
+/** Tests in the root that pytest runs only if it is given their names. */
+function uncollectedTests({ texts }: ProjectFiles): readonly string[] {
+  const isTest = (text = "") => /^(?:import|from) (?:unittest|pytest)\b/m.test(text);
+  return ["test.py", "tests.py"].filter((name) => isTest(texts[name]));
 }
 
 /** Tests in the folders where they are kept. */
 function testsBelow({ below = [] }: ProjectFiles): readonly string[] {
-  return below.filter((path) => /\/(?:test_[^/]*|[^/]*_test)\.py$/.test(path));
+  return below.filter((path) => TEST_FILE.test(path));
 }
 
 function pythonSettings({ texts }: ProjectFiles): string {
@@ -72,10 +81,10 @@ function pythonSettings({ texts }: ProjectFiles): string {
 /** pytest and unittest, ruff and flake8. */
 export const python: CheckRunner = {
   name: "python",
-  reads: ["pyproject.toml", "setup.cfg", "tox.ini"],
+  reads: ["pyproject.toml", "setup.cfg", "tox.ini", "test.py", "tests.py"],
   findTest(files) {
-    const tested = ["tests", "test"].some((name) => hasName(files, name)) || hasTestFile(files);
-    return isPython(files) && (hasPytest(files) || tested) ? findPytest(files) : null;
+    const isTested = hasPytest(files) || hasTests(files) || uncollectedTests(files).length > 0;
+    return isPython(files) && isTested ? findPytest(files) : null;
   },
   findLint(files) {
     const settings = pythonSettings(files);

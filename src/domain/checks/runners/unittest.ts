@@ -47,8 +47,7 @@ export function readUnittest(lines: readonly string[]): TestResults | null {
 
 function unittestOutcome(word: string): TestOutcome {
   if (word === "ok") return "pass";
-  if (word === "ERROR") return "fail";
-  return word === "FAIL" || word === "unexpected success" ? "fail" : "skip";
+  return ["FAIL", "ERROR", "unexpected success"].includes(word) ? "fail" : "skip";
 }
 
 function number(said: string, word: string): number {
