@@ -14,6 +14,8 @@ export interface CheckWords<Code extends string = keyof typeof checkWords.said> 
   readonly said: Readonly<Record<Code, Template>>;
 }
 
+const states = { green: "green", red: "red", "timed-out": "did not end", "cannot-run": "cannot run here" };
+
 /** Words about the project's checks. Nothing here ends in a newline. */
 export const checkWords = {
   why: {
@@ -44,14 +46,8 @@ export const checkWords = {
     unread: "does not say which tests fail",
     home: "needs what earlier jobs installed in the private home",
   },
-  state: { green: "green", red: "red", "timed-out": "did not end", "cannot-run": "cannot run here" },
-  beside: {
-    green: "green",
-    red: "red as before",
-    "timed-out": "did not end",
-    "cannot-run": "cannot run here",
-    "not-run": "not run",
-  },
+  state: states,
+  beside: { ...states, red: "red as before", "not-run": "not run" },
   said: {
     separator: ", ",
     more: "{list} and {rest} more",

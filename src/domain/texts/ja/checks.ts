@@ -1,5 +1,7 @@
 import type { CheckWords } from "../en/checks.ts";
 
+const states = { green: "成功", red: "失敗", "timed-out": "終わらず", "cannot-run": "実行不可" };
+
 export const checkWords: CheckWords = {
   why: {
     "no-checks": "プロジェクトのテストやリンターが見つかりません（checks.command で指定できます）",
@@ -28,14 +30,8 @@ export const checkWords: CheckWords = {
     unread: "はどのテストが失敗したか示しません",
     home: "には、以前のジョブが専用ホームにインストールしたものが必要です",
   },
-  state: { green: "成功", red: "失敗", "timed-out": "終わりませんでした", "cannot-run": "実行できません" },
-  beside: {
-    green: "成功",
-    red: "変更前と同じ失敗",
-    "timed-out": "終わらず",
-    "cannot-run": "実行不可",
-    "not-run": "未実行",
-  },
+  state: states,
+  beside: { ...states, red: "変更前と同じ失敗", "not-run": "未実行" },
   said: {
     separator: "、",
     more: "{list} ほか {rest} 件",
