@@ -2,6 +2,7 @@ import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import {
   type CheckResult,
   type ChecksFacts,
+  isUnable,
   judgesBaseline,
   type KnownCheck,
   notChecked,
@@ -63,7 +64,7 @@ function factsOfUnable(
   results: readonly CheckResult[],
 ): ChecksFacts {
   const absent = [...new Set(results.flatMap(({ absent: program }) => program ?? []))];
-  const isRed = results.some(({ state }) => state === "red");
+  const isRed = results.some((result) => result.state === "red" && !isUnable(result));
   return factsWithoutChecks({
     ok: false,
     why: isRed ? "red-before" : "cannot-run",

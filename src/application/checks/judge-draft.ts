@@ -22,6 +22,7 @@ import {
   type CheckBeside,
   type CheckResult,
   type ChecksFacts,
+  isUnable,
   type Judgement,
   judgeAll,
   notChecked,
@@ -689,12 +690,6 @@ function findBeside({ verdict }: ChecksFacts, results: readonly CheckResult[]): 
     const { command, state, results: read } = one;
     return one === leading ? [] : [{ command, state, ...(read !== null && { counts: read.counts }) }];
   });
-}
-
-/** Whether none of its tests could be set up. */
-function isUnable({ results }: CheckResult): boolean {
-  const { passed = 0, failed = 0, unable = 0 } = results?.counts ?? {};
-  return passed === 0 && unable > 0 && failed === unable;
 }
 
 function toChecksFacts(

@@ -24,7 +24,7 @@ const MESSAGE =
   /^\s*(?:E {3}|error: |message: |[\w.]*(?:Error|Exception|Failure|AssertionError)\b|thread '|panic: |[\w/.-]+_test\.go:\d+: )/;
 /** A missing service or host, which checks cannot reach here: such a failure shows nothing about the code. */
 const NO_SERVICE =
-  /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|connection refused|network is unreachable|no such host|name or service not known|temporary failure in name resolution)\b/i;
+  /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|connection refused|network is unreachable|no such host|could not resolve host(?:name)?|name or service not known|temporary failure in name resolution)\b/i;
 /** Between the paths of a line. */
 const BETWEEN = /[\s"'`()[\]<>,;|]+/;
 
@@ -115,7 +115,7 @@ export function findUnserved(failures: readonly TestFailure[]): string[] {
   return failures.flatMap(({ test, message }) => (NO_SERVICE.test(message) ? [test] : []));
 }
 
-export const findServiceLine = (lines: readonly string[]) => lines.find((line) => NO_SERVICE.test(line));
+export const namesMissingService = (text: string) => NO_SERVICE.test(text);
 
 /** The output of a red check without named tests. */
 export function readCheckFailure(output: string): CheckFailure {

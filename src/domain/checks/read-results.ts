@@ -1,5 +1,5 @@
 import { cutMiddle } from "../texts/format-text.ts";
-import { findServiceLine, findUnserved, indentOf, readFailures } from "./failures.ts";
+import { findUnserved, indentOf, namesMissingService, readFailures } from "./failures.ts";
 import { FILE_RUN } from "./narrow-check.ts";
 import { readJunit } from "./runners/junit.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
@@ -178,7 +178,7 @@ const INNER_PLAN = /^\s+1\.\.\d+$/;
 export function findMissingService(output: string): string | null {
   const failures = readResults(output)?.failures ?? [];
   if (failures.length > 0 && findUnserved(failures).length === 0) return null;
-  return findServiceLine(output.split("\n"))?.trim() ?? null;
+  return output.split("\n").find(namesMissingService)?.trim() ?? null;
 }
 
 /** The details that node's TAP prints below every line, also for tests that passed. */

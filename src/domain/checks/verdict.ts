@@ -1,3 +1,4 @@
+import { namesMissingService } from "./failures.ts";
 import { isTestPath, type ProjectCheck } from "./find-checks.ts";
 import {
   bareTestName,
@@ -39,6 +40,13 @@ export function judgesBaseline({ state, results }: CheckResult): boolean {
   if (state === "green") return true;
   if (state !== "red" || results === null) return false;
   return results.counts.passed > 0 || failedIn(results).length > 0;
+}
+
+/** No test of it could be set up, or it ended before its tests for want of a service: that says nothing of the code. */
+export function isUnable({ results, failure }: CheckResult): boolean {
+  if (failure !== undefined) return namesMissingService(failure.message);
+  const { passed = 0, failed = 0, unable = 0 } = results?.counts ?? {};
+  return passed === 0 && unable > 0 && failed === unable;
 }
 
 /**

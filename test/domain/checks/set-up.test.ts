@@ -1,10 +1,12 @@
 /** What cannot be set up says nothing of the code, and one test has one word; what the coder answers for is not hidden by it. */
 import { describe, expect, test } from "bun:test";
+import { checkResult } from "../../../src/application/checks/baseline.ts";
+import { readChecksState } from "../../../src/application/checks/checks-state.ts";
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
 import { hangingFiles, withoutFiles } from "../../../src/domain/checks/narrow-check.ts";
 import { readResults } from "../../../src/domain/checks/read-results.ts";
 import { settleRedTests } from "../../../src/domain/checks/settle-red.ts";
-import { type CheckResult, judgeAll } from "../../../src/domain/checks/verdict.ts";
+import { type CheckResult, isUnable, judgeAll } from "../../../src/domain/checks/verdict.ts";
 
 const result = (output: string, command = "go test ./..."): CheckResult => {
   const results = readResults(output);
@@ -50,6 +52,45 @@ ok 2 - adds
 # pass 1
 # fail 1
 `;
+
+/** As cargo, Maven and a script of exit codes end before their tests. */
+const NOT_DOWNLOADED = [
+  "error: failed to get `serde` as a dependency\n  [6] Could not resolve hostname (Could not resolve host: index.crates.io)",
+  "[ERROR] Unknown host repo.maven.apache.org: Temporary failure in name resolution -> [Help 2]",
+  "Error: connect ECONNREFUSED 127.0.0.1:5432",
+];
+
+describe("a run that ends before its tests", () => {
+  const check = { kind: "test", command: "cargo test", line: "cargo test" } as const;
+  const found = { ok: true, checks: [check], missing: [], install: "cargo fetch" } as const;
+  const stateOf = (whole: string) => {
+    const results = [checkResult(check, { outcome: "exited", exitCode: 101, whole })];
+    return { isUnable: results.every(isUnable), none: noneOf(results) };
+  };
+  const noneOf = (results: readonly CheckResult[]) =>
+    readChecksState(found, {
+      lines: ["cargo test"],
+      fingerprint: "",
+      at: 0,
+      durationMs: 1,
+      wasEnded: false,
+      isFlaky: false,
+      noticed: [],
+      hung: [],
+      results,
+    }).none;
+  test.each(NOT_DOWNLOADED)("for want of the network cannot run: %s", (whole) =>
+    expect(stateOf(whole)).toMatchObject({
+      isUnable: true,
+      none: { notChecked: "cannot-run", install: "cargo fetch" },
+    }),
+  );
+  test("for another reason is red, and does not say which test", () =>
+    expect(stateOf("error[E0425]: cannot find value `a`")).toMatchObject({
+      isUnable: false,
+      none: { notChecked: "red-before" },
+    }));
+});
 
 describe("a service that is not there", () => {
   test.each([

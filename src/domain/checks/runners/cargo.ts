@@ -57,6 +57,7 @@ export const cargo: CheckRunner = {
     hasName(files, "Cargo.toml")
       ? { command: "cargo test", line: "cargo test --no-fail-fast", instead: CARGO_PARTS }
       : null,
+  findInstall: (files) => (hasName(files, "Cargo.toml") ? "cargo fetch" : null),
   programs: ["cargo"],
   calls: [/^cargo (?:test|check|clippy)(?: |$)/],
   readers: [readCargo],

@@ -118,6 +118,7 @@ export const go: CheckRunner = {
   name: "go",
   findTest: (files) =>
     hasName(files, "go.mod") ? { command: "go test ./...", line: "go test -v ./..." } : null,
+  findInstall: (files) => (hasName(files, "go.mod") ? "go mod download" : null),
   programs: ["go"],
   calls: [/^go (?:test|vet)(?: |$)/],
   readers: [readGo, readGoJson],
