@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { createChatMemory, createTerminalChats } from "../application/chat/chat-memory.ts";
 import { createChatQueue, createSteering } from "../application/chat/chat-queue.ts";
-import { type ChatDeps, type FarJobs, reachesOutward } from "../application/chat/chat-turn.ts";
+import type { ChatDeps, FarJobs } from "../application/chat/chat-turn.ts";
 import {
   createBackground,
   createConversation,
@@ -160,7 +160,7 @@ export async function openChat(
     }),
     images,
     canAsk: (role) => "generate" in models.forRole(role),
-    reachesOutward: (script) => reachesOutward(script, loadShellParser),
+    reachesOutward,
     isCommit: async (name) =>
       (await import("../application/chat/talk-commands.ts")).isCommit(workspaceParts, name),
     queue,
@@ -242,4 +242,10 @@ export async function openChat(
       await stored.close();
     },
   };
+}
+
+/** Whether a script sends something out that cannot be taken back. The parser is loaded for the first that may. */
+async function reachesOutward(script: string): Promise<boolean> {
+  const { mayReachOutward, reachesOutward: reaches } = await import("../domain/policy/reaches-outward.ts");
+  return mayReachOutward(script) && reaches(script, await loadShellParser());
 }

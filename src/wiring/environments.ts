@@ -1,7 +1,7 @@
 import {
-  commandRules,
   type EnvironmentManagerDeps,
   ExecutionEnvironmentManager,
+  environmentPolicy,
   keepConnections,
   toTextEditorResult,
 } from "../application/containers/execution-environment-manager.ts";
@@ -16,12 +16,15 @@ import {
 } from "../application/containers/open-environments.ts";
 import type { SandboxFailure } from "../application/ports/containers.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { Config } from "../config/config.ts";
 import { environmentSettings } from "../config/settings.ts";
 import { byForge } from "../domain/config/configured-kinds.ts";
 import { credentialFor } from "../domain/containers/clone-plan.ts";
 import type { ContainerInfo } from "../domain/containers/container-info.ts";
 import { environmentImages } from "../domain/containers/image-recipes.ts";
+import { allowedCommands, allowedCommandsText } from "../domain/policy/allowed-commands.ts";
 import { environmentMessages } from "../domain/texts/containers.ts";
+import type { Locale } from "../domain/texts/locale.ts";
 import type { ContainerFileThread } from "../infrastructure/containers/container-files.ts";
 import { createEnvironmentRecords } from "../infrastructure/containers/environment-records.ts";
 import { mayLive, processBirth } from "../infrastructure/platform/process-table.ts";
@@ -89,7 +92,7 @@ export function createEnvironments(
       return observer.prepare(prepare);
     },
     credentialFor: (source) => credentialFor(source, forges),
-    ...commandRules(config, locale, loadShellParser),
+    ...commandRules(config, locale),
     definitions,
     callTool: async (info, tool, args, { signal }) =>
       toTextEditorResult(await invoke(info, tool, args, signal)),
@@ -118,6 +121,24 @@ export function createEnvironments(
       connections.close();
       files?.close();
       await sandboxes.close();
+    },
+  };
+}
+
+/** The policy of commands as environments ask it. The parser of shell commands is loaded with the first command. */
+function commandRules(
+  config: Pick<Config, "command_executor">,
+  locale: Locale,
+): Pick<EnvironmentManagerDeps, "refuse" | "allowedCommands" | "allowedCommandsText"> {
+  const policy = environmentPolicy(config);
+  return {
+    allowedCommands: () => allowedCommands(policy),
+    allowedCommandsText: () => allowedCommandsText(policy),
+    async refuse(command, environment) {
+      const parseShell = await loadShellParser();
+      const { decideCommand, explainRefusal } = await import("../domain/policy/decide-command.ts");
+      const decision = decideCommand(command, environmentPolicy(config, environment), parseShell);
+      return decision.allowed ? null : explainRefusal(decision.refusal, locale);
     },
   };
 }

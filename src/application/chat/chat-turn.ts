@@ -2,7 +2,6 @@ import type { CoderRole, MeasuredOrder } from "../../domain/chat/agents.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
-import type { ParseShell } from "../../domain/policy/shell-script.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
@@ -425,13 +424,4 @@ export function mergeAnswers(
     ...(last !== undefined && { model: last }),
     actions: actions(),
   };
-}
-
-/** Whether a script sends something out that cannot be taken back. The parser is loaded for the first that may. */
-export async function reachesOutward(
-  script: string,
-  loadParser: () => Promise<ParseShell>,
-): Promise<boolean> {
-  const { mayReachOutward, reachesOutward: reaches } = await import("../../domain/policy/reaches-outward.ts");
-  return mayReachOutward(script) && reaches(script, await loadParser());
 }

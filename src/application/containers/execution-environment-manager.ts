@@ -8,14 +8,7 @@ import { type ContainerInfo, containerName, isTaskUuid } from "../../domain/cont
 import { environmentCommands } from "../../domain/containers/image-recipes.ts";
 import type { PrepareEvent, PrepareFailure } from "../../domain/containers/prepare-event.ts";
 import { type AddressesOf, refusedHosts, refusedText } from "../../domain/containers/refused-hosts.ts";
-import {
-  allowedCommands,
-  allowedCommandsText,
-  type CommandPolicy,
-  createCommandPolicy,
-} from "../../domain/policy/allowed-commands.ts";
-import type { ParseShell } from "../../domain/policy/shell-script.ts";
-import type { Locale } from "../../domain/texts/locale.ts";
+import { type CommandPolicy, createCommandPolicy } from "../../domain/policy/allowed-commands.ts";
 import type {
   ContainerClaim,
   EnvironmentRecords,
@@ -497,25 +490,6 @@ export function environmentPolicy(
     executor.allowed_commands,
     named ? environmentCommands(executor.environments[environment]) : [],
   );
-}
-
-/** The policy of commands as environments ask it. The parser of shell commands is loaded with the first command. */
-export function commandRules(
-  config: Pick<Config, "command_executor">,
-  locale: Locale,
-  loadParser: () => Promise<ParseShell>,
-): Pick<EnvironmentManagerDeps, "refuse" | "allowedCommands" | "allowedCommandsText"> {
-  const policy = environmentPolicy(config);
-  return {
-    allowedCommands: () => allowedCommands(policy),
-    allowedCommandsText: () => allowedCommandsText(policy),
-    async refuse(command, environment) {
-      const parseShell = await loadParser();
-      const { decideCommand, explainRefusal } = await import("../../domain/policy/decide-command.ts");
-      const decision = decideCommand(command, environmentPolicy(config, environment), parseShell);
-      return decision.allowed ? null : explainRefusal(decision.refusal, locale);
-    },
-  };
 }
 
 /** A container whose files are open. */
