@@ -1,9 +1,9 @@
 /**
  * Which test files touch a part that machines differ in (a start of bubblewrap, Docker or zsh, a control group, Landlock, a user
  * namespace), recorded by `npm test` with PICOCLAW_TEST_RECORD=1 and kept in `test/machine-parts.json`. A test that
- * gives the same result everywhere need not run everywhere: beside a full run, another machine runs the files that touch a
- * part in which it differs. Files that touch no more than every job does, or that are only skipped there, take turns, a quarter of
- * them each day; so do all others, a tenth each day.
+ * gives the same result everywhere need not run everywhere: beside a full run, another machine runs the files that are about it
+ * or that the record does not know, a third of those that touch a part in which it differs, another third each day, and a tenth of
+ * the others. Files that touch no more than every job does, or that are only skipped there, are of the others.
  */
 import { basename } from "node:path";
 
@@ -29,13 +29,15 @@ export function readRecord(text: string): PartsRecord {
 /** An older record selects nothing: every file runs. */
 const OLDEST_DAYS = 45;
 const DAY_MS = 86_400_000;
-/** In so many days each of the others has had its turn. */
-const QUARTER = 4;
+/** In so many days each file has had its turn. */
+const THIRD = 3;
 const TENTH = 10;
 /** What the sandbox of any job touches, with bubblewrap or without: a file that touches no more is one of many that run a job. */
 const OF_EVERY_JOB = ["bwrap", "landlock", "mount", "namespaces", "uid"];
-/** The sandbox is what these are about, and they run every day. */
-const OF_THE_SANDBOX = /^test\/(?:contracts|faults|hostile|root|infrastructure\/sandbox)\//;
+/** The sandbox is what these are about. */
+const OF_THE_SANDBOX = /^test\/(?:contracts|faults|hostile|infrastructure\/sandbox)\//;
+/** The user, the missing part or the refused namespace is what these are about, and they run every day. */
+const OF_THE_MACHINE = /^test\/(?:root|faults\/useless-bubblewrap|hostile\/limited)\b/;
 
 /** Programs that a machine with Node, npm and git alone lacks, or that behave there in another way. */
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -144,6 +146,7 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 
 /** How often a file runs on a machine: one day in so many. */
 function turnOf(machine: Machine, file: string, given: { touched: readonly string[]; text: string }): number {
+  if (OF_THE_MACHINE.test(file)) return 1;
   const { differs, lacks } = machine;
   const named = partsNamed(given.text);
   const found = [...new Set([...given.touched, ...named])].filter(differs);
@@ -152,9 +155,8 @@ function turnOf(machine: Machine, file: string, given: { touched: readonly strin
   const isSkipped = (part: string) =>
     required.some((one) => lacks(one) && (one === part || (one === "bwrap" && OF_EVERY_JOB.includes(part))));
   const namesRight = named.includes("uid") && differs("uid");
-  if (namesRight) return 1;
-  if (found.every(isSkipped)) return QUARTER;
-  return found.every((part) => OF_EVERY_JOB.includes(part)) && !OF_THE_SANDBOX.test(file) ? QUARTER : 1;
+  if (namesRight || OF_THE_SANDBOX.test(file)) return THIRD;
+  return found.every((part) => isSkipped(part) || OF_EVERY_JOB.includes(part)) ? TENTH : THIRD;
 }
 
 export interface Selection {
@@ -197,7 +199,7 @@ export function selectFiles(
   };
   return {
     files: drawn.map(({ file }) => file),
-    why: `${count(1)} files that touch a part in which this machine differs, ${count(QUARTER)} that do so as every job does or are skipped here, ${count(TENTH)} others`,
+    why: `${count(1)} files that are about this machine or that the record does not know, ${count(THIRD)} that touch a part in which it differs, ${count(TENTH)} others`,
   };
 }
 

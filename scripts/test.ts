@@ -282,8 +282,8 @@ function partsOf(files: readonly string[]): readonly Part[] {
   const suiteOf = new Map(files.map((file) => [file, SUITES.find((suite) => suite.holds(file))]));
   const suites = SUITES.map((suite) => {
     const { name, needsImages = false, isMeasured = false } = suite;
-    // Each process loads the sources for itself, which is most of the work where it runs a few files. Root runs the most of them.
-    const pieces = isBrief && machine !== "root" ? Math.ceil(suite.pieces / 4) : suite.pieces;
+    // Each process loads the sources for itself, which is most of the work where it runs a few files.
+    const pieces = isBrief ? Math.ceil(suite.pieces / 4) : suite.pieces;
     const those = files.filter((file) => suiteOf.get(file) === suite);
     return Array.from({ length: pieces }, (_, piece) => ({
       name: pieces === 1 ? name : `${name}, ${piece + 1} of ${pieces}`,

@@ -44,15 +44,18 @@ test("a trace names the parts that a file touches", () => {
   expect(readParts("")).toEqual([]);
 });
 
-test("a machine runs the files that touch a part in which it differs", () => {
-  const selected = (machine: string) => select(machine).files.filter((file) => !isPlain(file));
-  expect(selected("bare")).toEqual(["test/hostile/sandboxed.test.ts", "test/shells.test.ts"]);
-  expect(selected("root")).toEqual(["test/hostile/sandboxed.test.ts"]);
-  expect(selected("no-namespaces")).toEqual(["test/hostile/sandboxed.test.ts"]);
-  expect(selected("one that is new")).toEqual(selected("bare"));
-});
+const days = Array.from({ length: 30 }, (_, day) => `2026-05-${String(day + 1).padStart(2, "0")}`);
 
-const days = Array.from({ length: 20 }, (_, day) => `2026-05-${String(day + 1).padStart(2, "0")}`);
+test("a machine runs a third of the files that touch a part in which it differs, another third each day", () => {
+  const daysOf = (machine: string, file: string) =>
+    days.filter((today) => select(machine, { today }).files.includes(file)).length;
+  const counts = (machine: string) =>
+    ["test/hostile/sandboxed.test.ts", "test/shells.test.ts"].map((file) => daysOf(machine, file));
+  expect(counts("bare")).toEqual([10, 10]);
+  expect(counts("root")).toEqual([10, 3]);
+  expect(counts("no-namespaces")).toEqual([10, 3]);
+  expect(counts("one that is new")).toEqual([10, 10]);
+});
 
 test("the rest takes turns: about a tenth a day, the same all day, and each file once in ten days", () => {
   const drawn = (today: string) => select("root", { today }).files.filter(isPlain);
@@ -62,7 +65,7 @@ test("the rest takes turns: about a tenth a day, the same all day, and each file
   expect(days.slice(0, 10).flatMap(drawn).sort()).toEqual(FILES.filter(isPlain).sort());
 });
 
-test("a file that touches what every job touches takes turns of four days, unless it is about the sandbox", () => {
+test("a file that touches no more than every job is one of the others, unless it is about the sandbox or the machine", () => {
   const machines = ["bare", "root", "no-namespaces"];
   const counts = (file: string, text = "") =>
     machines.map((machine) => {
@@ -71,29 +74,41 @@ test("a file that touches what every job touches takes turns of four days, unles
         select(machine, { today, record, files: [file], text }).files.length === 1;
       return days.filter(isDrawn).length;
     });
-  expect(counts("test/e2e/job.test.ts")).toEqual([5, 5, 5]);
-  expect(counts("test/hostile/escape.test.ts")).toEqual([20, 20, 20]);
-  // Where bubblewrap is missing or useless, what requires it is only skipped.
-  expect(counts("test/hostile/escape.test.ts", 'requirePart("bwrap")')).toEqual([5, 20, 5]);
-  expect(counts("test/e2e/job.test.ts", "process.getuid()")).toEqual([5, 20, 5]);
+  expect(counts("test/e2e/job.test.ts")).toEqual([3, 3, 3]);
+  expect(counts("test/hostile/escape.test.ts")).toEqual([10, 10, 10]);
+  expect(counts("test/e2e/job.test.ts", "process.getuid()")).toEqual([3, 10, 3]);
+  expect(counts("test/root/owner.test.ts")).toEqual([30, 30, 30]);
+  expect(counts("test/faults/useless-bubblewrap.test.ts")).toEqual([30, 30, 30]);
+  expect(counts("test/rooted.test.ts")).toEqual([3, 3, 3]);
+});
+
+test("where a part is missing or useless, a file that requires it is only skipped, and is one of the others", () => {
+  const record = { ...RECORD, touches: { "test/search.test.ts": ["zsh"] } };
+  const counts = (text: string) =>
+    ["bare", "root"].map(
+      (machine) =>
+        days.filter(
+          (today) => select(machine, { today, record, files: ["test/search.test.ts"], text }).files.length,
+        ).length,
+    );
+  expect(counts("")).toEqual([10, 3]);
+  expect(counts('requirePart("zsh")')).toEqual([3, 3]);
 });
 
 test("a file that names a part or a right in its own text runs where that differs, regardless of the record", () => {
   const files = ["test/plain-1.test.ts"];
-  const day = ["2026-05-02", "2026-05-03"].find(
-    (today) => select("root", { files, today }).files.length === 0,
-  );
-  const selected = (machine: string, text: string) => select(machine, { files, text, today: day }).files;
-  expect(selected("root", 'describe.if(requirePart("zsh"))')).toEqual([]);
-  expect(selected("root", "process.getuid()")).toEqual(files);
-  for (const machine of ["bare", "no-namespaces"]) expect(selected(machine, "process.getuid()")).toEqual([]);
+  const count = (machine: string, text: string) =>
+    days.filter((today) => select(machine, { files, text, today }).files.length === 1).length;
+  expect(count("root", 'describe.if(requirePart("zsh"))')).toBe(3);
+  expect(count("root", "process.getuid()")).toBe(10);
+  for (const machine of ["bare", "no-namespaces"]) expect(count(machine, "process.getuid()")).toBe(3);
 });
 
 test("a mode runs as root where it takes a right from the owner, or gives the power of another", () => {
   const isRun = (text: string) =>
-    days.every(
+    days.filter(
       (today) => select("root", { files: ["test/plain-1.test.ts"], text, today }).files.length === 1,
-    );
+    ).length === 10;
   const taken = [
     'chmodSync(at("a"), 0)',
     "chmodSync(a, 0o555)",
