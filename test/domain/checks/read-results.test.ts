@@ -296,6 +296,43 @@ test("unittest is read test by test", () => {
   expect(read?.tests.get("test_ok (test_s.T.test_ok)")).toBe("pass");
 });
 
+test("unittest is read where tests print among the results", () => {
+  const rule = "=".repeat(70);
+  const read = readResults(
+    [
+      "test_a (t.T.test_a) ... usage: x",
+      "ok",
+      "test_b (t.T.test_b)",
+      "Doc of it. ... usage: x",
+      "x: error: unrecognized arguments",
+      "ERROR",
+      "test_c (t.T.test_c) ... no end of lineFAIL",
+      "test_d (t.T.test_d) ... ok",
+      "FAIL",
+      "",
+      rule,
+      "ERROR: test_b (t.T.test_b)",
+      "Doc of it.",
+      rule,
+      "FAIL: test_c (t.T.test_c)",
+      rule,
+      "FAIL: test_d (t.T.test_d)",
+      "",
+      "Ran 4 tests in 0.002s",
+      "",
+      "FAILED (failures=2, errors=1)",
+      "",
+    ].join("\n"),
+  );
+  expect(read).toMatchObject({ listed: "all", counts: { passed: 1, failed: 3, skipped: 0 } });
+  expect([...(read?.tests ?? [])].map(([name, outcome]) => `${name.slice(0, 6)} ${outcome}`)).toEqual([
+    "test_a pass",
+    "test_b fail",
+    "test_d fail",
+    "test_c fail",
+  ]);
+});
+
 test("node's spec reporter: the subtests of a test count, and a parent only where it fails by itself", () => {
   const output = `▶ parent
   ✔ one (0.742531ms)

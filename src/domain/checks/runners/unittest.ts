@@ -1,7 +1,10 @@
 import { confirmTestCounts, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
 
 const BEGINS = /^\s*(\w+ \([\w.<>]+\)(?: \(.*?\)| \[.*?\])*)(?: \.\.\. ?(.*))?$/;
-const ENDS = /(?:^| )\.\.\. (ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/;
+/** The outcome, on a line of its own where the test printed something. */
+const ENDS = /^(?:.*?(?:^| )\.\.\. )?(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/;
+const FAILED = /^(?:FAIL|ERROR): (\w+ \([\w.<>]+\)(?: \(.*?\)| \[.*?\])*)$/;
+const OVER_FAILED = "=".repeat(70);
 const RAN = /^Ran (\d+) tests? in [\d.]+s$/;
 const TOTAL = /^(?:OK|FAILED)(?: \((.*)\))?$/;
 
@@ -15,10 +18,14 @@ export function readUnittest(lines: readonly string[]): TestResults | null {
   let open: string | null = null;
   let ran: number | null = null;
   let ends = 0;
-  for (const line of lines) {
-    if (ran !== null) {
-      const total = TOTAL.exec(line);
-      if (total === null) continue;
+  for (const [at, line] of lines.entries()) {
+    const count = RAN.exec(line);
+    const total = ran === null ? null : TOTAL.exec(line);
+    const heading = lines[at - 1] === OVER_FAILED ? FAILED.exec(line)?.[1] : undefined;
+    if (count !== null) {
+      ran = Number(count[1]);
+      open = null;
+    } else if (ran !== null && total !== null) {
       const said = total[1] ?? "";
       const failed = number(said, "failures") + number(said, "errors") + number(said, "unexpected successes");
       const skipped = number(said, "skipped") + number(said, "expected failures");
@@ -27,20 +34,14 @@ export function readUnittest(lines: readonly string[]): TestResults | null {
       counts.passed += Math.max(0, ran - failed - skipped);
       ran = null;
       ends++;
-      continue;
-    }
-    const count = RAN.exec(line);
-    if (count !== null) {
-      ran = Number(count[1]);
+    } else if (heading !== undefined) list.note(heading, "fail");
+    else if (ran === null) {
+      open = BEGINS.exec(line)?.[1] ?? open;
+      const ended = ENDS.exec(line)?.[1];
+      if (ended === undefined || open === null) continue;
+      list.note(open, NOT_LOADED.test(open) ? "error" : unittestOutcome(ended));
       open = null;
-      continue;
     }
-    const begins = BEGINS.exec(line);
-    if (begins !== null) open = begins[1] ?? null;
-    const ended = ENDS.exec(line);
-    if (ended === null || open === null) continue;
-    list.note(open, NOT_LOADED.test(open) ? "error" : unittestOutcome(ended[1] ?? ""));
-    open = null;
   }
   return ends === 0 ? null : confirmTestCounts("unittest", counts, list.tests);
 }
