@@ -202,7 +202,7 @@ async function foldedTurns(store: SessionStore, session: Session): Promise<Turn[
 /** The cost of a turn beside its text. */
 const OVERHEAD = 4;
 
-function turnTokens(turns: readonly Turn[]): number {
+function turnTokens(turns: readonly Pick<Turn, "text">[]): number {
   return turns.reduce((sum, { text }) => sum + estimateTokens(text) + OVERHEAD, 0);
 }
 
@@ -370,6 +370,8 @@ const CUT_AT_ONCE = 4;
 
 export function createSessions(deps: SessionDeps): Sessions {
   const { store, clock, now, mask } = deps;
+  /** Tokens since the summary, of a session whose context was read: where they fit, nothing is read again to find that out. */
+  const spokenTokens = new WeakMap<Session, number>();
   return {
     current: async ({ channel, chatId }) => (await store.current(chatKeyOf(channel, chatId))).session,
     async open(chat, signal) {
@@ -384,21 +386,26 @@ export function createSessions(deps: SessionDeps): Sessions {
       const done = await cutOver(deps, session, { carry: true, signal });
       return { session: done.session, cutOver: done.cut ? done : null, damaged };
     },
-    append: (session, turns) =>
-      store.append(
-        session.chatKey,
-        session.id,
-        turns.map((turn) => ({ ...turn, text: cutMiddle(mask(turn.text), TURN_CHARS) })),
-      ),
+    async append(session, turns) {
+      const kept = turns.map((turn) => ({ ...turn, text: cutMiddle(mask(turn.text), TURN_CHARS) }));
+      await store.append(session.chatKey, session.id, kept);
+      const before = spokenTokens.get(session);
+      if (before !== undefined) spokenTokens.set(session, before + turnTokens(kept));
+    },
     async context(session) {
       const { carried, summary } = session;
       const { turns, damaged } = await store.lastTurns(session.chatKey, session.id, MOST_TURNS, summary.upTo);
       const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
+      spokenTokens.set(session, turnTokens(turns));
       const newest = newestTurns(turns, deps.historyTokens());
       const unfolded = turns.slice(0, turns.length - newest.length);
       return { memory, turns: newest, older: [...(await foldedTurns(store, session)), ...unfolded], damaged };
     },
-    compact: (session, signal, when = "due") => compactSession(deps, session, signal, when),
+    async compact(session, signal, when = "due") {
+      if (when === "due" && (spokenTokens.get(session) ?? Number.POSITIVE_INFINITY) <= deps.historyTokens())
+        return 0;
+      return compactSession(deps, session, signal, when);
+    },
     startNew: (session, signal) => cutOver(deps, session, { carry: false, signal }),
     resume: (session, sessionId) => resumeSession(deps, session, sessionId),
     async listOthers({ chatKey, id }) {

@@ -224,6 +224,23 @@ describe("memory", () => {
     expect(await sessions.context(await again())).toEqual(after);
   });
 
+  test("turns that still fit are not read again to find that out", async () => {
+    const store = createSessionStore({ db: bench.db, now: () => new Date(), workspace: "/ws" });
+    const read: string[] = [];
+    const turns: typeof store.turns = (...asked) => {
+      read.push(asked[1]);
+      return store.turns(...asked);
+    };
+    const sessions = bench.sessions({ store: { ...store, turns } });
+    const { session } = await sessions.open(chat, signal);
+    await sessions.context(session);
+    await sessions.append(session, [turn("short")]);
+    expect(await sessions.compact(session, signal)).toBe(0);
+    expect(read).toEqual([]);
+    for (let n = 0; n < 12; n++) await sessions.append(session, [turn(`${n}: ${"あ".repeat(30)}`)]);
+    expect(await sessions.compact(session, signal)).toBeGreaterThan(0);
+  });
+
   test("secrets and megabytes are not kept", async () => {
     const sessions = bench.sessions();
     const { session } = await sessions.open(chat, signal);
