@@ -114,6 +114,7 @@ export interface ConfigLine {
 export function createWebChannel(): Channel {
   return {
     name: "web",
+    isReadFromStore: true,
     deliver: async () => ({ status: "sent" }),
     wasDelivered: async () => true,
     check: async () => ({ ok: true, detail: "console" }),

@@ -13,6 +13,8 @@ import type { Span } from "./platform.ts";
 export interface Channel {
   /** `line`, `slack`, `web`, `cli`: the first half of a session's key. */
   readonly name: string;
+  /** Whether people read its replies in the store: such a reply has arrived once it is stored, and is not sent. */
+  readonly isReadFromStore?: boolean;
   /**
    * Sends one reply. Never rejects; it ends within a minute or when the signal says so. The same `key` may come again:
    * a channel whose service knows idempotency keys passes it on, so that the reader sees the reply once.
@@ -368,6 +370,8 @@ export interface NewReply
   extends Pick<Delivery, "key" | "channel" | "chatId" | "userId" | "content" | "replyTo" | "since"> {
   readonly messageId: string | null;
   readonly at: string;
+  /** It is stored as sent. */
+  readonly hasArrived?: boolean;
   /** The day it counts for, as the session's time zone has it: `2026-03-01`. */
   readonly day?: string;
 }

@@ -25,7 +25,7 @@ export interface AnswerMessagesDeps {
   readonly store: MessageStore;
   /** Asked again for every message, so that a reload takes effect. */
   readonly conversation: () => Conversation;
-  readonly channel: (name: string) => Pick<Channel, "progress" | "download"> | undefined;
+  readonly channel: (name: string) => Pick<Channel, "isReadFromStore" | "progress" | "download"> | undefined;
   readonly images: () => Pick<ImageStore, "keep" | "loadText">;
   /**
    * Which jobs of a message are in effect after an interrupted attempt: of those in the store, and of those that only the job
@@ -110,14 +110,18 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
         await keeper.end(() => store.handBack(work, { begun: true }));
         return;
       }
+      const stored = toNewReply(message, { kind: "reply", reply });
       const end = {
-        replies: [toNewReply(message, { kind: "reply", reply })],
+        replies: [stored],
         ...(refusal?.dead !== undefined && { dead: refusal.dead }),
       };
       // The work for the message is done: its end is repeated until the store accepts it.
       if ((await keeper.end(() => store.finish(work, end))) !== "done") return;
       state.answered = true;
       deps.bus.publish({ type: "answered", message, reply, ms: timers.now().getTime() - began });
+      const { channel, id: messageId } = message;
+      if (stored.hasArrived === true)
+        deps.bus.publish({ type: "delivered", channel, ok: true, messageId, attempt: 1, ms: 0 });
     } catch (error) {
       inHand.delete(message.id);
       deps.onTrouble(error, message);
@@ -226,6 +230,7 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     userId: message.userId,
     content,
     ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
+    ...(deps.channel(replyChannelOf(message))?.isReadFromStore === true && { hasArrived: true }),
     since: message.receivedAt,
     at: timers.now().toISOString(),
     day: deps.dayOf(timers.now()),

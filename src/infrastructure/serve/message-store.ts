@@ -139,9 +139,10 @@ function createReplyStore(deps: ReplyStoreDeps) {
   const { db, queue, workspace, queueName } = deps;
 
   function make(reply: NewReply) {
-    const id = deps.newWorkId();
+    const id = reply.hasArrived === true ? null : deps.newWorkId();
     const row = toReplyRow(reply, { workspace, position: deps.next(), work_id: id });
-    return { row, work: workOfReply(reply, { id, queue: queueName, workspace }) };
+    const work = id === null ? [] : [workOfReply(reply, { id, queue: queueName, workspace })];
+    return { row, work };
   }
 
   async function read(within: StoreTransaction, key: string) {
@@ -163,7 +164,7 @@ function createReplyStore(deps: ReplyStoreDeps) {
         if (onlyIf !== undefined && !(await onlyIf(within))) return;
         const { row, work } = make(reply);
         await within.insertInto("replies").values(row).execute();
-        await queue.add([work], within);
+        await queue.add(work, within);
       }),
     async claimReply(away) {
       const request =
@@ -293,7 +294,7 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
     finish: (work, { replies: answers, dead }) => {
       const made = answers.map(replies.make);
       return queue.finish(work, {
-        add: made.map(({ work: sending }) => sending),
+        add: made.flatMap(({ work: sending }) => sending),
         ...(dead !== undefined && { dead }),
         write: async (within) => {
           await setState(within, work.ref, "done");

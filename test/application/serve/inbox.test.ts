@@ -37,6 +37,18 @@ describe("receiving", () => {
     expect(shown(bench)).toEqual(["re: text 1"]);
   });
 
+  test("a reply that people read in the store is stored as sent, and no work sends it", async () => {
+    const { channel, ...fake } = createFakeChannel();
+    const bench = await open({ fake: { ...fake, channel: { ...channel, isReadFromStore: true } } });
+    const received = await bench.receive(inbound(1));
+    await settle();
+    const [reply] = await bench.store.repliesTo((received as { messageId: string }).messageId);
+    expect(reply).toMatchObject({ state: "sent", content: { reply: { text: "re: text 1" } } });
+    expect(await bench.store.counts()).toMatchObject({ waitingReplies: 0, failedReplies: 0 });
+    expect(bench.fake.calls).toEqual([]);
+    expect(bench.events.at(-1)).toMatchObject({ type: "delivered", channel: "test", ok: true });
+  });
+
   test("the same event id on two channels is two messages", async () => {
     const bench = await open();
     await bench.receive(inbound(1));
