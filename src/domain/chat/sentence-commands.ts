@@ -32,8 +32,14 @@ const PULL_JA =
 export function readSentenceCommand(message: string): SlashCommand | null {
   if (message.length > LONGEST_SENTENCE || /^\s*[/／]/.test(message)) return null;
   if (readScheduleSentence(message) !== null) return { name: "schedule", rest: message.trim() };
-  return readPullSentence(message) ?? readReviewSentence(message);
+  const request = bareRequest(message);
+  const small = request.toLowerCase();
+  if (!NAMES_OF_PULLS.some((name) => small.includes(name))) return null;
+  return readPullSentence(request) ?? readReviewSentence(request);
 }
+
+/** One of them is in each sentence about a pull request. */
+const NAMES_OF_PULLS: readonly string[] = ["pull", "pr", "merge", "mr", "プルリク", "マージ"];
 
 const LONGEST_SENTENCE = 1000;
 
@@ -45,8 +51,7 @@ export function readAsideQuestion(message: string): string | null {
   return ASIDE.exec(message)?.[1]?.trim() ?? null;
 }
 
-function readPullSentence(message: string): SlashCommand | null {
-  const request = bareRequest(message);
+function readPullSentence(request: string): SlashCommand | null {
   const found = PULL_EN.exec(request) ?? PULL_JA.exec(request);
   if (found === null) return null;
   const { draft, base, title } = found.groups ?? {};
@@ -64,8 +69,7 @@ const REVIEW_JA =
   /^(?:プルリクエスト|プルリク|pr|マージリクエスト|mr)の?\s?(?<number>[#!]?\d+)\s?(?:番)?(?:を|の)(?:レビュー|見て)(?:して|を|し)?、?(?<post>(?:結果を|コメントを)?(?:投稿|コメント|書き込み|書き込ん)(?:して|を|で)?)?(?:ください|下さい|お願い(?:します)?|ほしい|くれ(?:る|ます)?か?|もらえ(?:る|ます)?か?)*$/i;
 
 /** A pull request by its number, to be reviewed, and posted if the sentence asks for it. */
-function readReviewSentence(message: string): SlashCommand | null {
-  const request = bareRequest(message);
+function readReviewSentence(request: string): SlashCommand | null {
   const { number, post } = (REVIEW_EN.exec(request) ?? REVIEW_JA.exec(request))?.groups ?? {};
   if (number === undefined) return null;
   const isPosted = post !== undefined && post !== "";
