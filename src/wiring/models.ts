@@ -2,7 +2,7 @@ import type { Models } from "../application/ports/models.ts";
 import type { Config, Secrets } from "../config/config.ts";
 import type { Env } from "../config/environment.ts";
 import { modelLimits, modelsSettings } from "../config/settings.ts";
-import { imagesByCatalogue, windowsByCatalogue } from "../domain/models/catalogue.ts";
+import { factsByCatalogue } from "../domain/models/catalogue.ts";
 import { createMasker } from "../domain/platform/mask.ts";
 import type { Locale } from "../domain/texts/locale.ts";
 import { modelMessagesFor } from "../domain/texts/models.ts";
@@ -25,9 +25,9 @@ export interface ModelsOptions {
 /** The configured models; nothing is contacted until one of them is asked. */
 export function openModels(config: Config, secrets: Secrets, options: ModelsOptions): Models {
   const { mask = createMasker({ secrets: secrets.values() }).mask, home, env } = options;
-  const readCatalogue = () => loadCatalogue(home).catalogue;
-  const seesImages = imagesByCatalogue(readCatalogue);
-  const windowOf = windowsByCatalogue(readCatalogue);
+  const factsOf = factsByCatalogue(() => loadCatalogue(home).catalogue);
+  const seesImages = (model: string) => factsOf(model)?.images ?? undefined;
+  const windowOf = (model: string) => factsOf(model)?.context ?? undefined;
   return createModels(
     { ...modelsSettings(config, secrets, home), seesImages, windowOf },
     {

@@ -69,21 +69,12 @@ export function findInCatalogue(catalogue: Catalogue, model: string): CatalogueE
   return Object.hasOwn(catalogue.models, model) ? (catalogue.models[model] ?? null) : null;
 }
 
-/** Whether a model sees images, by a table that is read when it is first asked; undefined: it does not say. */
-export function imagesByCatalogue(read: () => Catalogue): (model: string) => boolean | undefined {
+/** What is known of a model, by a table that is read when the first is asked for. */
+export function factsByCatalogue(read: () => Catalogue): (model: string) => CatalogueEntry | null {
   const known: { catalogue?: Catalogue } = {};
   return (model) => {
     known.catalogue ??= read();
-    return findInCatalogue(known.catalogue, model)?.images ?? undefined;
-  };
-}
-
-/** Tokens that a model takes, by the catalogue, which is read when the first is asked for. */
-export function windowsByCatalogue(read: () => Catalogue): (model: string) => number | undefined {
-  const known: { catalogue?: Catalogue } = {};
-  return (model) => {
-    known.catalogue ??= read();
-    return findInCatalogue(known.catalogue, model)?.context ?? undefined;
+    return findInCatalogue(known.catalogue, model);
   };
 }
 
