@@ -63,7 +63,7 @@ function acceptAny(choices: readonly SchemaNode[], value: unknown, path: Path): 
 /** A section that is missing has the defaults of its keys. */
 function acceptAbsent(node: SchemaNode, path: Path): AcceptResult {
   if (node.properties !== undefined && "default" in node) return acceptMap(node, {}, path);
-  return acceptedValue("default" in node ? structuredClone(node.default) : undefined);
+  return acceptedValue(typeof node.default === "object" ? structuredClone(node.default) : node.default);
 }
 
 function acceptList(node: SchemaNode, list: readonly unknown[], path: Path): AcceptResult {
