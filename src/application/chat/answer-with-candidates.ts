@@ -44,7 +44,7 @@ interface CandidateEnding {
   readonly checked: ChecksFacts | null;
 }
 
-/** Several coders at one message, each in a draft of its own without network; the best draft lands, and the reply describes the others. */
+/** Runs several coders on one message, each in its own draft without network; the best draft lands, and the reply describes the others. */
 export async function answerWithCandidates(
   deps: CoderDeps,
   turn: ChatTurn,
@@ -60,7 +60,7 @@ export async function answerWithCandidates(
   const desk = deps.steering.open(turn.sessionKey);
   const steering = shareDesk(desk.take, roles);
   const contest = createDraftContest(deps);
-  // A copy of the workspace for each draft is made one at a time.
+  // Without an overlay each draft is a copy of the workspace: then one coder works at a time.
   const atOnce = !isNext && deps.workspace.staging.kind === "overlay";
   const time = { leftMs: deps.settings.coder.maxMinutes * 60_000 };
   const ends = await runCoderCandidates<CoderRole, CandidateEnding, CoderRunResult>({
@@ -82,7 +82,7 @@ export async function answerWithCandidates(
   return wordCandidates(deps, turn, ends, contest.result());
 }
 
-/** The routed one first; only those that can be asked. Without drafts there is no second one. */
+/** The routed coder first, then the others that can be asked. Without drafts, only the first. */
 function candidateRoles(
   deps: AgentDeps,
   turn: ChatTurn,
@@ -236,7 +236,7 @@ async function wordCandidates(
   return withPieces(deps, answer, [say("heads", { chosen, by, others })]);
 }
 
-/** One that had no draft. */
+/** The facts about a candidate without a draft. */
 function withoutDraft({ workspace, messages }: JobDeps, { role, end }: CoderRunResult): CoderCandidateFacts {
   const words =
     end.kind === "unanswered"

@@ -60,11 +60,11 @@ export interface OpenedBench {
   readonly checked: () => ChecksFacts | null;
 }
 
-/** The parts that a draft shares with others of the same message. It has no network then. */
+/** What several drafts of one message share. Such drafts have no network. */
 export interface SharedBench {
   readonly openDraft: Workspace["openDraft"];
   readonly measure?: NonNullable<ProjectChecksDeps["measure"]>;
-  /** The files that it is over; default: the workspace's. */
+  /** The files below the draft; default: the workspace's. */
   readonly files?: WorkspaceFiles;
 }
 
@@ -72,7 +72,7 @@ interface BenchRequest {
   /** The user's request. */
   readonly request: string;
   readonly judged: boolean;
-  /** The draft is opened at once, so that it begins as things stand now. Default: when it is needed. */
+  /** The draft is opened at once, over the current files. Default: when it is needed. */
   readonly atOnce?: boolean;
   readonly shown: ShownFiles;
   readonly beside?: SharedBench | undefined;
@@ -200,7 +200,7 @@ export interface JobReport {
   readonly actions: Reply["actions"];
 }
 
-/** A coder's work as the chat tells it: the executor's facts, and the way there. */
+/** A coder's work as the chat reports it: the executor's facts, and the attempts before. */
 export function reportWork(
   { messages, chat, workspace }: JobDeps,
   turn: Pick<ChatTurn, "models">,
@@ -278,7 +278,7 @@ function withLineCounts({ archive }: Pick<ChatDeps["workspace"], "archive">, fac
   return { ...facts, lineCounts };
 }
 
-/** Characters of files that go back to a coder with a report. */
+/** Characters of files that a coder is shown with a report. */
 const SHOWN_AGAIN = 24_000;
 
 /** Characters that one look by a tool shows. */
@@ -292,22 +292,22 @@ export interface CodeRequest {
 }
 
 export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
-  /** Whether its draft is taken, by what it would end with, what the checks showed, and which commands have not run. */
+  /** Whether its draft is taken, by its ending, the results of the checks, and the commands that have not run. */
   readonly chosen?: (
     ending: CoderEnding,
     checked: ChecksFacts | null,
     held: readonly PatchCommand[],
   ) => Promise<boolean>;
-  /** Takes its draft without the files whose conflict it did not settle, with the commands that have not run. */
+  /** Takes its draft without the contested files, and the commands that have not run. */
   readonly handOver?: (
     ending: CoderEnding,
     contested: readonly ContestedFile[],
     held: readonly PatchCommand[],
   ) => Promise<void>;
-  /** Where others work on the same message. */
+  /** Set if several coders work on the message. */
   readonly beside?: SharedBench;
   readonly time?: { leftMs: number };
-  /** It works for another coder: alone, without the project's checks, which judge the other's draft. */
+  /** It works for another coder, without the project's checks, which judge that coder's draft. */
   readonly isSubAgent?: boolean;
 }
 
@@ -318,7 +318,7 @@ export async function answerWithCode(deps: CoderDeps, turn: ChatTurn, request: C
   return answerForCoder(deps, turn, ended);
 }
 
-/** One coder at a message, to its end. */
+/** Runs one coder on a message, to its end. */
 export async function runCoder(
   deps: CoderDeps,
   turn: ChatTurn,
@@ -347,7 +347,7 @@ export async function runCoder(
     limit: LOOK_CHARS,
     mask: workspace.mask,
     ...(tryOut !== undefined && { run: tryOut }),
-    // Candidates get no sub-agents: the reports of several times several agents could not be followed.
+    // Candidates get no sub-agents: a user could not follow the reports of so many agents.
     ...(beside === undefined &&
       settings.coder.subAgents > 0 &&
       mayDelegate(text, bench.files().list(FEW_FILES + 1).length) && {
@@ -359,7 +359,7 @@ export async function runCoder(
     explorer,
     rounds: explore,
     tell(calls) {
-      // Sub-agents tell of themselves.
+      // Sub-agents report their own steps.
       const reported = calls.filter(({ name }) => name !== DELEGATE_TOOL);
       for (const [how, same] of Map.groupBy(reported, ({ name }) => ownMember(LOOKS, name) ?? "call"))
         reportCoderEvent(deps, turn, { type: "asks", how, wanted: same.map(wordCall) }, checks);
@@ -404,7 +404,7 @@ export async function runCoder(
   return { role, text, end, talk, checked: checked(), called, touchedProcesses };
 }
 
-/** The coder's sub-agents; nothing of them is loaded before the first is asked for. */
+/** The coder's sub-agents; their code is loaded when the first is called. */
 function openDelegation(
   deps: CoderDeps,
   turn: ChatTurn,
@@ -419,10 +419,7 @@ function openDelegation(
   };
 }
 
-/**
- * The tools of MCP servers, and `process` where the request is about something that runs; nothing of them is loaded where
- * there is neither.
- */
+/** The tools of MCP servers, and `process` if the request is about running programs; without either, nothing is loaded. */
 async function openOutside(deps: CoderDeps, turn: ChatTurn, role: CoderRole, text: string) {
   const hasServers = (turn.message.editorServers ?? []).length > 0 || deps.namesServers();
   if (!hasServers && !ABOUT_PROCESSES.test(text)) return null;
@@ -442,7 +439,7 @@ function nameAsked({ models }: ChatTurn, role: CoderRole): string {
   return "generate" in model ? `${agentOf(role)} (${model.provider}/${model.model})` : agentOf(role);
 }
 
-/** A step of a coder as the journal has it: other processes show it, and `why` and `compare` read who worked. */
+/** A step of a coder for the journal: other processes show it, and `why` and `compare` read which coder worked. */
 function toDoingEvent(
   { models }: ChatTurn,
   { attempt, doing }: Extract<CoderEvent, { type: "doing" }>,
@@ -466,7 +463,7 @@ function wordCall({ name, arguments: given }: ToolCall): string {
   const wish = name === "read_file" ? wishOf(given) : "";
   if (wish !== "") return oneLine(wish).slice(0, 100);
   const all = typeof given === "object" && given !== null ? Object.values(given) : [];
-  // How many lines around a match, and from which line on: that says nothing to people.
+  // Numbers, such as lines of context, are left out: they say nothing to people.
   const values = all.filter((value) => typeof value === "string");
   const isSaid = ownMember(LOOKS, name) !== undefined && values.length > 0;
   return oneLine([...(isSaid ? [] : [name]), ...values].join(" ")).slice(0, 100);
@@ -484,7 +481,7 @@ export interface CoderRunResult {
   readonly touchedProcesses?: readonly string[];
 }
 
-/** The answer to the user for a coder's end. Calls of MCP servers are outside of every undo, so they are said. */
+/** The answer to the user for a coder's end. It names calls of MCP servers, which no undo covers. */
 export async function answerForCoder(
   deps: AgentDeps,
   turn: ChatTurn,
@@ -516,7 +513,7 @@ async function answerForEnd(
     case "said": {
       const words = { kind: "text", text: mask(end.text) } as const;
       const { reason, isExplained } = end;
-      // A model may claim work that was not done. A review and a preview promise none.
+      // A model may claim work that it did not do; in a review or a preview it promises none.
       if (turn.preview && reason === undefined) return { ...createAnswer(deps, [words], true), ...about };
       const unchanged =
         isExplained === false
@@ -565,7 +562,7 @@ async function answerForEnd(
   }
 }
 
-/** Words the state of the checks before the coder is asked; only that they are going to run is not worth a line. */
+/** Words the state of the checks before the coder is asked; empty if it is only known that they will run. */
 function wordKnownState(locale: Locale, state: ChecksState | null): string {
   if (state === null || (state.none === null && state.checks.every(({ result }) => result === null)))
     return "";
@@ -676,7 +673,7 @@ function reportCoderEvent(
   }
 }
 
-/** Why no proposal could be carried out, for the user: never in the words that the coder was sent. */
+/** Why no proposal could be carried out, worded for the user instead of the coder. */
 function sayUnusable(
   { why, reason }: Extract<CoderEnd, { kind: "unusable" }>,
   mask: (text: string) => string,

@@ -25,7 +25,7 @@ import {
 import { createHistoryReader, earlierExchangesFor } from "./exchanges.ts";
 import { createWordOutput } from "./held-output.ts";
 
-/** Why a head cannot work or did not, in words. */
+/** Why a head cannot work, or stopped. */
 export function wordHeadTrouble(words: HeadMessages, trouble: HeadTrouble): string {
   switch (trouble.code) {
     case "not-installed":
@@ -73,11 +73,11 @@ function inAllWords(trouble: HeadTrouble): WordsByLocale {
 export interface HeadTask {
   readonly name: HeadName;
   readonly text: string;
-  /** The head's changes are thrown away, and its words are the plan. */
+  /** The head's changes are discarded, and its words are the plan. */
   readonly planOnly: boolean;
 }
 
-/** A coder route whose head is an agent of the user's own: it works in a draft until that is green, which lands as one job. */
+/** A coder route for an agent of the user's own: it works in a draft until that is green, and the draft lands as one job. */
 export async function answerWithHead(
   deps: CoderDeps,
   turn: ChatTurn,
@@ -201,7 +201,7 @@ function createHeadNotice(deps: ChatBase, trouble: HeadTrouble): Extract<ChatEve
   return { ...createNotice(deps, () => texts[deps.messages.locale]), texts };
 }
 
-/** Steps of a head as those of a job: a line for a command, an edit or a tool, and its words when they are whole. */
+/** Reports a head's steps like those of a job: one line for a command, an edit or a tool call, and its text when it is complete. */
 function createSteps(turn: ChatTurn, agent: Agent, mask: (text: string) => string) {
   let jobId = "";
   let index = 0;
@@ -269,10 +269,10 @@ interface WordedRequest {
   readonly resumes: boolean;
 }
 
-/** Messages that are looked through for the last one with a change: an undo has none of its own. */
+/** How many messages are searched for the last change: an undo has no jobs of its own. */
 const MOST_LOOKED = 3;
 
-/** Of the last message that changed something, and of what another route did for this one. */
+/** The changes of the last message that made any, and those of other routes for this message. */
 async function lastChanges({ history, jobs, groupId }: ChatTurn): Promise<readonly string[]> {
   const own = await jobs.changes(groupId);
   for (const { groupId: group } of history.slice(-MOST_LOOKED).reverse()) {
@@ -284,7 +284,7 @@ async function lastChanges({ history, jobs, groupId }: ChatTurn): Promise<readon
 
 const CHANGED_CHARS = 800;
 
-/** The request, and what a head in a new session has to know about where it is. */
+/** The request, and for a head in a new session the facts about its surroundings. */
 function wordRequest(
   { workspace }: JobDeps,
   { history, older, memory, models }: ChatTurn,
@@ -323,7 +323,7 @@ function wordRequest(
 
 const EARLIER = { exchanges: 4, chars: 600, folded: 4_000, difference: 0 } as const;
 
-/** `/head NAME REQUEST`: one message for an agent of the user's own; `/head` says which there are. */
+/** `/head NAME REQUEST`: one message for an agent of the user's own; `/head` alone lists them. */
 export const head: ChatCommand<CoderDeps> = async (deps, turn, rest) => {
   const [name = "", ...words] = rest.trim().split(/\s+/u);
   const known = HEAD_NAMES.find(

@@ -131,7 +131,7 @@ export function toOutwardFacts(calls: readonly MadeCall[]): OutwardFacts {
   };
 }
 
-/** The first line that says something: servers begin with headings and rules. */
+/** The first line with words; servers begin with headings and rules. */
 export function firstWords(text: string): string {
   const line = text.split("\n").find((one) => /[\p{L}\p{N}]/u.test(one) && !one.startsWith("#"));
   return (line ?? text.split("\n", 1)[0] ?? "").trim().slice(0, 300);
@@ -151,7 +151,7 @@ function mergeChanges(jobs: readonly StoredJob[]): Change[] {
   return [...net].flatMap(([path, kind]) => (kind === null ? [] : [{ path, kind }]));
 }
 
-/** Model calls in one round of the loop: reading, searching and running all cost one. */
+/** The most model calls in one round of the loop; each tool call costs one. */
 const CALLS_IN_A_ROUND = 25;
 const SHORT_EXCHANGE = { newest: 2, newChars: 4000, oldChars: 400 };
 
@@ -164,18 +164,15 @@ export interface ToolWorkRequest {
 }
 
 export interface ToolWorkResult {
-  /** Null where no model answered; `said` tells why. */
+  /** Null if no model answered; `said` gives the reason. */
   readonly output: WorkerOutput | null;
-  /** Shiro's text, masked, and the reason that it does not contain more. */
+  /** Shiro's text, masked, and why it is incomplete, if it is. */
   readonly said: readonly ReplyPiece[];
   readonly calls: readonly MadeCall[];
   readonly model?: Model;
 }
 
-/**
- * Shiro at work: rounds of tool calls, each ending in the JSON of {@link WorkerOutput}, until it says that no next
- * loop is needed or a limit is reached.
- */
+/** Runs Shiro: rounds of tool calls, each ending in the JSON of {@link WorkerOutput}, until it needs no next loop or a limit is reached. */
 export async function workWithTools(
   deps: AgentDeps,
   turn: ChatTurn,
@@ -238,7 +235,7 @@ interface ToolWorkState {
   readonly calls: MadeCall[];
   readonly exchange: ModelMessage[];
   size: RequestSize;
-  /** Words that came without the object: its form was asked for once. */
+  /** An answer without the JSON object, for which Shiro was asked once. */
   prose: string | null;
   asked: Model | undefined;
   answered: Model | undefined;
@@ -347,7 +344,7 @@ function logCall({ logger }: AgentDeps, turn: ChatTurn, call: ToolCall, calls: r
   });
 }
 
-/** Web reads are logged: other machines noticed them, and no undo reverts that. */
+/** Web reads are logged, because no undo covers a request to another machine. */
 function logRead({ logger }: AgentDeps, turn: ChatTurn, call: ToolCall, { ok, web }: MadeCall): void {
   const about = { job_id: turn.groupId, tool_name: call.name, tool_args: call.arguments };
   logger.info("worker", "Web read", "worker.web_read", { ...about, host: web, success: ok, undo: "none" });
@@ -416,7 +413,7 @@ export async function answerWithTools(
   }
 }
 
-/** Whether the last call of some tool of an MCP server failed; one that succeeded when it was called again did not. */
+/** Whether the last call of any MCP tool failed; a failure that a later call of the tool made good does not count. */
 function endsInFailure(calls: readonly MadeCall[]): boolean {
   const last = new Map(calls.flatMap((call) => (call.server === undefined ? [] : [[call.name, call.ok]])));
   return [...last.values()].includes(false);
@@ -428,7 +425,7 @@ function webRead(calls: readonly MadeCall[]): ReplyPiece[] {
   return hosts.size === 0 ? [] : [say("webRead", [...hosts])];
 }
 
-/** Which background processes were started or ended: no undo reaches them. */
+/** Names the background processes that were started or ended, because no undo covers them. */
 function touchedProcesses(calls: readonly MadeCall[]): ReplyPiece[] {
   const names = new Set(calls.flatMap(({ process }) => process ?? []));
   return names.size === 0 ? [] : [say("processesTouched", [...names])];

@@ -42,13 +42,13 @@ import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** Jobs that other machines hold. Null: there is none with this id, or it is not the asker's. */
+/** Jobs that other machines hold. Null if there is none with this id, or the asker may not see it. */
 export type FarJobs = (
   asker: { readonly channel: string; readonly userId: string },
   jobId: string,
 ) => Promise<FarJob | null>;
 
-/** A request about it is an order to its machine. */
+/** Requests about it are sent to its machine. */
 export interface FarJob {
   readonly job: StoredJob;
   readonly machine: string;
@@ -60,18 +60,18 @@ export interface FarJob {
 /** One message on its way through the conversation. */
 export interface ChatTurn {
   readonly message: IncomingMessage;
-  /** Those of the message, as models take them. */
+  /** The message's images, in the form that models take. */
   readonly images: readonly LoadedImage[];
   /** `<channel>:<chatId>`. */
   readonly sessionKey: string;
   readonly session: Session;
   /** The chat's memory from before the history. */
   readonly memory: string;
-  /** The part of the memory that the user named and gave to be kept (`/memo`). */
+  /** The part of the memory that the user keeps by name (`/memo`). */
   readonly memos: string;
   /** The last exchanges that fit, oldest first. */
   readonly history: readonly Exchange[];
-  /** Those before them, as far as they were not forgotten. */
+  /** Older exchanges that were not forgotten. */
   readonly older: readonly Exchange[];
   /** The results of the chat's jobs in this workspace. */
   readonly jobs: JobHistory;
@@ -79,7 +79,7 @@ export interface ChatTurn {
   readonly dry: boolean;
   /** The models of this message: metered, and within the budget. */
   readonly models: MeteredModels;
-  /** All jobs of this message; what `/undo` takes back. */
+  /** The group of all jobs of this message, which `/undo` undoes. */
   readonly groupId: string;
   readonly signal: AbortSignal;
   /** On the monotonic clock: when the models' time is over. */
@@ -91,7 +91,7 @@ export interface ChatTurn {
   readonly preview: boolean;
   /** The user's words, where a command worded the request. */
   readonly asked?: string;
-  /** The start of the reply: that a new day began. */
+  /** Pieces at the start of the reply, such as that a new day began. */
   readonly notes: readonly ReplyPiece[];
   /** Rounds of this message so far (`loop.max_loops`); every agent counts its own. */
   readonly rounds: { count: number };
@@ -105,20 +105,20 @@ export interface Answer extends Pick<Reply, "text" | "said" | "ok" | "jobs"> {
   readonly model?: NonNullable<Reply["model"]>;
   readonly actions?: Reply["actions"];
   readonly choices?: Reply["choices"];
-  /** A command's wish that a message is answered by another route. */
+  /** A command asks for an answer by another route. */
   readonly again?: {
     readonly route: Route;
     readonly text: string;
-    /** The user's own words, where the command words the request: its job is called by them. */
+    /** The user's own words, if the command words the request: they are the title of its job. */
     readonly asked?: string;
     /** A proposal of the answer stays a preview. */
     readonly preview?: boolean;
-    /** The command's own words are a notice on the way, and no part of the reply. */
+    /** The command's own words are a notice and not part of the reply. */
     readonly isNoticeOnly?: boolean;
     /** The command's work with the answer; its pieces follow the answer. */
     readonly after?: (answer: Answer) => Promise<readonly ReplyPiece[]>;
   };
-  /** A command's wish that this message is answered in its place. */
+  /** A command asks for an answer to this message instead. */
   readonly instead?: string;
   /** Shiro's advice that another agent should answer. */
   readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };
@@ -130,7 +130,7 @@ export interface RoutedText {
   readonly decision: Decision;
 }
 
-/** The jobs of a chat are found again by their group. */
+/** The beginning of the group ids of a chat's jobs. */
 export function groupPrefix(sessionKey: string): string {
   return `${sessionKey}#`;
 }
@@ -155,7 +155,7 @@ export interface JobDeps extends ChatBase {
   readonly farJobs?: FarJobs;
   /** The workspace's jobs as its history. Absent where they are not kept. */
   readonly openHistory?: () => Promise<WorkspaceHistory>;
-  /** Whether git knows a branch, a tag or a commit of that name; null where it does not say. */
+  /** Whether git knows a branch, a tag or a commit of that name; null if that is unknown. */
   readonly isCommit: (name: string) => Promise<boolean | null>;
 }
 
@@ -173,7 +173,7 @@ export interface StateDeps extends JobDeps {
 /** The parts that every agent needs for an answer. */
 export interface AgentDeps extends JobDeps {
   readonly settings: ConversationSettings;
-  /** Whether a coder can be asked at all: it is configured, and its key is there. */
+  /** Whether a coder can be asked: it is configured and has its key. */
   readonly canAsk: (role: CoderRole) => boolean;
   readonly project: ProjectFiles;
   readonly images: ImageStore;
@@ -204,24 +204,24 @@ export interface CoderDeps extends AgentDeps, Pick<ChatCommands, "ownCommands">,
   readonly heads?: HeadsDoor;
 }
 
-/** Parts of the house that only some commands need; each is loaded when it is first asked for. */
+/** Services that only some commands need; each is loaded at its first use. */
 export interface ServiceDeps extends JobDeps {
-  /** Where pull requests go. Absent where there are none. */
+  /** The forges for pull requests. Absent if there are none. */
   readonly openForges?: () => Promise<ProjectForges>;
   /** Messages at set times. */
   readonly openSchedules: () => Promise<ChatSchedules>;
   /** The background processes of the workspace. Absent where there can be none. */
   readonly openProcesses?: () => Promise<WorkspaceProcesses>;
-  /** Writes a chat into a file and names it; null: nothing was said in it. Absent where there is no place for it. */
+  /** Writes a chat into a file and returns its name; null if the chat has no messages. Absent if there is no folder for it. */
   readonly exportTalk?: (chatKey: string, form: TalkForm) => Promise<string | null>;
-  /** Whether a cloud model answers questions, by the user's word; null, or why the file stays as it is. Absent where there is no file. */
+  /** Sets whether a cloud model answers questions. Returns why the file was not changed, or null. Absent if there is no file. */
   readonly setCloudTalk?: (to: CloudTalk) => Promise<string | null>;
 }
 
 export interface ChatCommands {
-  /** Commands of other parts of the house: `/why`, `/usage`, … */
+  /** Commands of other features: `/why`, `/usage`, … */
   readonly commands: Readonly<Record<string, ChatCommand>>;
-  /** Those of them that only look, and need not wait for what runs in their chat. */
+  /** Read-only commands, which do not wait for running work of their chat. */
   readonly looks: Readonly<Record<string, LookCommand>>;
   /** Commands and skills that the user wrote. */
   readonly ownCommands: OwnCommands;
@@ -239,7 +239,7 @@ export interface HeadsDoor {
 
 export type ChatCommand<Deps = ChatDeps> = (deps: Deps, turn: ChatTurn, rest: string) => Promise<Answer>;
 
-/** Changes nothing of its chat and makes no job, so that it may be answered while another message runs. */
+/** A read-only command: it changes nothing in its chat and makes no job, so it is answered while another message runs. */
 export type LookCommand<Deps = ChatDeps> = (deps: Deps, look: LookRequest, rest: string) => Promise<Answer>;
 
 interface ConversationSettings {
@@ -267,7 +267,7 @@ export interface CoderSettings {
   readonly candidates: number;
   /** Sub-agents of one coder that work at once. */
   readonly subAgents: number;
-  /** The next coder tries where one does not get green. */
+  /** If a coder's draft stays red, the next coder tries. */
   readonly escalate: boolean;
 }
 
@@ -279,7 +279,7 @@ export interface ToolboxRequest {
   readonly sessionKey: string;
   /** MCP servers to start; all that are configured when absent. */
   readonly servers?: readonly string[];
-  /** Servers that the editor of the message brought along. */
+  /** Servers that the editor passed with the message. */
   readonly editorServers?: readonly McpServerSettings[];
   /** Only tools that a coder may call (`mcp_servers.*.coders`). Default: all. */
   readonly forCoder?: boolean;
@@ -314,7 +314,7 @@ export interface ToolOutcome {
   /** For the model; masked and capped. */
   readonly text: string;
   readonly jobId?: string;
-  /** Set for a tool of an MCP server: what it did cannot be taken back. */
+  /** Set for a tool of an MCP server, whose effects cannot be undone. */
   readonly server?: string;
   /** Set for a read of the web: the host that was asked. */
   readonly web?: string;
@@ -340,7 +340,7 @@ export function answerInEveryLanguage(
   return createAnswer(deps, [{ kind: "worded", texts: inEveryLanguage(word) }], ok);
 }
 
-/** Names the model that replaces a shipped default which is not installed; said once in a chat's session. */
+/** Names the model that replaces a shipped default which is not installed; shown once in a chat's session. */
 export function standInNote(
   { insteadOf: wanted, model }: Pick<Model, "insteadOf" | "model">,
   { history }: Pick<ChatTurn, "history">,
@@ -418,7 +418,7 @@ export function mergeAnswers(
     text: wordPieces(deps.messages.locale, said),
     said,
     ok: answers.every(({ ok }) => ok),
-    // Remembered as the most private of them: what Shiro found is not for a cloud coder's history.
+    // Remembered under the most private agent: Shiro's findings must not enter a cloud coder's history.
     agent: answers.find(({ agent }) => !isCoderAgent(agent))?.agent ?? only.agent,
     jobs: answers.flatMap(({ jobs }) => jobs),
     ...(last !== undefined && { model: last }),

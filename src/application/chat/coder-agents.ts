@@ -15,7 +15,7 @@ import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { ChatTurn, CoderDeps } from "./chat-turn.ts";
 
-/** One sub-agent as the runner of coders takes it. */
+/** One sub-agent, as input of the coder runner. */
 export interface SubAgentRun {
   readonly role: CoderRole;
   readonly text: string;
@@ -25,7 +25,7 @@ export interface SubAgentRun {
   readonly steering: () => readonly string[];
   /** Called once, when the draft could land; returns false, since the work is merged into the coder's draft instead. */
   readonly chosen: (ending: CoderEnding, checked: unknown, held: readonly PatchCommand[]) => Promise<boolean>;
-  /** The agent did not settle a conflict with saves in the workspace: the rest is merged all the same. */
+  /** The agent did not settle a conflict with saves in the workspace: the rest is still merged. */
   readonly handOver: (
     ending: CoderEnding,
     contested: readonly ContestedFile[],
@@ -46,7 +46,7 @@ export interface CoderAgentsDeps {
   readonly run: (deps: CoderDeps, turn: ChatTurn, agent: SubAgentRun) => Promise<{ readonly end: CoderEnd }>;
 }
 
-/** How many may follow each other in one message, for each that may work at once. */
+/** A message may use this many times the sub-agents that may work at once. */
 const ROUNDS = 3;
 /** A sub-agent's share of the models' time of a message. */
 const TIME_SHARE = 0.5;
@@ -54,12 +54,12 @@ const CONFLICT_CHARS = 12_000;
 const WORDS_CHARS = 8_000;
 const STEP_CHARS = 120;
 const TASK_CHARS = 160;
-/** How often the journal is read for a wish that one of them stops. */
+/** How often the journal is read for a request to stop one of them. */
 const STOP_LOOK_MS = 500;
 
 /**
- * The sub-agents of one coder at one message. Each is a coder of the same role in a draft of its own over the coder's draft,
- * with a share of its time and budget and without sub-agents; its work is merged into that draft, and its words are the result.
+ * The sub-agents of one coder for one message. Each is a coder of the same role in its own draft over the coder's draft, with a share of the
+ * coder's time and budget and without sub-agents. Its work is merged into that draft, and its words are the result of the call.
  */
 export function createCoderAgents(deps: CoderAgentsDeps): (asked: Delegation) => Promise<ToolResult> {
   const { subAgents: most } = deps.chat.settings.coder;
@@ -135,12 +135,12 @@ async function runAgent(
   return { ok: end === "done", text };
 }
 
-/** It knows the workspace and its task, and nothing of the chat. */
+/** A sub-agent knows the workspace and its task, and nothing about the chat. */
 function toAgentTurn(turn: ChatTurn, own: Pick<ChatTurn, "models" | "emit" | "signal">): ChatTurn {
   return { ...turn, ...own, history: [], older: [], memory: "", images: [], tellsDrafts: false, notes: [] };
 }
 
-/** Another process asks by the journal; `/stop` ends all of them by the message's own signal. */
+/** Another process requests a stop through the journal; `/stop` ends all of them by the message's signal. */
 function watchForStop(
   { chat }: CoderAgentsDeps,
   { jobId }: Lending,
@@ -183,7 +183,7 @@ interface AgentWork {
   readonly turn: ChatTurn;
 }
 
-/** Never rejects: what breaks a sub-agent does not break the coder. */
+/** Never rejects: an error in a sub-agent does not stop the coder. */
 async function workOn(
   { chat, run, role, turn: whole }: CoderAgentsDeps,
   { lending, number, asked: { task, files, writes }, turn }: AgentWork,
@@ -220,7 +220,7 @@ async function workOn(
           held = [...waiting];
           if (!turn.signal.aborted) returned = await lent.giveBack(0, contested);
         },
-        // A writer's draft is based on the workspace, so only saves there are foreign to it; the coder's draft merges the rest.
+        // A writer's draft is based on the workspace, so it conflicts only with saves there; the coder's draft merges the rest.
         beside: { openDraft: lent.openDraft, ...(!writes && { files: lent.files }) },
         time: { leftMs: coder.maxMinutes * 60_000 * TIME_SHARE },
       },
@@ -238,7 +238,7 @@ async function workOn(
   }
 }
 
-/** One part of what the message may cost, and never more than is left of it; null: no limit. */
+/** A share of the message's budget, and never more than the rest of it; null: no limit. */
 function budgetShare(
   { budgetUsd, subAgents }: CoderDeps["settings"]["coder"],
   usedUsd: number,

@@ -17,11 +17,11 @@ import { createDraftOutput } from "./draft-output.ts";
 import { coderMemory, createHistoryReader, earlierExchangesFor, handedOverFor } from "./exchanges.ts";
 import { imagesPart } from "./message-images.ts";
 
-/** Skills that a coder may ask for by what they say of themselves. */
+/** Skills that a coder may read, by their descriptions. */
 export interface Skills {
-  /** The text about them for a coder before a request; empty if there are none that it does not have already. */
+  /** The list of skills before a request, without those that the request contains already; empty if none is left. */
   offer(request: string): string;
-  /** The same files, and each skill as one more that can be read. */
+  /** The same files, and each skill as a further readable file. */
   beside<Files extends Pick<SearchedFiles, "read">>(files: Files): Files;
 }
 
@@ -56,13 +56,13 @@ export function createSkills(own: OwnCommands): Skills {
   };
 }
 
-/** A coder's lookups by tools in one message, kept at their place in the talk: sent content is only appended to. */
+/** A coder's tool calls in one message. They keep their place in the exchange, so that sent content is only extended. */
 export interface CoderLooks {
   /** None once a server refused a request with tools. */
   tools(): readonly ModelTool[];
-  /** The exchange with every look at its place. */
+  /** The exchange with every call at its place. */
   woven(exchange: readonly ModelMessage[]): readonly ModelMessage[];
-  /** Carries out the calls of an answer, side by side; false when it has none, or will not stop. */
+  /** Carries out the calls of an answer in parallel; false if it has none, or if the coder does not stop calling. */
   take(exchange: readonly ModelMessage[], answer: ModelAnswer): Promise<boolean>;
   withoutTools(): void;
   /** The messages of the request that is sent now. */
@@ -80,13 +80,13 @@ const NO_ROUND =
   "refused: no rounds of lookups are left. Write the proposal now, based on what you have seen.";
 const SAME_AGAIN =
   "(this call returned the same result before; write the proposal, or look at something else)";
-/** A file that is shown whole says nothing of its lines. */
+/** The element of a file that is shown whole, without line numbers. */
 const WHOLE_FILE = /^<file path="([^"\n]+)">\n/;
-/** Rounds in which nothing new came, before looking ends. */
+/** After this many rounds without a new result, no further calls are allowed. */
 const MOST_SAME_ROUNDS = 3;
-/** The coder is notified of the rounds left when so few are left. */
+/** The coder is informed of the remaining rounds when this many or fewer are left. */
 const FEW_ROUNDS = 3;
-/** Rounds that are refused before it is given up. */
+/** After this many refused rounds, the last answer counts. */
 const PATIENCE = 2;
 
 export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): CoderLooks {
@@ -163,13 +163,11 @@ export interface CoderQuestion {
   readonly isSubAgent: boolean;
   /** The checks that validate a draft, as described to the coder; empty if there are none. */
   readonly checks: string;
-  /** The models' time that is left, where coders follow each other; its own by default. */
+  /** The remaining model time that coders of one message share, one after the other; default: its own. */
   readonly time?: { leftMs: number } | undefined;
-  /** How it looks around by tools. */
   readonly looks: CoderLooks;
-  /** The user's texts for requests of a kind. */
   readonly skills: Skills;
-  /** Remembers what it is shown. */
+  /** Records the files that the coder is shown. */
   readonly shownFiles: ShownFiles;
   /** Paths of the project's rules that it was shown. */
   readonly seenRules: Set<string>;
@@ -180,14 +178,14 @@ const EARLIER_LIMIT = {
   local: { exchanges: 3, chars: 500, folded: 2_000, difference: 2_500 },
   small: { exchanges: 1, chars: 200, folded: 600, difference: 0 },
 } as const;
-/** Messages whose differences are made ready. */
+/** The number of earlier messages whose differences are read. */
 const MOST_COMPARED = 3;
 /** Characters about the changes of other routes. */
 const HANDED_CHARS = 800;
 /** Characters of the memory that a coder's request contains. */
 const MEMORY_CHARS = 6_000;
 
-/** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
+/** Asks a coder for the chat: with its prompt, the content of the project, and the limits of one message. */
 export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: CoderQuestion) {
   const { settings, clock } = deps;
   const { maxMinutes, budgetUsd } = settings.coder;
@@ -233,7 +231,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
     return answered;
   }
 
-  /** Asks until it has looked enough: calls of tools are answered here. */
+  /** Asks until the coder answers without tool calls; carries the calls out. */
   async function askLooking(exchange: readonly ModelMessage[]) {
     for (;;) {
       const answered = await askOnce(exchange);
@@ -248,7 +246,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
     model: (): Model | undefined => answeredBy,
     /** The budget for content shown to the model that answered last. */
     budget: (): ContextBudget => contextBudget(answeredBy ?? { local: true }, "full"),
-    /** Asks with what was said after the request; whole answers only. */
+    /** Asks with the exchange since the request; returns whole answers only. */
     async ask(exchange: readonly ModelMessage[]): Promise<CoderAnswer> {
       if (budgetUsd !== null && turn.models.used().costUsd >= budgetUsd)
         return {
@@ -256,7 +254,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
           text: inEveryLanguage((locale) => chatMessagesFor(locale).coderBudget(budgetUsd)),
         };
       let answered = await askLooking(exchange);
-      // A stream that broke or said nothing is asked for once more; the wire waits out what is only busy.
+      // A broken or empty stream is asked for once more; the wire itself retries when a server is busy.
       if (!answered.ok && answered.again === true && !turn.signal.aborted)
         answered = await askLooking(exchange);
       answeredBy = answered.model ?? answeredBy;
@@ -291,7 +289,7 @@ async function readPast({ history, jobs, groupId: own }: ChatTurn): Promise<Conv
   };
 }
 
-/** The earlier work, the project's content, and the request last: made once, so that a server's cache recognizes it. */
+/** The earlier work, the project's content, and the request last. Made once, so that a provider's cache recognises it. */
 function createFirstMessage(
   deps: AgentDeps,
   turn: ChatTurn,
@@ -312,7 +310,7 @@ function createFirstMessage(
       budget: contextBudget(model, size),
       onRules: (paths, cut) => {
         for (const path of paths) seenRules.add(path);
-        // A request that is made again, smaller, was announced as such.
+        // A smaller request after a failure was announced already.
         if (size === "full" && cut.length > 0) turn.emit(createNotice(deps, (chat) => chat.rulesCut(cut)));
       },
     });
@@ -378,7 +376,7 @@ function coderRequest(
   };
 }
 
-/** For a window that is full: the last answer and the reply to it, cut. */
+/** For a full context window: the last answer and the reply to it, cut. */
 function shortenExchange(exchange: readonly ModelMessage[]): ModelMessage[] {
   return exchange
     .slice(-2)

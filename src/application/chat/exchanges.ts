@@ -5,7 +5,7 @@ import type { JobHistory } from "../coder/job-history.ts";
 import type { Turn } from "../ports/chat.ts";
 import type { ModelImage, ModelMessage, Models } from "../ports/models.ts";
 
-/** Images of earlier messages, by the group of the message that they came with. */
+/** Images of earlier messages, by the group of their message. */
 export type RecalledImages = ReadonlyMap<string, readonly ModelImage[]>;
 
 export const NOTHING_RECALLED: RecalledImages = new Map();
@@ -17,7 +17,7 @@ export interface Exchange {
   readonly words: string;
   /** The outcome of the message's jobs, from their journals. */
   readonly facts: () => string;
-  /** Whose jobs those are; null where the message had none. */
+  /** The group of the message's jobs; null if it had none. */
   readonly groupId: string | null;
   /** The agent that answered: `Mio`, `Gin`; `Worker` for the executor's work on a command. */
   readonly agent: string;
@@ -40,7 +40,7 @@ export function toExchanges(turns: readonly Turn[], jobs: Pick<JobHistory, "tell
 
 const CODER_AGENTS = new Set(["Aka", "Ao", "Gin", "Worker"]);
 
-/** Whose answers a cloud coder may be shown. */
+/** Whether a cloud coder may be shown the answers of an agent. */
 export function isCoderAgent(agent: string): boolean {
   return CODER_AGENTS.has(agent);
 }
@@ -108,8 +108,8 @@ export interface EarlierRequest {
 }
 
 /**
- * The conversation for a coder, as a list: answers given as a model's own would be taken for the form to answer in.
- * The newest exchanges stand with their plan, verdict and difference, the others folded to what was decided.
+ * The conversation for a coder, as a list: a model copies the form of answers that are given as its own messages. The newest exchanges
+ * have their plan, verdict and difference; older ones are folded to the decisions.
  */
 export function earlierExchangesFor(
   model: HistoryReader,
@@ -142,12 +142,12 @@ export function earlierExchangesFor(
   ].join("\n");
 }
 
-/** Messages whose changes are passed on although their text is not. */
+/** The number of messages whose changes are passed on without their text. */
 const MOST_HANDED = 3;
 
 /**
- * The changes that other routes have just made, for a coder whose request lacks their conversation: files and places by job, newest last.
- * `changes` are the lines of each message's jobs; `groupId` is the message itself, part of which another may have answered.
+ * The changes that other routes have just made, for a coder that does not see their conversation: files and places by job, newest last.
+ * `changes`: the lines of each message's jobs. `groupId`: the message itself, of which another agent may have answered a part.
  */
 export function handedOverFor(
   model: HistoryReader,
@@ -164,13 +164,13 @@ export function handedOverFor(
   return list && cutExchange(`# Just changed in this conversation, by another route\n${list}`, chars);
 }
 
-/** Of one exchange that is about the request, and of any other. */
+/** Characters of an exchange that is about the request, and of any other. */
 const FOLDED = { about: 900, other: 260 };
 const SHORT_USER = 160;
 
 /**
- * Exchanges in short, oldest first: what was asked, what was decided and why, and what became of it. Those that share
- * telling words with the request come first when not all fit, then the newest.
+ * Exchanges in short, oldest first: the request, the decision and its reason, the outcome. If not all fit, those with telling words of the
+ * request are kept first, then the newest.
  */
 export function foldExchanges(
   exchanges: readonly Exchange[],
@@ -251,12 +251,12 @@ function cutDifference(text: string, limit: number): string {
   return `${plain.slice(0, end)}\n… ${rest} more lines of the difference`;
 }
 
-/** For a list of exchanges. */
+/** In a list of exchanges. */
 const NO_OUTCOME = "(nothing came of it)";
-/** Given as the model's own message. A small model repeats such messages, so the sentence must be fit for a person. */
+/** Given as the model's own message. A small model may repeat it to the user, so it must make sense there. */
 const UNANSWERED = "I could not answer that message.";
 
-/** The outcome of a message: the agent's text, and the journals' facts. PicoClaw's own wording is neither. */
+/** The outcome of a message: the agent's text and the journals' facts, without PicoClaw's own wording. */
 function exchangeOutcome({ words, facts }: Exchange): string {
   return [words, facts()].filter((text) => text !== "").join("\n");
 }

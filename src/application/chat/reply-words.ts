@@ -32,7 +32,7 @@ import {
 } from "../jobs/job-report.ts";
 import { changeLines, describeConflicts, type Surface } from "../jobs/word-notes.ts";
 
-/** The way of a coder to its result: plain JSON, kept with the reply. */
+/** How a coder reached its result; plain JSON, stored with the reply. */
 export interface CoderFacts {
   readonly attempts: number;
   /** The remaining errors; absent when there are none. */
@@ -41,7 +41,7 @@ export interface CoderFacts {
   readonly stopped?: CoderStopReason;
   /** First lines of the plans that a later one replaced. */
   readonly tried: readonly string[];
-  /** The coder's last words, where it had no patch any more. */
+  /** The coder's last words without a patch. */
   readonly words: string;
   /** Code that the message names and the change leaves as it was; absent where there is none. */
   readonly untouched?: readonly string[];
@@ -81,12 +81,12 @@ function wordChecked(locale: Locale, facts: ChecksFacts, isDropped: boolean): st
   return [...(isSaid ? checks.beside(facts) : [checks.line(facts)]), ...checks.remarks(facts)];
 }
 
-/** Whether the job itself names the hook, or the remarks about the checks what is still red. */
+/** Whether another part of the reply says it: the job names the hook, or the remarks about the checks name the red tests. */
 function isSaidBeside({ red, checks }: CoderFacts): boolean {
   return red === "hook" || (red === "still-red" && (checks?.stillRed ?? []).length > 0);
 }
 
-/** The plan of a job has all of its attempts; of a draft that is gone nothing else tells them. */
+/** The plan of a job contains all attempts; for a discarded draft only this list names them. */
 function wordTried(chat: ChatMessages, { attempts, tried, isDropped }: CoderFacts, counted: boolean): string {
   if (tried.length === 0) return "";
   if (!isDropped) return counted ? chat.attemptsTaken(attempts, []) : "";
@@ -104,7 +104,7 @@ function wordStopped(chat: ChatMessages, locale: Locale, stopped: CoderStopReaso
     case "conflict":
       return chat.coderStopped.conflict;
     case "unanswered":
-      // A reply of an older version holds one language.
+      // A reply of an older version has one language.
       return typeof stopped.text === "string" ? stopped.text : stopped.text[locale];
   }
 }
@@ -124,13 +124,13 @@ export type ReplyPiece =
       readonly kind: "job";
       readonly facts: RanJob;
       readonly plan: string;
-      /** Said beside the plan; lower ones are no news. */
+      /** Shown beside the plan; lower risks are not. */
       readonly risk?: "high";
       /** The results of the project's checks; its first line states them. */
       readonly checks?: ChecksFacts;
     }
   | { readonly kind: "refusal"; readonly facts: RefusedJob }
-  /** How a coder came to its job. */
+  /** How a coder reached its job. */
   | { readonly kind: "coder"; readonly facts: CoderFacts }
   | { readonly kind: "action"; readonly facts: ActionFacts }
   | { readonly kind: "loop-status"; readonly failedCmds: number }
@@ -154,7 +154,7 @@ export interface LoopFacts {
   readonly guarded?: readonly string[];
   /** Commands that failed in jobs that landed, and why; absent in replies of older versions. */
   readonly failures?: readonly { readonly command: string; readonly why: string }[];
-  /** The job or group that `/undo` takes back; null where there is nothing. */
+  /** The job or group that `/undo` undoes; null if there is none. */
   readonly undo: string | null;
 }
 
@@ -165,10 +165,7 @@ export interface OutwardFacts {
   readonly error?: string;
 }
 
-/**
- * The arguments of a text are kept as JSON, which turns undefined into null: a text that takes one takes the
- * other, or cannot be used.
- */
+/** The arguments of a text are stored as JSON, which turns undefined into null: a text that takes undefined must take null. */
 type NamedTextKey = {
   [Name in keyof ChatMessages]: ChatMessages[Name] extends string
     ? Name
@@ -188,7 +185,7 @@ export function say<Name extends NamedTextKey>(
   return { kind: "say", name, with: filledWith };
 }
 
-/** `at`: how the reader gives the commands that a reply names. */
+/** `at`: where the reader types the commands that a reply names. */
 export function wordPieces(locale: Locale, said: readonly ReplyPiece[], at: Surface = "chat"): string {
   let text = "";
   for (const [index, piece] of said.entries()) {
@@ -259,7 +256,7 @@ function wordOutward(chat: ChatMessages, { succeeded, total, error }: OutwardFac
 /** More of an output or an error than a chat shows is in the journal. */
 const KEPT_CHARACTERS = 2_000;
 
-/** The facts as they are kept with a reply: without what files hold, and with outputs as long as a chat shows them. */
+/** The facts as stored with a reply: without file contents, and with outputs as long as a chat shows them. */
 export function toReplyFacts(facts: RanJob): RanJob {
   const plain = toPlainResult(facts);
   return {
@@ -276,7 +273,7 @@ export function toReplyFacts(facts: RanJob): RanJob {
 
 type StoredReply = { readonly text: string; readonly said?: readonly ReplyPiece[] };
 
-/** A reply as pieces that can be worded; one of an older version has its text alone, or names texts that are gone. */
+/** A reply as pieces that can be worded. A reply of an older version may have only its text, or name texts that no longer exist. */
 export function replyPieces(locale: Locale, { text, said }: StoredReply): readonly ReplyPiece[] {
   const known = said?.every((piece) => piece.kind !== "say" || piece.name in chatMessagesFor(locale));
   return said === undefined || known !== true ? [{ kind: "text", text }] : said;
@@ -297,7 +294,7 @@ export interface CardWords {
   readonly printed: readonly CommandWords[];
   /** The results of the project's checks; empty if they were not requested. */
   readonly checks: string;
-  /** How the coder came here: earlier plans, its last words, the cost. */
+  /** How the coder got here: earlier plans, its last words, the cost. */
   readonly way: readonly string[];
   /** Optional facts that a person may want to know. */
   readonly caveats: readonly string[];

@@ -40,11 +40,11 @@ export interface SessionDeps {
 /** The turns that a session forgets for `/rewind`, and remembers again. */
 type RewoundTurns = ReturnType<typeof createRewoundTurns>;
 
-/** Turns that are summed up, forked or given to a model at once: more than any budget takes. */
+/** The most turns that are summed up, forked or given to a model at once; no budget holds more. */
 const MOST_TURNS = 400;
-/** Turns of one session that are looked through. */
+/** The most turns of one session that are searched. */
 const MOST_REWOUND_TURNS = 10_000;
-/** Rewinds that can be brought back, one after the other. */
+/** How many rewinds can be redone, one after the other. */
 const MOST_KEPT = 20;
 
 function createRewoundTurns(store: SessionStore) {
@@ -61,7 +61,7 @@ function createRewoundTurns(store: SessionStore) {
       jobs: Pick<Rewound, "jobIds" | "again">,
     ): Promise<void> {
       const before = await kept(chatKey);
-      // No session is called so: its id never has this mark.
+      // No session has this name: ids never contain the mark `~`.
       const name = `${sessionId}~${after}-${turns}-${before.length}`;
       await store.setAside(chatKey, sessionId, after, name);
       const rewound = [...before.slice(1 - MOST_KEPT), { sessionId, name, ...jobs }];
@@ -83,7 +83,7 @@ function createRewoundTurns(store: SessionStore) {
 /** Above the number of sessions that one chat begins in one day. */
 const MOST_PER_DAY = 1000;
 
-/** Opens a session in the place of `from`. When another process was quicker, its session is the answer. */
+/** Opens a session in the place of `from`. If another process was faster, returns its session. */
 async function openNewSession(
   deps: SessionDeps,
   chat: Chat,
@@ -174,7 +174,7 @@ async function summariseTurns(
   return (await summarise({ chatKey, sessionId, previous, turns, limitTokens: summaryTokens, signal })).text;
 }
 
-/** Answers with what became of their jobs: a summary of words alone would forget the files. */
+/** Answers with the outcome of their jobs: a summary of words alone would forget the files. */
 function withJobFacts(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Turn[] {
   return turns.map((turn) => {
     const facts = turn.role === "assistant" && turn.groupId !== null ? jobs.tell(turn.groupId) : "";
@@ -218,10 +218,10 @@ function newestTurns(turns: readonly Turn[], limitTokens: number): Turn[] {
   return turns.slice(first);
 }
 
-/** `unknown`: nothing was said in the chat to fork from. `taken`: the other one has begun already. */
+/** `unknown`: the chat to fork from has no messages. `taken`: the new chat has messages already. */
 export type ForkResult = "forked" | "unknown" | "taken";
 
-/** Another chat begins with what this one knows; from there each continues alone. */
+/** Starts another chat with the memory of this one; after that, each continues alone. */
 async function forkSession(deps: SessionDeps, from: Chat, to: Chat): Promise<ForkResult> {
   const { store } = deps;
   const fromKey = chatKeyOf(from.channel, from.chatId);
@@ -253,8 +253,8 @@ interface CutOverResult {
 
 /**
  * Ends a session: (1) summarise what is not yet summarised, (2) save the daily note, (3) close it and open the next
- * one in a single step. The note is saved before anything is given up, and each step can be done again: a process
- * killed in between leaves the session as it was, or ended with its note.
+ * one in a single step. The note is saved before anything is dropped, and each step can be repeated: a process
+ * killed in between leaves the session open, or ended with its note.
  */
 async function cutOver(
   deps: SessionDeps,
@@ -305,7 +305,7 @@ export interface Sessions extends RewoundTurns {
   context(session: Session): Promise<SessionContext>;
   /** Folds older turns into the running summary once they no longer fit (after each reply), or at once. Returns how many. */
   compact(session: Session, signal: AbortSignal, when?: "due" | "now"): Promise<number>;
-  /** `/new`: a session of its own, with nothing carried over. */
+  /** `/new`: a new session, with nothing carried over. */
   startNew(session: Session, signal: AbortSignal): Promise<CutOverResult>;
   /** `/resume`: the session before this one, or the named one, continues; later messages move to its end. */
   resume(session: Session, sessionId?: string): Promise<Session | null>;
@@ -313,14 +313,14 @@ export interface Sessions extends RewoundTurns {
   listOthers(session: Session): Promise<readonly OtherSession[]>;
   /** Whether this chat has a session before this one. */
   hasEarlier(session: Session): Promise<boolean>;
-  /** Another chat, which has not begun, begins with what this one knows. */
+  /** Starts another chat, which has no messages yet, with the memory of this one. */
   fork(from: Chat, to: Chat): Promise<ForkResult>;
-  /** For a server at midnight: cuts what is due in chats that `hold` gets hold of. */
+  /** For a server at midnight: cuts due sessions, each while `hold` holds its chat. */
   cutDue(
     hold: (chatKey: string, work: () => Promise<void>) => Promise<void>,
     signal: AbortSignal,
   ): Promise<CutOverResult[]>;
-  /** When `cutDue` has something to do next. */
+  /** When the next session is due. */
   nextCut(): Date;
   settings(chat: Chat): Promise<ChatSettings>;
   saveSettings(chat: Chat, change: Partial<ChatSettings>): Promise<void>;
@@ -328,11 +328,11 @@ export interface Sessions extends RewoundTurns {
   notes(session: Session): Promise<readonly DailyNote[]>;
   /** Forgets a note, and the open session's content from it. False if there is no such note. */
   forgetNote(session: Session, note: DailyNote): Promise<boolean>;
-  /** Forgets what the session knows from before its turns. */
+  /** Forgets the session's memory from before its turns. */
   forgetSummary(session: Session): Promise<void>;
   /** The user's named memories in this session. */
   memory(session: Session): Promise<SessionMemory>;
-  /** Null forgets the name. False when it does not fit: too many names, or too long. */
+  /** A null value forgets the name. False if there are too many names, or the value is too long. */
   keep(session: Session, name: string, value: string | null): Promise<boolean>;
 }
 
@@ -347,7 +347,7 @@ interface OpenedSession {
   readonly session: Session;
   /** The day's end, to be announced. */
   readonly cutOver: CutOverResult | null;
-  /** Rows that could not be read and were passed over. */
+  /** Rows that could not be read and were skipped. */
   readonly damaged: number;
 }
 
@@ -356,7 +356,7 @@ interface SessionContext {
   readonly memory: string;
   /** The newest ones that fit, in order. */
   readonly turns: readonly Turn[];
-  /** Those before them, in order: what the memory sums up. None of what was forgotten. */
+  /** Older turns that the memory sums up, in order, without forgotten ones. */
   readonly older: readonly Turn[];
   readonly damaged: number;
 }
@@ -365,7 +365,7 @@ interface SessionContext {
 const TURN_CHARS = 64 * 1024;
 const MOST_LISTED_SESSIONS = 30;
 const DUE_AT_ONCE = 100;
-/** Busy chats hold up no more than these. */
+/** Sessions that are cut at once, so that one busy chat does not delay the others. */
 const CUT_AT_ONCE = 4;
 
 export function createSessions(deps: SessionDeps): Sessions {
@@ -482,8 +482,8 @@ async function findUnreportedCutOver(store: SessionStore, session: Session): Pro
 const TWO_DAYS_MS = 48 * 3_600_000;
 
 /**
- * The session when its day is not over, null when it is. The time of cut-over was reckoned when the session began; it
- * is computed again when the time zone was changed, or when it is too far ahead because the clock had been wrong.
+ * The session if its day is not over, else null. The time of the cut-over was computed when the session began; it is computed again if the
+ * time zone changed, or if it is too far ahead because the clock was wrong.
  */
 async function keepOrNull(deps: SessionDeps, session: Session): Promise<Session | null> {
   const { clock, now, store } = deps;
@@ -507,13 +507,13 @@ export interface DayCutDeps {
   readonly onTrouble: (cause: unknown) => void;
 }
 
-/** A machine that slept or whose clock was set is noticed this soon. */
+/** The longest time until a suspended machine or a changed clock is noticed. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 const SHORTEST_WAIT_MS = 1000;
 
 /**
- * Cuts sessions over when their day ends, for a process that stays. Each in its chat's turn: a busy chat is cut at its
- * next pause. Cuts missed while no process ran are made up for at the start. Returns how to end it.
+ * Cuts sessions over when their day ends, for a long-lived process. Each cut waits for its chat's turn, so a busy chat is cut at its next
+ * pause. Cuts that were missed while no process ran are made at the start. Returns the function that ends it.
  */
 export function cutSessionsOnTime({ sessions, queue, now, setTimer, onTrouble }: DayCutDeps): () => void {
   const stopping = new AbortController();
