@@ -32,7 +32,7 @@ export interface ActionFacts {
   readonly about: "action";
   readonly action: "undo" | "redo" | "apply" | "discard" | "stop";
   readonly code: ActionCode;
-  /** Null where there is no job that it could be said of. */
+  /** Null if there is no such job. */
   readonly status: JobStatus | null;
   /** The requested job or group; the blocking job if there is one. */
   readonly name: string;
@@ -258,7 +258,7 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, at: Surfac
   const words = reportMessages(messages.locale);
   const { status, code, action, name } = facts;
   const first = status === null ? "" : words.status(status, facts.failedCmds);
-  /** A terminal knows the jobs of its own machine alone; a chat reaches those of all. */
+  /** A terminal reaches only the jobs of its own machine; a chat reaches all. */
   const hint = (text: string) =>
     at === "terminal" && facts.machine !== undefined ? words.onMachine(text, facts.machine) : text;
   const notes = (facts.notes ?? []).map((note) => wordNote(messages, note)).join("\n");
@@ -291,7 +291,7 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, at: Surfac
   }
 }
 
-/** A chat takes the number of a job of another machine for one of its own, so that it needs the id. */
+/** In a chat, the number of another machine's job could mean one of this machine's: it is named by its id. */
 function nameAt(facts: ActionFacts, at: Surface): ActionFacts {
   return at === "chat" && facts.machine !== undefined ? facts : nameByNumber(facts);
 }

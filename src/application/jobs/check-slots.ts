@@ -9,7 +9,7 @@ export interface CheckSlotsDeps {
   readonly cores: number;
   /** Checks that may run at once where those that run leave these cores idle. */
   readonly most: number;
-  /** Tells, from time to time, how many cores of the machine were busy since the last time; the result ends it. */
+  /** Reports periodically how many cores of the machine were busy since the last report; the returned function ends it. */
   readonly watchLoad: (onLook: (busyCores: number) => void) => () => void;
 }
 
@@ -26,7 +26,7 @@ export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps): Ch
   let running = 0;
   let stopWatching: (() => void) | null = null;
 
-  /** Lets in as many as there is room for below a limit. */
+  /** Starts waiting checks up to a limit. */
   function letIn(limit: number): void {
     while (running < limit) {
       const next = urgent.shift() ?? patient.shift();

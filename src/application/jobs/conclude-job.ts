@@ -15,7 +15,7 @@ import { LOG } from "../ports/platform.ts";
 import type { ExecuteRequest, WorkspaceDeps } from "./execution.ts";
 import { withNumbers } from "./job-names.ts";
 
-/** How a job came to its end. */
+/** How a job ended. */
 export interface JobEnd {
   readonly results: readonly CommandResult[];
   readonly gitCommit: string | null;
@@ -23,13 +23,13 @@ export interface JobEnd {
   readonly sealed: SealedChanges;
   readonly swapped: SwapOutcome | null;
   readonly keptAfterFailure: boolean;
-  /** The commit at which a rolled back workspace is again. */
+  /** The commit to which the workspace was rolled back. */
   readonly rolledBackTo?: string | null;
   /** Why it was rolled back. */
   readonly reason?: string;
 }
 
-/** The journal has the events; the content of files is in the undo record and need not be kept twice. */
+/** Shortens file contents for the journal: the undo record has them in full. */
 export function forJournal(event: JobEvent): JobEvent {
   if (event.type !== "command_started" || event.command.content.length <= JOURNAL_CONTENT) return event;
   const content = cutMiddle(event.command.content, JOURNAL_CONTENT);
@@ -45,12 +45,12 @@ export function swapConflicts(outcome: SwapOutcome): readonly Conflict[] {
   return [{ path: ".", reason: "changed", by: heldBy === undefined ? reason : `${reason}: ${heldBy}` }];
 }
 
-/** The folder went while the job ran, so there is nothing to bring the job into. */
+/** Whether the workspace folder disappeared while the job ran. */
 export function isWorkspaceGone(outcome: SwapOutcome | null): boolean {
   return outcome?.status === "refused" && outcome.reason === "workspace-gone";
 }
 
-/** Whether a job with these results is to be taken back, where it can be. */
+/** Whether a job with these results should be rolled back, if it can be. */
 export function wantsRollback(
   { signal, atomic, autoCommit, stopOnError }: ExecuteRequest,
   results: readonly CommandResult[],
@@ -71,7 +71,7 @@ interface JournaledJob {
   readonly notes: readonly Note[];
 }
 
-/** Remembers how a job ended, makes room for its undo record, and tells it. */
+/** Stores how a job ended, makes room for its undo record, and reports the end. */
 export async function concludeJob(
   { root, transactions, archive, config, messages, logger }: WorkspaceDeps,
   { record, kind, warnings, notes }: JournaledJob,
@@ -150,7 +150,7 @@ interface BegunJob {
   readonly at: Date;
 }
 
-/** The part of a job's end that its record tells. */
+/** The part of a job's end that its record holds. */
 interface RecordedEnd {
   readonly results: readonly CommandResult[];
   readonly changes: readonly Change[];

@@ -40,7 +40,7 @@ export async function closeDeadJobs(deps: CloseDeadJobsDeps): Promise<readonly s
   return closed;
 }
 
-/** Jobs that a crash left behind: named, or with `repair` finished or taken back. */
+/** Jobs that a crash left behind: listed, or with `repair` finished or rolled back. */
 export async function diagnoseJobs(
   { workspace, messages }: Pick<OpenedWorkspace, "workspace" | "messages">,
   options: { readonly repair: boolean },

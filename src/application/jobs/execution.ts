@@ -22,7 +22,7 @@ export interface ExecuteRequest
   readonly parsed?: ParseResult;
   /** The coder's plan; its first line is the job's title if there is no request text. */
   readonly plan?: string;
-  /** The job that this one takes back, or brings in again, by a merge. */
+  /** The job that this one undoes or redoes by a merge. */
   readonly reverses?: string;
   readonly dryRun: boolean;
   readonly preview: boolean;

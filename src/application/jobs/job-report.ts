@@ -397,7 +397,7 @@ export interface ResultJson {
   readonly notes?: readonly string[];
   /** The conflicts that prevented the commit. */
   readonly conflicts?: readonly Conflict[];
-  /** Older jobs that can no longer be taken back, because the quota of undo data was passed. */
+  /** Older jobs that can no longer be undone, because the undo data exceeded its quota. */
   readonly evicted?: readonly { readonly job_id: string; readonly bytes: number }[];
 }
 

@@ -160,7 +160,7 @@ const LONGEST_BREATH_MS = 50;
  *   1. run it (an edit in process, a shell line or git as a process of the job)
  *   2. take the change set it really caused
  *   3. after a process, put back what it may not touch
- *   4. tell the journal
+ *   4. write to the journal
  */
 async function runCommands(
   deps: RunCommandsDeps,

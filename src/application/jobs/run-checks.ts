@@ -144,7 +144,7 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
 
 const JOURNAL_OUTPUT = 16_384;
 
-/** Whether a run says nothing of the files that it is over: a proof of tests, a canary, or a formatter. */
+/** Whether a run does not judge the draft's files: a proof of tests, a canary, or a formatter. */
 function isAltered({ asBefore = [], replaced, read = [] }: CheckRequest): boolean {
   return asBefore.length > 0 || (replaced?.size ?? 0) > 0 || read.length > 0;
 }

@@ -141,7 +141,7 @@ export async function runProcessCommand(
 /** A head's stream is read as it arrives; only the beginning and the end of its text are kept. */
 const HEAD_OUTPUT_BYTES = 64 * 1024;
 
-/** One turn of a head in the view. Its exit code says little: it tells itself how it ended. */
+/** One turn of a head in the view. Its protocol reports how the turn ended; the exit code says little. */
 async function runHead(
   { processes, transaction, jobId, env, signal }: RunProcessDeps,
   head: HeadProcess,

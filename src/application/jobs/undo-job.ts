@@ -8,7 +8,7 @@ import { findNamedJob } from "./job-names.ts";
 import type { MergeDirection, MergedUndo } from "./undo-by-merge.ts";
 
 export interface TakeBackDeps extends Pick<WorkspaceDeps, "transactions" | "archive"> {
-  /** Takes a job back whose files were changed since, or brings one in; absent where only an exact undo may be. */
+  /** Undoes or redoes a job by a merge, if its files were changed since; absent where only an exact undo is allowed. */
   readonly mergeJob?: (job: StoredJob, direction: MergeDirection) => Promise<MergedUndo | null>;
 }
 
@@ -212,7 +212,7 @@ export function numbersToUndo({ archive }: Pick<TakeBackDeps, "archive">, jobId:
   return numbers.every((one) => one !== undefined) ? numbers : [];
 }
 
-/** Names the later job that changed a path, when one did: that one must be taken back first. */
+/** Names the later job that changed a path, if one did: it must be undone first. */
 function nameLaterJobs(
   { archive }: TakeBackDeps,
   job: StoredJob,

@@ -21,7 +21,7 @@ export const JOB_STATUSES = [
 
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** Whether a job can be taken back. `none`: there is nothing to take back. */
+/** Whether a job can be undone. `none`: there is nothing to undo. */
 export type UndoState = "available" | "unavailable" | "none" | "undone";
 
 /** `begun`: a swap of it began and did not end. `due`: it was to be committed, and nothing of that began. */

@@ -79,7 +79,7 @@ export type JobOutcome =
   | "answered"
   | "aborted";
 
-/** A path that kept a job from being committed or taken back. */
+/** A path that kept a job from being committed or undone. */
 export interface Conflict {
   readonly path: string;
   readonly reason:
@@ -121,7 +121,7 @@ export function isSystemTrouble({ reason }: Conflict): boolean {
   return reason === "no-access" || reason === "no-space" || reason === "disk-error";
 }
 
-/** A job whose undo data went because the quota was passed. */
+/** A job whose undo data was removed because the quota was exceeded. */
 export interface EvictedJob {
   readonly jobId: string;
   readonly bytes: number;

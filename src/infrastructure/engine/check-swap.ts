@@ -49,9 +49,9 @@ interface SwapCheck {
   /** The steps to do, with the entry found at each path and in each slot. */
   readonly steps: readonly SwapStep[];
   readonly left: readonly UntouchedPath[];
-  /** Paths whose other side was recorded, and is not in its slot any more. */
+  /** Paths whose recorded other side is missing from its slot. */
   readonly gone: readonly string[];
-  /** Files and folders that were to leave, and are not there. */
+  /** Files and folders to be moved out that do not exist. */
   readonly absent: readonly SwapStep[];
 }
 
@@ -126,17 +126,17 @@ function comesFor(folder: JobFolder, recorded: SwapStep, direction: Direction): 
   return isSameBody(found, recorded.comes) ? recorded.comes : found;
 }
 
-/** The same thing as far as a swap asks: a rename into the slot changes its time of change alone. */
+/** The same entry, as far as a swap compares: a rename into the slot changes only the change time. */
 function isSameBody(found: Identity | null, recorded: Identity | null): boolean {
   return found === null || recorded === null ? found === recorded : sameBody(found, recorded);
 }
 
-/** The job's own entry went with a folder of the user's when an earlier commit was taken back. */
+/** The job's own entry was moved with a folder of the user's when an earlier commit was undone. */
 function hasLostSide({ op, comes }: SwapStep): boolean {
   return op.b !== null && comes === null && op.area !== "object" && !staysInPlace(op);
 }
 
-/** An op whose slots say that it is done, or that it was left alone the last time, has nothing to do. */
+/** Whether an op has something to do: its slots show neither that it is done nor that the last swap left it alone. */
 function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Direction): boolean {
   if (staysInPlace(op)) return true;
   const incoming = direction === "forward" ? op.b : op.a;

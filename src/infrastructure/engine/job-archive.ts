@@ -286,8 +286,8 @@ interface ReadJob {
   readonly record: JobRecord | null;
   readonly state: StateFile | null;
   /**
-   * The file that cannot be read though it must have been written; null where both can be, or where the job never came so
-   * far. Plans are read when they are needed: there may be thousands.
+   * The file that must have been written and cannot be read; null if both can be read, or the job ended before it wrote them. Plans are
+   * read only when needed: there may be thousands.
    */
   readonly damaged: string | null;
 }
@@ -317,7 +317,7 @@ function withoutRecord(
   return { ...record, state: "evicted", stateAt: record.finishedAt, bytes: 0, damaged };
 }
 
-/** All that a job's id and its place tell. */
+/** The facts that follow from a job's id and its folder. */
 export function bareRecord(jobId: string, workspace: string): JobRecord {
   const at = new Date(Number(jobId.split("_")[1]) * 1000 || 0).toISOString();
   return {

@@ -71,7 +71,7 @@ export function evictPastQuota(
     return [];
   }
   const intent = readIntent(storage);
-  // Whose slots are in use is not known before a repair.
+  // Before a repair, it is unknown which job's slots are in use.
   if (intent === "damaged") return [];
   const busy = swappedJobId(intent);
   const jobs = listJobIds(storage)

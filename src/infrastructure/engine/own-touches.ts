@@ -27,7 +27,7 @@ export type Touched = Pick<Identity, "kind" | "ino" | "ctime">;
 export interface OwnTouches {
   /** Whether only swaps touched an entry since a given time. */
   isOurs(entry: Touched, since: bigint): boolean;
-  /** Whether they left something at a path, below it or above it other than it was: one that came back is as before. */
+  /** Whether they changed the entry at a path, below it or above it; a change that was undone does not count. */
   leftOther(path: string): boolean;
 }
 

@@ -392,7 +392,7 @@ const FILES_ONE_BY_ONE = 64;
 /** The disk serves this many files at once without delaying other requests. */
 const FILES_AT_ONCE = 4;
 
-/** Lets the disk begin while a seal still moves files, once it is known that all of them will be flushed together. */
+/** Starts the flush while a seal still moves files, once there are so many that they are flushed together. */
 export type FlushAhead = ReturnType<typeof createFlushAhead>;
 
 export function createFlushAhead(folder: JobFolder) {
@@ -409,7 +409,7 @@ export function createFlushAhead(folder: JobFolder) {
       passed += 1;
       if (passed === FILES_ONE_BY_ONE + 1) begun = Promise.all([begun, commitJournal(folder)]);
     },
-    /** Resolves when it is over. Whether it worked tells only `makeDurable`. */
+    /** Resolves when the flush has ended. Only `makeDurable` reports whether it succeeded. */
     done: async (): Promise<unknown> => begun,
   };
 }

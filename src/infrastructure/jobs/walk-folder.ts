@@ -18,7 +18,7 @@ import { inParent, O_PATH } from "./entry-identity.ts";
 /** The decoder's replacement for bytes that are not UTF-8; a name may also contain it as a character. */
 const REPLACEMENT = "\ufffd";
 
-/** The names in a folder, and apart from them those that are no UTF-8 and so cannot be said as text. */
+/** The names in a folder; those that are not UTF-8, separately as bytes. */
 export function namesIn(folder: string): { readonly texts: string[]; readonly bytes: readonly Buffer[] } {
   const texts = readdirSync(folder);
   if (!texts.some((name) => name.includes(REPLACEMENT))) return { texts, bytes: [] };
@@ -31,7 +31,7 @@ export function namesIn(folder: string): { readonly texts: string[]; readonly by
 }
 
 export interface ByteEntry {
-  /** Its path as a person can read it: bytes that are no UTF-8 as `\x83`. */
+  /** Its path for display: bytes that are not UTF-8 as `\x83`. */
   readonly shown: string;
   readonly stats: EntryStats;
 }
@@ -89,15 +89,13 @@ export interface WalkOptions {
    * the system opens no name of that length.
    */
   readonly unreadable?: (path: string, why?: { readonly tooLong: boolean }) => void;
-  /** Names that are no UTF-8 come too. Default: they are `unreadable`, under a name for people. */
+  /** Includes names that are not UTF-8. Default: they are reported as `unreadable`, in a form for display. */
   readonly noText?: boolean;
-  /** Opens folders whose mode shuts out their owner; `stats` still tell the mode they had. */
+  /** Opens folders whose mode excludes their owner; `stats` still have the original mode. */
   readonly unlock?: boolean;
 }
 
-/**
- * Every entry below `root`, parents before children, no symlink followed, other file systems not entered.
- */
+/** Every entry below `root`, parents before children; follows no symlink and enters no other file system. */
 export function* walkFolder(root: string, options: WalkOptions = {}): Generator<WalkedEntry> {
   // Followed: a root may be named through a descriptor (`/proc/self/fd/N`).
   const device = toEntryStats(statSync(root, { bigint: true })).dev;

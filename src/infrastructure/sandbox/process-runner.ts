@@ -202,9 +202,9 @@ function isMarked(entry: ProcessEntry, { jobMarker, leader }: ProcessScope): boo
 }
 
 /**
- * A process can take off every mark: a limit can be lowered, an environment emptied, a session left. Its parents are
- * not its own choice: what loses them falls to this process, and has a session other than ours. Whose it is among
- * several jobs at once, a domain tells, else the tag of a job that runs; without one it ends with the first of them.
+ * A process can remove every mark: it can lower a limit, empty its environment, leave its session. It cannot choose its parent: an
+ * orphan becomes a child of this process, with another session than ours. If several jobs run, a domain or the tag of a running job says
+ * to which one it belongs; without either, it is ended with the first job that ends.
  */
 function orphanTest(table: readonly ProcessEntry[], scope: ProcessScope): (entry: ProcessEntry) => boolean {
   const { jobMarker, leader, family = OWN_FAMILY } = scope;
@@ -229,10 +229,9 @@ const KILL_DEADLINE_MS = 3000;
 const LONGEST_PAUSE_MS = 50;
 
 /**
- * Ends all of a scope. Steps: TERM (and CONT, for what was stopped); look again until the grace is
- * over, TERM to newcomers; then freeze with STOP, so that nothing can fork away, and KILL, until a look
- * finds none or the deadline passes. A process that only starts its successor and ends is never seen alive, but its zombies
- * are: while new ones appear, a process is still running.
+ * Ends all processes of a scope. Steps: TERM (and CONT, for stopped ones); look again until the grace is over, TERM to new ones; then STOP,
+ * so that none can fork, and KILL, until a look finds none or the deadline passes. A process that only starts its successor and ends is
+ * never seen alive, but its zombies are: while new ones appear, a process is still running.
  */
 export async function killProcesses(scope: ProcessScope, graceMs: number): Promise<readonly KilledProcess[]> {
   const commands = new Map<string, { readonly pid: number; readonly command: string }>();
@@ -506,7 +505,7 @@ function startProcess(
     const { child, streams } = startChild(request, runTag);
     const { pid } = child;
     enter(register.leaders, pid);
-    // At once, while the leader cannot have been buried: its start time is what tells it from a recycled pid.
+    // Read at once, before the leader can be reaped: the start time distinguishes it from a recycled pid.
     const startedAt = readLinuxStartTime(pid) ?? 0;
     startedSince.set(
       request.jobMarker,
@@ -540,7 +539,7 @@ function stopRequest(request: ProcessRequest, exit: Promise<Exit>): Promise<Stop
   });
 }
 
-/** Undefined after `ms`; one more turn of the event loop lets in what had already arrived. */
+/** Undefined after `ms`; two more turns of the event loop take results that have already arrived. */
 function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => setImmediate(() => setImmediate(() => resolve(undefined))), ms);

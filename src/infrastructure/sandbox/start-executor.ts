@@ -184,7 +184,7 @@ class Executor {
     const onFrame = (frame: Frame) => {
       const { ready, headPort, alone, processes } = frame.head;
       if (ready === true) this.#ready.resolve(typeof headPort === "number" ? headPort : null);
-      // The last that it does. Its descriptors are no sign: bubblewrap holds them until the mounts are gone.
+      // The executor's last frame. Closed descriptors are not a sign: bubblewrap holds them until the mounts are gone.
       else if (alone === true) quiet.resolve();
       else if (processes === true) this.#onProcessLimit();
       else remote.onFrame(frame);
