@@ -53,14 +53,17 @@ function wrapLine(line: string, columns: number, indent: string): string {
   return [...lines, current.trimEnd()].join("\n");
 }
 
+const CLOSING = "[、。，．）」』】！？ーっゃゅょぁぃぅぇぉ：]";
+const [BEGINS_CLOSING, ENDS_CLOSING] = [new RegExp(`^${CLOSING}`), new RegExp(`${CLOSING}$`)];
+
 /** Words with their trailing space; each wide character is a piece, but closing punctuation never begins a line. */
 function piecesOf(line: string): string[] {
   const pieces: string[] = [];
   for (const word of line.match(/\s*\S+\s*/g) ?? []) {
     let run = "";
     for (const grapheme of graphemesOf(word)) {
-      const isWide = graphemeWidth(grapheme) === 2;
-      if (isWide && !/^[、。，．）」』】！？ーっゃゅょぁぃぅぇぉ：]/.test(grapheme)) {
+      const mayBegin = graphemeWidth(grapheme) === 2 || ENDS_CLOSING.test(run);
+      if (mayBegin && !BEGINS_CLOSING.test(grapheme)) {
         if (run !== "") pieces.push(run);
         run = grapheme;
       } else run += grapheme;

@@ -61,6 +61,9 @@ describe("wrapping", () => {
 
   test("Japanese breaks between characters, and no line begins with a full stop", () => {
     expect(wrapWords("あいうえおかきくけ。こ", 18)).toBe("あいうえおかきく\nけ。こ");
+    expect(wrapWords("（ABCD_EFGH、IJKL_MNOP）、QRST_UVWX", 18)).toBe(
+      "（ABCD_EFGH、\nIJKL_MNOP）、\nQRST_UVWX",
+    );
   });
 
   test("no word is cut and none is lost", () => {

@@ -52,7 +52,7 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
       ok: false,
       optional: true,
       remedy:
-        "where PicoClaw runs: export ANTHROPIC_API_KEY=…, then picoclaw init; restart picoclaw serve if it runs",
+        "where PicoClaw runs: picoclaw login (asks for a key of the providers it lists), or export ANTHROPIC_API_KEY=…; restart picoclaw serve if it runs",
     }),
   );
   const retired = await startModelServer({

@@ -72,7 +72,7 @@ export const modelsTexts = {
     startOllama: (address: string | null) =>
       `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init${address === null ? "" : `; tried: ${address}`}`,
     setKey: (variable: string) =>
-      `where PicoClaw runs: export ${variable}=…, then picoclaw init; restart picoclaw serve if it runs`,
+      `where PicoClaw runs: picoclaw login (asks for a key of the providers it lists), or export ${variable}=…; restart picoclaw serve if it runs`,
     /** `successor`: what the provider's own list has in its place. */
     checkModelName: (provider: string, successor: string | null = null) =>
       successor === null

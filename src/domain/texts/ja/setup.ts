@@ -89,7 +89,7 @@ export const setupTexts: typeof englishSetupTexts = {
   nothing: [
     "答えるモデルがないため、何も書いていません。方法は 2 つ:",
     "  1. ローカルのモデル: Ollama を入れ（https://ollama.com/download）、ollama pull qwen3:8b、picoclaw init",
-    "  2. クラウドのモデル: export ANTHROPIC_API_KEY=…（または OPENAI_、GEMINI_、DEEPSEEK_、OPENROUTER_API_KEY）、picoclaw init",
+    "  2. クラウドのモデル: picoclaw login（または export ANTHROPIC_API_KEY=…、OPENAI_、GEMINI_、DEEPSEEK_、OPENROUTER_API_KEY）、picoclaw init",
   ],
   nothingFor: "答えるモデルがないため、何も書いていません。原因:",
   nothingTested: "選んだモデルがどれも答えないため、何も書いていません。",
@@ -114,7 +114,7 @@ export const setupTexts: typeof englishSetupTexts = {
     project: (folder) => `テストが 1 つ落ちている小さなプロジェクト: ${folder}`,
     fix: "落ちているテストを直して",
     rash: "次は、実行してほしくないコマンドです:",
-    lost: (files) => `実行完了: リポジトリの履歴を含む ${files} 個のファイルが消えました`,
+    lost: (files) => `適用済み: リポジトリの履歴を含む ${files} 個のファイルが消えました`,
     back: (files) => `取り消しました: ${files} 個のファイルがすべて 1 バイトも違わず戻りました`,
     notBack: "ファイルは元どおりではありません。",
     connect: "ここまではデモ用の固定応答モデルです。あなたのモデルをつなぐには: picoclaw init",
