@@ -89,13 +89,9 @@ function workingDirectory({ transaction, policy }: RunProcessDeps, workdir: stri
     return { ok: false, error: `workdir is not a directory: ${workdir}` };
   } catch (error) {
     if (!(error instanceof ViewFault)) throw error;
-    return error.code === "outside"
-      ? {
-          ok: false,
-          error: `workdir outside workspace: ${workdir}`,
-          reason: { code: "outside-workspace" },
-        }
-      : { ok: false, error: error.message };
+    if (error.code !== "outside") return { ok: false, error: error.message };
+    const reason = { code: "outside-workspace" } as const;
+    return { ok: false, error: `workdir outside workspace: ${workdir}`, reason };
   }
 }
 

@@ -299,10 +299,9 @@ function formatResult(result: CommandResult, index: number, messages: Messages):
 /** The executor's fixed sentences in the reader's language; a program's output stays as it was printed. */
 export function wordError({ errorWords }: Messages, error: string): string {
   const said = error.split(" (output: ", 1)[0] ?? "";
-  const words = Object.entries(errorWords);
-  return (
-    words.reduce((text, [fixed, own]) => text.replace(fixed, () => own), said) + error.slice(said.length)
-  );
+  let text = said;
+  for (const [fixed, own] of Object.entries(errorWords)) text = text.replace(new RegExp(fixed), own);
+  return text + error.slice(said.length);
 }
 
 /** A shell script is shown by its first significant line. */

@@ -355,6 +355,11 @@ describe("results", () => {
     for (const [error, words] of [
       ["command failed: exit status 1 (output: a)", "コマンドが失敗しました: 終了コード 1 (output: a)"],
       ["git command failed: signal: SIGTERM", "git コマンドが失敗しました: シグナル SIGTERM"],
+      [
+        "command failed: timed out after 5 seconds (output: a)",
+        "コマンドが 5 秒以内に終わりませんでした (output: a)",
+      ],
+      ["failed to write file a: is a directory: a", "ファイルを変更できません: a: フォルダです: a"],
       ["make: command failed: exit status 2", "make: コマンドが失敗しました: 終了コード 2"],
       ["is a directory: $& d", "フォルダです: $& d"],
     ] as const)

@@ -100,7 +100,7 @@ export const workTexts = {
   patchFailed: (detail: string) => `The patch could not be executed: ${detail}`,
   details: "Details:",
   errorLabel: "Error:",
-  /** Fixed sentences of the executor, by their English words, which programs read. */
+  /** Fixed sentences of the executor, by patterns of their English words, which programs read. */
   errorWords: {} as Readonly<Record<string, string>>,
   summary: ({ total, succeeded, failed }: Record<"total" | "succeeded" | "failed", number>) =>
     `Run: ${total}, succeeded: ${succeeded}, failed: ${failed}`,

@@ -81,7 +81,7 @@ export const checkWords: CheckWords = {
     "whole-unread": "（全テストは変更前から失敗しており、失敗したテスト名が出力されません）",
     "own-check": "{commands}（コーダーが提案したチェック）",
     "new-count": "新規 {n} 件",
-    "fixed-count": "修復 {n} 件",
+    "fixed-count": "{n} 件修復",
     "else-count": "期待値の変更 {n} 件",
     "in-brackets": "{text}（{more}）",
     "unable-here": "{n} 件はここでは実行不可",

@@ -95,6 +95,10 @@ export const workTexts: typeof englishWorkTexts = {
   errorWords: {
     "command failed: exit status ": "コマンドが失敗しました: 終了コード ",
     "command failed: signal: ": "コマンドが失敗しました: シグナル ",
+    "command failed: timed out after (\\d+) seconds": "コマンドが $1 秒以内に終わりませんでした",
+    "failed to (?:write|append to|delete) file ": "ファイルを変更できません: ",
+    "failed to create directory ": "フォルダを作成できません: ",
+    "failed to (?:rename|copy) ": "移動・コピーできません: ",
     "protected file cannot be modified: ": "保護されたファイルは変更できません: ",
     "git internals cannot be modified by file_edit: ": "git の内部ファイルは file_edit で変更できません: ",
     "file path outside workspace: ": "workspace の外のパスです: ",
