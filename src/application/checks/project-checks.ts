@@ -282,7 +282,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     const facts: ChecksFacts = {
       ...judged.facts,
       ...(why === "cannot-run" && install != null && known === undefined && { install }),
-      ...(why === null && withoutEmpty({ beside: [...beside, ...others], hung: runs.hung() })),
+      ...(why === null && withoutEmpty({ beside: [...beside, ...others], hung: runs.named() })),
       ...(why === null && { seconds: Math.max(1, Math.round((deps.now() - from) / 1000)) }),
       ...withoutEmpty({ formatted: [...formatted] }),
     };

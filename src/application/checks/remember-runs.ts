@@ -42,6 +42,8 @@ const LEAST_SECONDS = 60;
 export function createRunMemory(deps: RunMemoryDeps) {
   const known: RunLayers[] = [];
   const hung = new Set(deps.hung);
+  /** Those of them that this job saw, or left out of a run. */
+  const named = new Set<string>();
   const remembering = new WeakSet<JudgedDraft>();
   /** Milliseconds of the runs that ended, by line: how long a line usually takes. */
   const usual = new Map<string, number>();
@@ -68,6 +70,7 @@ export function createRunMemory(deps: RunMemoryDeps) {
     about: { readonly line: string; readonly isBefore: boolean },
   ): Promise<Checked> {
     const left = hung.size === 0 ? about.line : withoutFiles(about.line, [...hung]);
+    for (const file of hung) if (withoutFiles(about.line, [file]) !== about.line) named.add(file);
     if (left === null) return { ok: false, why: "unavailable", message: "its tests do not end here" };
     let printedAt = deps.now();
     const onOutput = (text: string) => {
@@ -79,11 +82,13 @@ export function createRunMemory(deps: RunMemoryDeps) {
     // A suite that is merely slow keeps printing.
     const isSilent = (deps.now() - printedAt) * 2 > request.timeoutSeconds * 1000;
     const hangs = about.isBefore && isSilent && run?.outcome === "timed-out";
-    const found = hangs ? hangingFiles(run.whole, () => listTestFiles(draft)) : [];
-    const added = found.filter((file) => !hung.has(file));
-    if (added.length === 0 || withoutFiles(about.line, [...hung, ...added]) === left) return checked;
-    for (const file of added) hung.add(file);
-    return runLine(draft, request, about);
+    if (!hangs) return checked;
+    // A line that cannot leave them out is not the last one: the affected tests are run by their files.
+    for (const file of hangingFiles(run.whole, run.running ?? [], listTestFiles(draft))) {
+      hung.add(file);
+      named.add(file);
+    }
+    return withoutFiles(about.line, [...hung]) === left ? checked : runLine(draft, request, about);
   }
   async function check(draft: JudgedDraft, layers: RunLayers, request: CheckRequest): Promise<Checked> {
     const how = `${request.home} ${request.network} ${request.withoutBuildLayer === true}`;
@@ -115,6 +120,7 @@ export function createRunMemory(deps: RunMemoryDeps) {
   return {
     /** Test files that hang over the unchanged workspace; later runs leave them out. */
     hung: (): readonly string[] => [...hung],
+    named: (): readonly string[] => [...named],
     /** The draft as checks see it, with every run remembered. Files of the workspace count as they are at the first run. */
     over(draft: JudgedDraft): JudgedDraft {
       if (remembering.has(draft)) return draft;

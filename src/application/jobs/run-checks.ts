@@ -106,8 +106,7 @@ function start(
   argv: readonly [string, ...string[]],
   onOutput?: (text: string) => void,
 ) {
-  const { hostEnv, config } = deps;
-  const env = jobEnvironment({ host: hostEnv, pass: config.env_pass, view: view.environment });
+  const env = jobEnvironment({ host: deps.hostEnv, pass: deps.config.env_pass, view: view.environment });
   return processes.runProcess({
     argv,
     cwd: view.directory,
@@ -124,9 +123,10 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
   const { check, request } = running;
   const { mask, config } = check.deps;
   const ended = await start(running, ["bash", "-c", command], request.onOutput);
-  const whole = mask(ended.error === undefined ? ended.output : `${ended.output}${ended.error.message}`);
+  const { outcome, stdout, running: left = [] } = ended;
+  const whole = mask(`${ended.output}${ended.error?.message ?? ""}`);
   const output = cutMiddle(whole, config.output_limit);
-  const exitCode = ended.outcome === "exited" ? ended.exitCode : null;
+  const exitCode = outcome === "exited" ? ended.exitCode : null;
   const durationMs = Math.round(ended.durationMs);
   check.emit({
     type: "check_finished",
@@ -138,8 +138,7 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
     output: cutMiddle(whole, JOURNAL_OUTPUT),
     duration: durationMs,
   });
-  const { outcome, stdout } = ended;
-  return { command, outcome, exitCode, output, whole, wholeStdout: mask(stdout), durationMs };
+  return { command, outcome, exitCode, output, whole, wholeStdout: mask(stdout), durationMs, running: left };
 }
 
 const JOURNAL_OUTPUT = 16_384;

@@ -217,8 +217,9 @@ export type Checked =
 /** `untrusted`: nothing confines here, and the folder is not trusted. `unavailable`: no throw-away view can be made. */
 type NotChecked = "untrusted" | "unavailable" | "aborted";
 
-/** How one check command ended. Its texts are masked. */
-export interface CheckRun extends Pick<ProcessResult, "outcome" | "exitCode" | "output" | "durationMs"> {
+/** How one check command ended. Its texts are masked, command lines of `running` are not. */
+export interface CheckRun
+  extends Pick<ProcessResult, "outcome" | "exitCode" | "output" | "durationMs" | "running"> {
   readonly command: string;
   /** Both streams as they arrived, for parsers of test results; past 16 MiB its middle is missing too. */
   readonly whole: string;

@@ -194,6 +194,7 @@ export interface ProcessResult {
   /** Bytes missing from `output`. */
   readonly truncatedBytes: number;
   readonly durationMs: number;
+  readonly running?: readonly string[];
   readonly error?: StartFailure;
   /** It failed, and the kernel ended a process meanwhile for lack of memory. */
   readonly outOfMemory?: true;
@@ -215,7 +216,7 @@ export interface ProcessRunner {
   /**
    * Runs one program in a session of its own and ends with its leader's exit: a child left in the
    * background does not hold the result. A timeout or an abort ends the whole tree, detached and
-   * double-forked children included. Never rejects.
+   * double-forked children included; `running` then has their command lines. Never rejects.
    */
   readonly runProcess: (request: ProcessRequest) => Promise<ProcessResult>;
   /** The running processes of a job, including background ones. */

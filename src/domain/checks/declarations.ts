@@ -7,14 +7,7 @@ export interface Declaration {
   readonly text: string;
 }
 
-const KINDS: Readonly<Record<string, DeclarationKind>> = {
-  fixes: "fixes",
-  "not mine": "not-mine",
-  removes: "removes",
-  "meant to fail": "meant-to-fail",
-  "changes checks": "changes-checks",
-};
-/** A label at the beginning of a line, plain, bold or in a list. Labels are a format, the same in every language. */
+/** A kind at the beginning of a line, plain, bold or in a list. These labels are a format, the same in every language. */
 const LINE =
   /^[\s>*-]{0,20}(Fixes|Not mine|Removes|Meant to fail|Changes checks)\**[ \t]*[:：]\**[ \t]*(\S.*)$/i;
 const LONGEST_LINE = 1000;
@@ -26,8 +19,8 @@ export function readDeclarations(words: string): Declaration[] {
     .split("\n")
     .filter((line) => line.length <= LONGEST_LINE)
     .flatMap((line) => {
-      const [, label = "", text = ""] = LINE.exec(line) ?? [];
-      const kind = KINDS[label.toLowerCase()];
+      const [, label, text = ""] = LINE.exec(line) ?? [];
+      const kind = label?.toLowerCase().replaceAll(" ", "-") as DeclarationKind | undefined;
       return kind === undefined ? [] : [{ kind, text: text.trim() }];
     })
     .slice(0, MOST);

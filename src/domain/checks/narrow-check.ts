@@ -1,4 +1,5 @@
 import { isTestPath, type ProjectCheck } from "./find-checks.ts";
+import { VARIABLES } from "./runners/package-scripts.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
 
 /** The beginning of a line that puts the dependencies' programs on the PATH and builds what the tests load. */
@@ -9,7 +10,6 @@ export function nameCheck(command: string): string {
   return command.replace(OWN_PROGRAMS, "");
 }
 
-const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
 /** Flags whose value is the next word, which is not a test file. */
 const TAKES_VALUE =
   /^(?:-r|--require|-c|--config|--import|--loader|--experimental-loader|-t|--timeout|-u|--ui|-R|--reporter|--test-reporter|--file|--extension|--ignore|--exclude|--env|--environment|--project|-p|--dir|--root|--rootDir|--setupFiles|--globals?|-g|--grep|--test-name-pattern|-k|-m|--rootdir)$/;
@@ -67,17 +67,23 @@ const ENDED_FILE = /^(?:(?:PASS|FAIL) (.+?)(?: \([\d.]+ [^()]*\))?$| [✓❯×�
 /** More files than these are slow rather than hung. */
 const MOST_HUNG = 3;
 
-/** The test files, or the Go test, that still ran at the time limit; empty where the output does not show them. */
-export function hangingFiles(printed: string, files: () => readonly string[]): readonly string[] {
+/** The test files, or the Go test, that still ran at the time limit; empty where neither output nor processes show them. */
+export function hangingFiles(printed: string, running: readonly string[], files: readonly string[]) {
   const open = printed.split("\n").at(-1)?.trimEnd() ?? "";
   const last = printed.trimEnd().split("\n").at(-1) ?? "";
   const begun = /^(\S+\.py)::\S+(?: \S*)?$/.exec(open)?.[1] ?? /^=== RUN +(Test\w+)/.exec(last)?.[1];
   if (begun !== undefined) return [begun];
+  const all = files.toSorted((one, other) => other.length - one.length);
+  const toFile = (word: string) => all.find((file) => word === file || word.endsWith(`/${file}`)) ?? [];
+  const named = running.map((command) => new Set(command.split(" ").flatMap(toFile)));
+  // A process with several files is the runner itself.
+  const alone = new Set(named.flatMap((own) => (own.size === 1 ? [...own] : [])));
   const ended = [...printed.matchAll(ENDED_FILE)].map(([, jest, vitest]) => ` ${jest ?? vitest ?? ""}`);
-  const all = ended.length === 0 ? [] : files();
-  const left = all.filter((file) => !ended.some((line) => line.endsWith(` ${file}`)));
-  const isRead = ended.every((line) => all.some((file) => line.endsWith(` ${file}`)));
-  return isRead && left.length <= MOST_HUNG ? left : [];
+  const isRead = ended.length > 0 && ended.every((line) => all.some((file) => line.endsWith(` ${file}`)));
+  const isOpen = (file: string) =>
+    alone.size > 0 ? alone.has(file) : isRead && !ended.some((line) => line.endsWith(` ${file}`));
+  const left = files.filter(isOpen);
+  return left.length <= MOST_HUNG ? left : [];
 }
 
 /** The line without these test files; null where no test is left, the line itself where its runner cannot leave files out. */

@@ -227,19 +227,14 @@ export function failingOutput(output: string, limitChars: number): string {
     }
   }
   fold(open.length);
-  const text = kept.join("\n");
-  const failure = text.length > limitChars ? kept.findIndex(tellsOfFailure) : -1;
-  if (failure > 0)
-    return cutMiddle(
-      [
-        `… ${failure + left} lines before the first failure or about tests that did not fail …`,
-        ...kept.slice(failure),
-      ].join("\n"),
-      limitChars,
-    );
-  if (left > 0)
-    kept.splice(foldedAt, 0, `… ${left === 1 ? "1 line" : `${left} lines`} about tests that did not fail …`);
-  return cutMiddle(kept.join("\n"), limitChars);
+  const isLong = kept.join("\n").length > limitChars;
+  const before = isLong ? Math.max(0, kept.findIndex(tellsOfFailure)) : 0;
+  const shown = kept.slice(before);
+  const count = before + left === 1 ? "1 line" : `${before + left} lines`;
+  const which = before === 0 ? "about" : "before the first failure or about";
+  if (before + left > 0)
+    shown.splice(before === 0 ? foldedAt : 0, 0, `… ${count} ${which} tests that did not fail …`);
+  return cutMiddle(shown.join("\n"), limitChars);
 }
 
 function tellsOfFailure(line: string): boolean {

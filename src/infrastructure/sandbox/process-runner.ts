@@ -453,7 +453,7 @@ async function runProcess(family: ProcessFamily, request: ProcessRequest): Promi
   const began = performance.now();
   const output = createProcessOutput(request);
   const endedForMemory = countOutOfMemory();
-  const report = (rest: Exit & Pick<ProcessResult, "outcome" | "error">): ProcessResult => ({
+  const report = (rest: Exit & Pick<ProcessResult, "outcome" | "error" | "running">): ProcessResult => ({
     ...rest,
     ...output.finish(),
     durationMs: performance.now() - began,
@@ -473,11 +473,10 @@ async function runProcess(family: ProcessFamily, request: ProcessRequest): Promi
   ]);
 
   const first = await Promise.race([exit, stopRequest(request, exit)]);
-  if (typeof first === "string") {
-    const leader = { pid, startedAt: started.startedAt, runTag };
-    const scope = { jobMarker: request.jobMarker, leader, family };
-    await killProcesses(scope, request.graceMs ?? DEFAULT_GRACE_MS);
-  }
+  const leader = { pid, startedAt: started.startedAt, runTag };
+  const scope = { jobMarker: request.jobMarker, leader, family };
+  const killed =
+    typeof first === "string" ? await killProcesses(scope, request.graceMs ?? DEFAULT_GRACE_MS) : [];
   const ended = typeof first === "string" ? await withTimeout(exit, LAST_WAIT_FOR_EXIT_MS) : first;
   if ((await withTimeout(reading, DRAIN_MS)) === undefined) {
     keepDraining(request.jobMarker, reading, () => {
@@ -485,7 +484,8 @@ async function runProcess(family: ProcessFamily, request: ProcessRequest): Promi
       streams.stderr.stop();
     });
   }
-  if (typeof first === "string") return report({ outcome: first, ...(ended ?? NO_EXIT) });
+  const running = killed.map(({ command }) => command);
+  if (typeof first === "string") return report({ outcome: first, running, ...(ended ?? NO_EXIT) });
   return report({ outcome: first.signal === null ? "exited" : "signaled", ...first });
 }
 

@@ -76,3 +76,40 @@ test.each([
   expect(readResults(run?.whole ?? "")?.tests.size).toBe(passed);
   expect(readResults(run?.whole ?? "")?.counts.passed).toBe(passed);
 });
+
+test("a file that hangs in a run which names no files is left out of those that do", async () => {
+  const names = ["a.test.mjs", "serves.test.mjs"];
+  const files = {
+    list: () => names,
+    look: () => ({ kind: "file", mode: 0o644, size: 1 }),
+    read: () => Buffer.from('test("holds", () => {});\n'),
+  };
+  const lines: string[] = [];
+  const clock = { ms: 0 };
+  const draft: JudgedDraft = {
+    files: files as unknown as JudgedDraft["files"],
+    changes: () => [],
+    diff: () => [],
+    check({ commands: [command = ""], timeoutSeconds }) {
+      lines.push(command);
+      clock.ms += timeoutSeconds * 1000;
+      const printed = { output: "", whole: "", wholeStdout: "", durationMs: 1, command };
+      const hangs = { outcome: "timed-out" as const, exitCode: null, running: ["node /w/serves.test.mjs"] };
+      const ends = { outcome: "exited" as const, exitCode: 0 };
+      return Promise.resolve({
+        ok: true,
+        runs: [{ ...printed, ...(command === "npm test" ? hangs : ends) }],
+      });
+    },
+  };
+  const memory = createRunMemory({ fingerprint: () => "w", now: () => clock.ms, usualMs: 0, hung: [] });
+  const runs = memory.over(draft);
+  const before = { ...REQUEST, over: "baseline" as const };
+  await runs.check({ ...before, commands: ["npm test"] });
+  await runs.check({ ...before, commands: ["node --test a.test.mjs serves.test.mjs"] });
+  expect(lines).toEqual(["npm test", "node --test a.test.mjs"]);
+  expect([memory.hung(), memory.named()]).toEqual([["serves.test.mjs"], ["serves.test.mjs"]]);
+  const next = createRunMemory({ fingerprint: () => "w", now: () => 0, usualMs: 0, hung: memory.hung() });
+  await next.over(draft).check({ ...before, commands: ["node --test a.test.mjs"] });
+  expect(next.named()).toEqual([]);
+});

@@ -162,7 +162,7 @@ describe("a file that cannot be collected, before and after", () => {
 });
 
 describe("a test that does not end", () => {
-  const hanging = (printed: string, ...files: string[]) => hangingFiles(printed, () => files);
+  const hanging = (printed: string, ...files: string[]) => hangingFiles(printed, [], files);
   test("is named by the last line of a run that was ended", () => {
     expect(hanging("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n=== RUN   TestServes\n")).toEqual([
       "TestServes",
@@ -170,6 +170,17 @@ describe("a test that does not end", () => {
     expect(hanging("=== RUN   TestServes/here\n")).toEqual(["TestServes"]);
     expect(hanging("tests/test_a.py::test_serves ")).toEqual(["tests/test_a.py"]);
     expect(hanging("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n")).toEqual([]);
+  });
+  test("is in the file of a process that still ran, and not in those of the runner that names several", () => {
+    const files = ["test/a.test.mjs", "test/serves.test.mjs", "lib/test/serves.test.mjs"];
+    const named = (...running: string[]) => hangingFiles("", running, files);
+    const runner = "node --test test/a.test.mjs test/serves.test.mjs";
+    expect(named(`sh -c ${runner}`, runner, "/usr/bin/node /w/test/serves.test.mjs")).toEqual([
+      "test/serves.test.mjs",
+    ]);
+    expect(named("node /w/test/a.test.mjs", "node test/a.test.mjs")).toEqual(["test/a.test.mjs"]);
+    expect(named("node /w/lib/test/serves.test.mjs")).toEqual(["lib/test/serves.test.mjs"]);
+    expect(named(runner, "node --test", "node /w/src/a.mjs", "node /w/test/a.test.mjs.map")).toEqual([]);
   });
   test.each([
     ["jest", "PASS test/a.test.js\nFAIL test/b.test.js (5.1 s)\n"],

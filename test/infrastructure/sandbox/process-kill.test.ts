@@ -24,9 +24,10 @@ async function abortAfterPids(script: string, count: number, change: Partial<Pro
 }
 
 describe("a timeout", () => {
-  test("returns the output so far", async () => {
+  test("returns the output so far, and what still ran", async () => {
     const result = await runProcess(request("echo so far; sleep 1000", { timeoutMs: 2_000 }));
     expect(result).toMatchObject({ outcome: "timed-out", output: "so far\n", signal: "SIGTERM" });
+    expect(result.running).toContain("sleep 1000");
     expect(result.durationMs).toBeLessThan(120_000);
   });
 

@@ -27,7 +27,7 @@ const OTHER_SCRIPT =
   /^(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)?(?: (?:-s|--silent))* ([\w:.-]+)(?: --( .+))?$/;
 /** A program of the dependencies, called through a package manager: the program is what counts. */
 const MANAGED = /^(?:(?:pnpm|yarn)(?: exec)?|npx(?: --no-install| -y| --yes)*|bunx|bun x) +(?=[a-z])/;
-const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
+export const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
 
 /**
  * The commands that a script of a `package.json` runs: its `pre` and `post` scripts and the scripts that it
