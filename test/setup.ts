@@ -1,11 +1,12 @@
 /** Runs before every suite: no test sees the developer's keys, configuration or home. */
 import { afterAll, mock, setDefaultTimeout } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { plugin } from "bun";
 import fc from "fast-check";
 import * as installed from "../src/infrastructure/platform/installation.ts";
 import { removeTree } from "../src/infrastructure/platform/remove-tree.ts";
+import { isBundleFresh } from "./fresh-bundle.ts";
 import { clearLeftovers, findOwnLeftovers, noteTestFile, openTestFolder } from "./left-behind.ts";
 
 for (const name of Object.keys(process.env)) {
@@ -86,12 +87,4 @@ if (isBundleFresh()) {
     threadEntry: (found: installed.Installation, name: "limited" | "container-files") =>
       threadEntry({ ...found, executor: "src/wiring/executor.ts" }, name),
   }));
-}
-
-function isBundleFresh(): boolean {
-  const made = statSync(join(program, "dist/wiring/executor.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const sources = readdirSync(join(program, "src"), { recursive: true, encoding: "utf8" });
-  return [...sources.map((name) => join("src", name)), "package.json"].every(
-    (name) => statSync(join(program, name)).mtimeMs <= made,
-  );
 }

@@ -10,7 +10,6 @@ import {
   chmodSync,
   copyFileSync,
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -24,7 +23,8 @@ import { join } from "node:path";
 import { version } from "../../package.json";
 import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { startNpmRegistry } from "../fakes/npm-registry.ts";
-import { requirePart } from "../require.ts";
+import { isBundleFresh } from "../fresh-bundle.ts";
+import { requirePart, runs } from "../require.ts";
 import { create, createCli, shell } from "./cli-kit.ts";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -45,11 +45,11 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-package-")));
 const cli = createCli();
 
 /**
- * Of a copy: packing rebuilds the bundle, and other tests are running the one of this checkout. Beside a full run the package
- * gets the bundle that `npm ci` made, if there is one.
+ * Of a copy: packing rebuilds the bundle, and other tests are running the one of this checkout. By day the package gets the
+ * bundle that `npm ci` made, if it is of these sources.
  */
 const checkout = join(folder, "checkout");
-const isBundled = (process.env.PICOCLAW_TEST_BRIEF ?? "") !== "" && existsSync(join(ROOT, "dist/main.js"));
+const isBundled = runs(1) === 1 && isBundleFresh();
 for (const name of [...NEEDED, ...(isBundled ? ["dist"] : [])])
   cpSync(join(ROOT, name), join(checkout, name), { recursive: true });
 symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
