@@ -325,7 +325,7 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
       if (taken.has(delivery.key)) return { status: "sent" };
       await interims.get(delivery.chatId);
       const limit = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
-      // Each answer has its own token, so that a token that is found spent tells of this answer and of no other.
+      // Each answer has its own token, so a spent token shows that this answer was sent, and not another.
       const own = ownToken(delivery, timers, TOKEN_MS, spent);
       const token = own ?? tokens.take(delivery.chatId, (await mayPush()) ? "spare" : "any");
       if (token === null) return push(delivery, limit);

@@ -18,7 +18,7 @@ export type ParsedFlags =
 
 /**
  * `--flag`, `--flag value`, `--flag=value`, `-h`, and `--` before words that begin with a dash. A lone `-` is a
- * word. By hand, because `node:util` costs two milliseconds and tells its errors only in prose.
+ * word. By hand, because `node:util` costs two milliseconds and reports its errors only in prose.
  */
 export function parseFlags(args: readonly string[], types: FlagTypes): ParsedFlags {
   const values: Record<string, string | boolean> = {};

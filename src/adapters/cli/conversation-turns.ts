@@ -414,7 +414,7 @@ export class ConversationTurns {
   }
 }
 
-/** Pieces of a reply that its card tells. */
+/** Pieces of a reply that its card shows. */
 const TOLD_BY_CARD: ReadonlySet<string> = new Set(["job", "coder", "loop", "loop-status"]);
 
 interface ReplyLook {

@@ -35,7 +35,7 @@ interface ShownJob {
   readonly damagedUndo?: DamagedUndo | undefined;
 }
 
-/** A job as `show` tells it. `all`: nothing of what the journal holds is left out. */
+/** A job as `show` prints it. `all`: with everything in the journal. */
 export function describeJob(
   { messages, workspace }: OpenedWorkspace,
   job: StoredJob,

@@ -123,7 +123,7 @@ export function createLineEditor(
   editor.onSubmit = () => events.submit(held.whole);
   return {
     key(bytes: string): void {
-      // Submitting empties the editor before it tells, marks of pastes included.
+      // Submitting empties the editor, marks of pastes included, before its callback runs.
       held.whole = editor.getExpandedText();
       editor.handleInput(bytes);
     },

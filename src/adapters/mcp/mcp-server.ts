@@ -58,8 +58,8 @@ function asObject(data: unknown): object {
 }
 
 /**
- * The transport of HTTP does not tell a handler that the connection for its answer broke; the request's own facts
- * carry that signal to it.
+ * The HTTP transport does not inform a handler that the connection for its answer broke; the request's auth info carries
+ * that signal to it.
  */
 export function withConnection(gone: AbortSignal): AuthInfo {
   return { token: "", clientId: "bearer", scopes: [], extra: { gone } };

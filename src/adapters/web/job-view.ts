@@ -163,7 +163,7 @@ export function timeline(context: PageContext, journal: readonly JournalLine[]):
 const commandKey = ({ attempt = 0, index }: { readonly attempt?: number; readonly index: number }) =>
   `${attempt}:${index}`;
 
-/** On one page; its end tells how the job ended. */
+/** The most events on one page; the last ones are kept, because they show how the job ended. */
 const MOST_EVENTS = 600;
 const LAST_EVENTS = 100;
 

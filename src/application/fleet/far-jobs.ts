@@ -90,7 +90,7 @@ export function createFleetViewerJobs(deps: FleetViewerJobsDeps): ViewerJobs {
       const far = await other(viewer, jobId);
       return far === null ? null : toViewedJob(far);
     },
-    // Other machines tell of their jobs, and not of what runs in them.
+    // Other machines report their jobs, but not the processes that run there.
     running: (viewer) => own.running(viewer),
     stopProcess: (viewer, id) => own.stopProcess(viewer, id),
     async list(viewer, limit) {

@@ -142,8 +142,8 @@ const AT_ONCE = 50;
 const BREAK_MS = WAITING_LOOK_MS + 3_000;
 
 /**
- * A message waits for the machine that holds its workspace. While that one is away, one of the others tells the chat,
- * once; the machine itself tells it when it is back.
+ * A message waits for the machine that holds its workspace. While that machine is away, one of the others notifies the
+ * chat once; the machine itself does when it is back.
  */
 export function createWaitingNotifier(deps: NotifyWaitingDeps): {
   /** Sent to chats that read that this machine is away, before anything of theirs is answered. */
@@ -264,7 +264,7 @@ export interface Machine {
   leave(): Promise<void>;
 }
 
-/** Says that this machine is here, tells chats of machines that are away, and ends with the process. */
+/** Reports that this machine is present, and notifies chats of machines that are away, until the process ends. */
 export async function openMachine(deps: MachineDeps): Promise<Machine> {
   const { fleet, store, words, timers, log, onTrouble } = deps;
   const state = { draining: false };

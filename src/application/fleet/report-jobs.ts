@@ -19,7 +19,7 @@ export interface ReportJobsDeps {
 
 /** A job is written four times a second at most. */
 const GAP_MS = 250;
-/** Jobs of other processes tell nothing: the folders are looked at for them. */
+/** Jobs of other processes send no events: their folders are read at this interval. */
 const LOOK_MS = 10_000;
 const AFTER_TROUBLE_MS = 2_000;
 const PRUNE_MS = 3_600_000;
@@ -136,7 +136,7 @@ function jobsIn(event: ServeEvent): readonly string[] {
   return "jobId" in event.event ? [event.event.jobId] : "jobIds" in event.event ? event.event.jobIds : [];
 }
 
-/** As long as this is the same there is nothing new to tell. */
+/** While this is unchanged, there is nothing new to report. */
 function jobChangeMark({ workspace }: Pick<ReportJobsDeps, "workspace">, job: StoredJob): string {
   const { archive } = workspace();
   const events = isAlive(workspace(), job) ? archive.events(job.jobId).length : "";

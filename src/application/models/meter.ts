@@ -345,9 +345,9 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   /** A budget cannot be kept with a model whose price is unknown. */
   isWithoutPrice(model: Model): boolean;
   refusalOfPrice(model: Model): ModelFailure;
-  /** Answers with what it cost. */
+  /** Returns the cost; null if it is unknown. */
   record(role: ModelRole, model: Model, used: ModelUsage): Promise<number | null>;
-  /** A model is asked; the answer tells how that ended. */
+  /** Call it when a model is asked, and the returned function when the call has ended. */
   call(role: ModelRole, model: Model): (usage: ModelUsage | null, failure: string | null) => void;
   recordWorker(kind: string, used: TaskUsage): Promise<void>;
   add(entry: Omit<UsageEntry, keyof MeterContext | "at">): Promise<void>;
@@ -437,7 +437,7 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Ac
     async recordWorker(kind, { inputTokens, outputTokens, costUsd }) {
       const by = { provider: "worker-cli", model: kind, local: false };
       const used = { inputTokens, outputTokens, cachedTokens: 0 };
-      // Some tell what they cost; of the others it is known where a price was given.
+      // Some workers report their cost; for the others it is known if a price is configured.
       const cost = costUsd > 0 ? costUsd : deps.costOf(by, used);
       if (cost === null && daily !== null && inputTokens + outputTokens > 0)
         note({ kind: "unpriced", spentUsd, dailyUsd: daily, model: kind });

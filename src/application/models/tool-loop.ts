@@ -87,7 +87,7 @@ const CUT_CALL =
   "refused: your answer was cut off at its maximum length (max_tokens), so the arguments of this call may be incomplete. Nothing was run. Write less at a time: smaller pieces, one call per answer.";
 
 /**
- * Lets a model work with tools: ask → run the calls in their order → tell the results → ask again, until it answers
+ * Lets a model work with tools: ask → run the calls in their order → send the results → ask again, until it answers
  * without a call or a limit is reached. Calls of an answer that was cut by its length are not run.
  */
 export async function toolLoop(loop: ToolLoop): Promise<LoopEnd> {
@@ -131,7 +131,7 @@ export async function toolLoop(loop: ToolLoop): Promise<LoopEnd> {
   return { kind: "steps" };
 }
 
-/** Some servers do not say that they cut an answer: it shows in arguments that are no JSON. */
+/** Some servers do not report that they cut an answer: arguments that are not JSON show it. */
 async function refuseUnreadable({ arguments: written }: ToolCall): Promise<ToolResult> {
   const text = String(written);
   const end = text.slice(-80);

@@ -65,7 +65,7 @@ export interface Head {
 
 export interface HeadTurn {
   readonly process: HeadProcess;
-  /** Shuts the way to the key, remembers the session, and tells how the turn ended. */
+  /** Closes the access to the key, stores the session, and returns how the turn ended. */
   finish(): Promise<HeadEnd>;
 }
 

@@ -15,8 +15,8 @@ export interface DraftRequest {
   /** `<channel>:<chat>`; for the log. */
   readonly sessionKey?: string;
   /**
-   * Whether checks are going to judge it: it is then staged from the beginning where processes can run over it. Without
-   * them a draft of edits alone is as cheap as any job of edits.
+   * Whether checks are going to judge the draft: it is then staged from the start so that processes can run over it. Without
+   * checks, a draft of edits alone costs no more than a job of edits.
    */
   readonly checked: boolean;
   /** Whether commands of its patches may reach the network. Default: yes, as for a job that is applied. */
@@ -25,7 +25,7 @@ export interface DraftRequest {
   readonly autoCommit?: boolean;
   /** Instead of `worker.command_timeout`. */
   readonly commandTimeoutSeconds?: number;
-  /** Ends every process in the draft. It applies nothing from then on; its owner must still end it. */
+  /** Ends every process in the draft, which then applies nothing; its owner must still end it. */
   readonly signal: AbortSignal;
   readonly onStart?: (jobId: string) => void;
   readonly onEvent?: (event: JobEvent) => void;
@@ -38,11 +38,11 @@ export type OpenedDraft =
 
 /**
  * A job that stays open while a coder works: patches run in it at once, checks run over it, and it ends as one commit, a
- * preview or nothing. Between two calls nothing of it runs or is mounted; it is layers on disk, and the workspace is
+ * preview or nothing. Between two calls it consists of layers on disk: nothing runs or is mounted, and the workspace is
  * untouched until `commit`. Several drafts of one workspace may be open at once.
  *
- * Calls of one draft take turns, but for checks of the baseline, which run beside them. After `commit`, `keep` or
- * `discard` every other call throws. A draft whose process dies is closed as dead jobs are: it had applied nothing.
+ * Calls of one draft take turns, except checks of the baseline, which run beside them. After `commit`, `keep` or `discard`,
+ * every other call throws. A draft whose process dies is closed like a dead job: it has applied nothing.
  */
 export interface Draft {
   readonly id: string;
@@ -54,9 +54,9 @@ export interface Draft {
    */
   run(attempt: DraftAttempt): Promise<DraftRun>;
   /**
-   * Gives files the contents that another draft of the workspace has; the job lists each as an edit. The other draft's
-   * rules were the same, and the last judgement looks at all of it again. A refusal: nothing was written. Without an attempt
-   * the edits belong to those that the draft has, and the job lists none.
+   * Gives files the contents that they have in another draft of the workspace; the job lists each as an edit. The other draft
+   * had the same rules, and the last judgement covers all of it. On a refusal, nothing was written. Without an attempt, the
+   * edits count as part of the draft's earlier ones, and the job lists none.
    */
   takeIn(edits: readonly TakenEdit[], attempt: number | null): Promise<JobRefusal | null>;
   /** Counts commands of the last attempt that a check has run: its job lists them after those that the draft ran. */
@@ -76,8 +76,8 @@ export interface Draft {
   /** The files among them whose contents differ, before and after. */
   diff(): readonly FileDifference[];
   /**
-   * Waits for the draft's turn to land in its workspace, among all processes in the order in which drafts asked for it; the
-   * answer gives the turn back.
+   * Waits for the draft's turn to land in its workspace, among all processes and in the order of requests; the returned
+   * function gives the turn back.
    */
   takeTurn(): Promise<() => void>;
   /**
@@ -87,24 +87,24 @@ export interface Draft {
   rebase(): Promise<Rebased>;
   /** Notes in the job how others' changes to its files were merged. */
   noteMerged(merged: readonly MergedNote[]): void;
-  /** Whether others changed files of the draft since it was last brought onto the workspace. */
+  /** Whether others changed files of the draft since its last rebase. */
   hasMoved(): boolean;
   /** Drops the draft's changes to these files: they show the workspace's content. */
   giveWay(paths: readonly string[]): Promise<void>;
-  /** Makes the draft real as one job. A conflict keeps it as a preview. */
+  /** Lands the draft as one job. A conflict keeps it as a preview. */
   commit(): Promise<RanJob>;
   /**
-   * The same, if the workspace is still what `still` says, asked while no other job can land: `moved` leaves the
-   * draft open and as it was.
+   * The same, if `still` confirms the workspace while no other job can land; `moved` leaves the draft open and
+   * unchanged.
    */
   commitIf(still: () => Promise<boolean>): Promise<RanJob | "moved">;
-  /** Keeps it as a preview, which `commitPreview` makes real; `red` is why it did not land. */
+  /** Keeps it as a preview, which `commitPreview` applies; `red`: why it did not land. */
   keep(red?: RedReason): Promise<RanJob>;
-  /** Forgets it; its journal stays. Idempotent, and harmless after an end. */
+  /** Discards the draft; its journal stays. Idempotent, and harmless after its end. */
   discard(reason: string): Promise<void>;
 }
 
-/** Whose change was merged into a file; null where it was made outside of PicoClaw. */
+/** A file into which a change of others was merged. `by`: their job; null if it was made outside of PicoClaw. */
 export interface MergedNote {
   readonly path: string;
   readonly by: string | null;
@@ -143,9 +143,9 @@ export interface DraftAttempt {
     | { readonly head: HeadProcess };
   /** The coder's plan; without a request, the first line of the latest one titles the job. */
   readonly plan?: string;
-  /** Files whose commands hold another's change, merged: the job tells of it. */
+  /** Files whose commands include a merged change of others, which the job reports. */
   readonly merged?: readonly MergedNote[];
-  /** Files that the attempt was made for with other bytes than the workspace may have when it runs; null: no file. */
+  /** The bytes of files that the attempt was written for, if the workspace may have others when it runs; null: no file. */
   readonly bases?: ReadonlyMap<string, Uint8Array | null>;
   /** Its commands reach outward, and never run a second time. */
   readonly once?: boolean;
@@ -182,7 +182,7 @@ export interface CheckRequest {
   readonly env?: Readonly<Record<string, string>>;
   /** `bare`: without anything that a command of any job left in the private home, where that can be. Default: `whole`. */
   readonly home?: "bare" | "whole";
-  /** Texts that files have instead, in this check alone: a file that is broken on purpose. */
+  /** Texts that replace files in this check only, such as a file that is broken on purpose. */
   readonly replaced?: ReadonlyMap<string, string>;
   /** Without the baseline's build output in ignored folders. */
   readonly withoutBuildLayer?: boolean;
@@ -224,6 +224,6 @@ export interface CheckRun
   /** Both streams as they arrived, for parsers of test results; past 16 MiB its middle is missing too. */
   readonly whole: string;
   readonly wholeStdout: string;
-  /** The files that the baseline's checks built were in sight. */
+  /** The files that the baseline's checks built were visible. */
   readonly overBuilt?: boolean;
 }

@@ -2,7 +2,7 @@ import type { HeadSurroundings, OutputStream, ProcessInput, ProcessResult } from
 
 /** One turn of an agent that works in a draft by itself, as commands of a patch do. */
 export interface HeadProcess {
-  /** How the job tells of it: no prompt, no secret. */
+  /** Its name in the job's list of commands, without prompt and secrets. */
   readonly title: string;
   readonly surroundings: HeadSurroundings;
   /** How it is called. `port` leads to the socket; null where there is none. */

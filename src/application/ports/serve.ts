@@ -21,8 +21,8 @@ export interface Channel {
    */
   deliver(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult>;
   /**
-   * Whether a reply that was being sent when the process died arrived. Absent: the service tells doubles by their key,
-   * so that sending again is safe. `unknown` counts as not arrived.
+   * Whether a reply arrived that was being sent when the process died. Absent: the service recognises duplicates by their
+   * key, so sending again is safe. `unknown` counts as not arrived.
    */
   wasDelivered?(delivery: Delivery, signal: AbortSignal): Promise<boolean | "unknown">;
   /**

@@ -249,7 +249,7 @@ export function createAdmission(
   };
 }
 
-/** The channel that tells of an answer. */
+/** The channel that delivers the answer. */
 export function replyChannelOf({ channel, replyTo }: Pick<InboundMessage, "channel" | "replyTo">): string {
   return replyTo?.via === IN_THE_CONSOLE.via ? IN_THE_CONSOLE.via : channel;
 }

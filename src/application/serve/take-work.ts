@@ -189,7 +189,7 @@ export type WorkKeeper = ReturnType<typeof createWorkKeeper>;
 
 const AGAIN_MS = 1_000;
 
-/** Says that this process lives, tells who works on something that it was lost, and carries ends through an outage. */
+/** Reports that this process lives, aborts work that was lost to another process, and repeats ends after an outage. */
 export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDeps) {
   const held = new Map<Work, AbortController>();
   const stopping = new AbortController();

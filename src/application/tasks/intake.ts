@@ -24,7 +24,7 @@ interface HeardRequest {
   readonly signal: AbortSignal;
 }
 
-/** Forges tell times in whole seconds, and an event's and its item's may differ by one. */
+/** Forges report times in whole seconds, and those of an event and its item may differ by one. */
 const SAME_MS = 2000;
 
 interface ServedRequestDeps {
@@ -35,9 +35,9 @@ interface ServedRequestDeps {
 }
 
 /**
- * Whether a label or an assignment started its task already, heard the other way. A webhook names no event of the
- * forge's, so the forge is asked for it, and it is known under that name from then on. A forge whose list lags behind
- * tells of none, or of an older one: then a webhook is believed, and polling is held against the time of the last task.
+ * Whether a label or an assignment already started its task, reported by the other of webhook and polling. A webhook does not name the
+ * forge's event, so the forge is asked for it. A forge whose list lags behind returns none, or an older one: then a webhook is accepted, and
+ * polling is compared with the time of the last task.
  */
 async function wasServed(deps: ServedRequestDeps, heard: HeardRequest): Promise<boolean> {
   const { forge, store, label, now } = deps;

@@ -118,7 +118,7 @@ export interface NewsListener {
 }
 
 export interface NewsWatcher extends NewsListener {
-  /** Asks the forge for orders also while a command or a model runs, and tells the first one. Returns what ends it. */
+  /** Asks the forge for orders also while a command or a model runs, and reports the first. Returns the function that ends it. */
   watch(onOrder: (order: Order) => void): () => void;
 }
 

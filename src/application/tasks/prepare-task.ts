@@ -159,7 +159,7 @@ Answer with one JSON object and nothing else:
   throw stopWithoutAnswer(answer);
 }
 
-/** Empty where the forge does not tell: a plan can be made without. */
+/** Empty if the forge cannot list files: a plan can be made without them. */
 async function listFiles({ forge, log }: SolveDeps, work: SolveWork): Promise<readonly string[]> {
   const { item, task, signal } = work;
   const listed = await forge.listFiles(

@@ -67,7 +67,7 @@ export async function openTaskAccount(
       refusal: workers.refusal,
       async count(kind, used) {
         await workers.count(kind, used);
-        // A run tells its own cost.
+        // A run reports its own cost.
         reportedUsd += used.costUsd;
       },
     },

@@ -119,7 +119,7 @@ export interface RunTaskDeps extends RunDeps {
   readonly workers?: WorkerAccount;
   /** Leaves the run's job as a preview; with `--no-meta` alone. */
   readonly preview?: boolean;
-  /** For the record, beside what the container has to tell. */
+  /** Notes for the record, beside those of the container. */
   readonly notes?: readonly string[];
   /** How often the worker may try until the tests are green, where no planner decides that. Default: once. */
   readonly attempts?: number;

@@ -148,7 +148,7 @@ const FIXED_BY_WORK: ReadonlySet<string> = new Set([
   "checks-red",
   "nothing-changed-red",
 ]);
-/** Ends that are no failures. */
+/** Ends that do not count as failures. */
 const QUIET_ENDS: ReadonlySet<string> = new Set(["nothing-changed"]);
 /** After so many deaths over one task it is not tried again. */
 const MOST_ATTEMPTS = 3;
@@ -217,7 +217,7 @@ async function carryOut(
   }
 }
 
-/** Asks the store for orders, and tells when the task is another's. */
+/** Asks the store for orders, and reports when another process owns the task. */
 function watchStore(
   { store, config }: SolveDeps,
   taskId: string,

@@ -80,7 +80,7 @@ interface SolveConfig {
   readonly progressEveryMs: number;
 }
 
-/** How often a running task looks for news, tells its progress, and looks for orders. */
+/** How often a running task looks for news, reports its progress, and looks for orders. */
 export const TASK_PACE = { newsEveryMs: 10_000, progressEveryMs: 5_000, ordersEveryMs: 1_000 };
 
 /** A task while a coder works on it. */

@@ -63,7 +63,7 @@ function responseFailure(response: Response, body: string, now: number): ForgeFa
   return { code: "invalid", message, status };
 }
 
-/** GitHub says "limited" with 403 as well, and tells the time by one of three headers. */
+/** GitHub also reports a rate limit with 403, and gives the time in one of three headers. */
 function rateLimitWait(status: number, headers: Headers, said: string, now: number): number | null {
   const exhausted = headers.get("x-ratelimit-remaining") === "0";
   const secondary = /secondary rate limit|abuse detection/i.test(said);
@@ -274,7 +274,7 @@ export function requireOwnAddress(address: string, site: string): string {
   throw new ForgeFault({ code: "invalid", message });
 }
 
-/** The longest tree of files that GitHub tells has 7 MB, a page of a hundred long comments about as much. */
+/** The longest tree of files that GitHub sends has 7 MB, a page of a hundred long comments about as much. */
 const MOST_ANSWER_BYTES = 8 * 1024 ** 2;
 /** Of a refusal only a sentence is shown. */
 const MOST_REFUSAL_BYTES = 64 * 1024;

@@ -363,7 +363,7 @@ export function createGitHub(deps: GitHubDeps): Forge {
           defaultBranch: data.default_branch,
           cloneUrl: requireOwnAddress(data.clone_url, deps.site),
           archived: data.archived === true,
-          // Of an app's token GitHub tells no rights here; git itself refuses its push.
+          // GitHub reports no rights of an app's token here; git itself refuses its push.
           canPush: deps.token.startsWith("ghs_") || data.permissions?.push === true,
         };
       }),

@@ -143,7 +143,7 @@ export function toForgeSaid(issue: Issue, ref: ItemRef): ForgeSaid {
   return { ref, commentId: null, author, body };
 }
 
-/** "Commented on", as the activity of a project tells it. */
+/** An event "commented on" in the activity of a project. */
 export interface NoteEvent {
   readonly note?: Note & {
     readonly type?: string | null;
@@ -298,7 +298,7 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
           item.number,
           PAGE_LIMITS,
         )) as unknown as LabelEvent[];
-        // GitLab tells of an assignment only in a note of its own.
+        // GitLab reports an assignment only in a system note.
         const all = (await notes(item, signal).all(item.repository, item.number, {
           sort: "asc",
           ...PAGE_LIMITS,

@@ -46,8 +46,8 @@ interface GitLabChange<T> {
 }
 
 /**
- * A delivery of GitLab in the forges' common shape. One delivery may tell of several changes; each is an event of its
- * own. None when it is about something else.
+ * The events of a GitLab delivery, in the forges' common shape. One delivery may report several changes, each of which is
+ * an event. Empty if it is about something else.
  */
 function readGitLabEvents(
   body: unknown,

@@ -56,7 +56,7 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
   let next = 1;
   let sessionId = "";
   let summary = "";
-  /** The last text that was told is the summary. */
+  /** The last reported text is the summary, and may grow. */
   let isOpen = false;
   let error: string | null = null;
   let isDone = false;

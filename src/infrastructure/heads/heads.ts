@@ -76,7 +76,7 @@ export interface HeadsDeps {
 const NAMED: readonly WorkerKindName[] = ["claude-code", "codex-cli", "gemini-cli"];
 /** Bytes that a head may print in a turn. */
 const MOST_OUTPUT = 256 * 1024 ** 2;
-/** Steps of a turn that are shown; a head that never rests is not a chat's to tell. */
+/** The most steps of a turn that are shown in a chat. */
 const MOST_TOLD = 5_000;
 const MOST_ASKED = 500;
 /** How long a process that has done its turn may take to end. */

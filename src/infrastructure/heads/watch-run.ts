@@ -15,7 +15,7 @@ export function watchRun({
 }: {
   readonly reader: Pick<StreamReader, "feed">;
   readonly mask: (text: string) => string;
-  /** Later progress is neither masked nor told. */
+  /** Later progress is neither masked nor reported. */
   readonly mostTold?: number;
   readonly onProgress: (progress: WorkerProgress) => void;
 }) {
@@ -36,7 +36,7 @@ export function watchRun({
     /** Reads what the CLI prints. */
     onOutput(stream: "stdout" | "stderr", text: string): void {
       if (stream === "stdout") {
-        // A text that grows is told once for the pieces that arrive together.
+        // Pieces of a growing text that arrive together are reported once.
         const isLast = ({ kind }: WorkerProgress, at: number, all: readonly WorkerProgress[]) => {
           const next = all[at + 1];
           return kind !== "text" || next?.kind !== "text" || next.grown !== true;

@@ -125,8 +125,8 @@ function startStreamWatch(deps: {
   };
   arm(Math.min(limit(), limits.idleMs));
 
-  // fetch does not tell when it is connected, and a server may say nothing until its first token: a connection of our
-  // own, made only when the answer is late, tells a slow model from a dead host.
+  // fetch does not report when it is connected, and a server may send nothing until its first token: a connection of our
+  // own, made only when the answer is late, distinguishes a slow model from a dead host.
   let connected = false;
   const late = setTimeout(() => {
     void deps.connects(probing.signal).then((yes) => {

@@ -117,7 +117,7 @@ export function probeList(url: string, headers: WireProbe["headers"], model: str
   };
 }
 
-/** A call of an earlier answer. Many a server refuses the whole conversation for one whose arguments are no JSON object. */
+/** A call of an earlier answer. Many servers refuse the whole conversation if a call's arguments are not a JSON object. */
 export function writeArguments(args: unknown): string {
   return JSON.stringify(typeof args === "object" && args !== null ? args : { input: args });
 }

@@ -156,7 +156,7 @@ export function reapChild(pid: number): LibcResult<boolean> {
   return waited < 0 ? failure(lib) : { ok: true, value: waited === pid };
 }
 
-/** Waits until a child has ended, and buries it; its status as the system tells it, 0 for a good end. Blocks. */
+/** Waits until a child has ended, and reaps it. Returns the system's status, 0 for success. Blocks. */
 export function waitForChild(pid: number): LibcResult<number> {
   const lib = libc();
   if (!lib) return UNSUPPORTED;

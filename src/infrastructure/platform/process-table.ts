@@ -14,7 +14,7 @@ export function signalProcess(entry: ProcessEntry, signal: NodeJS.Signals): void
   try {
     process.kill(entry.pid, signal);
   } catch {
-    // Gone already, or not ours to signal: the next look at the table tells which.
+    // It has ended, or may not be signalled: the next look at the table shows which.
   }
 }
 
@@ -198,7 +198,7 @@ function processNamespace(): string {
   }
 }
 
-/** Names that tell, from any process of the same machine, whether the one that made them still runs. */
+/** Names by which any process of the same machine can find out whether the process that made them still runs. */
 export type OwnerNames = ReturnType<typeof createOwnerNames>;
 
 /** `PLACE PID STARTED RUN.COUNT`; earlier versions left out when the process was started. */

@@ -3,7 +3,7 @@ import { type EntryStats, fstatEntry } from "./entry-stats.ts";
 import { AT_FDCWD, cStringInto, folderOfName, linuxLibc, nameInFolder } from "./libc.ts";
 import { listXattrs } from "./xattr.ts";
 
-/** A file as one opening tells it. */
+/** A file as seen through one open descriptor. */
 export interface FileLook {
   /** How many bytes it has, which lie at the beginning of the room. */
   readonly length: number;

@@ -13,7 +13,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 const MOST_FILES = 200_000;
 const MOST_FOLDERS = 5_000;
 const GIT_MS = 5_000;
-/** Of a file that a message names; larger ones are no pictures. */
+/** Larger files that a message names are not read as images. */
 const LARGEST_FILE = 64 * 1024 * 1024;
 /** A process without a parent shell is not suspended: it continues by itself. */
 const GO_ON_MS = 60;

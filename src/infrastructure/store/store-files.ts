@@ -73,7 +73,7 @@ export function watchStoreFiles(file: string): { findGone(): string | null; clos
     };
   }
 
-  /** Whether the log has the frames that count, and those that it had before are no hole. */
+  /** Whether the log has all valid frames, and those that it had before are not a hole. */
   function isLogWhole(state: LogState, size: number): boolean {
     if (state.frames <= state.carried) return true;
     const frameBytes = FRAME_HEADER_BYTES + state.pageBytes;
