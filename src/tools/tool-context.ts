@@ -154,11 +154,9 @@ export function createToolContext(deps: ToolContextDeps): ToolContext {
 }
 
 /** Lets work through in turns: what has the same key one after the other, and only so much at once in all. */
-interface Gate {
-  run<T>(key: string, work: () => Promise<T>): Promise<T>;
-}
+type Gate = ReturnType<typeof createGate>;
 
-function createGate(atOnce: number): Gate {
+function createGate(atOnce: number) {
   const tails = new Map<string, Promise<unknown>>();
   const waiting: (() => void)[] = [];
   let free = atOnce;
@@ -176,7 +174,7 @@ function createGate(atOnce: number): Gate {
   }
 
   return {
-    run(key, work) {
+    run<T>(key: string, work: () => Promise<T>): Promise<T> {
       const before = tails.get(key) ?? Promise.resolve();
       const mine = before.then(() => inRoom(work));
       const tail = mine.then(

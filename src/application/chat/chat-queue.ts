@@ -141,18 +141,7 @@ function toStopReason(reason: unknown): StopReason {
  * One chat in order, chats side by side, within this process and among all that share the store. In this process
  * the order is that of the calls; the chat's turn keeps other processes out.
  */
-export interface ChatQueue {
-  /** Runs the work when its turn comes. Its signal ends with the caller's, with `/stop`, and with a lost turn. */
-  run<T>(
-    chatKey: string,
-    work: (signal: AbortSignal) => Promise<T>,
-    options: QueueOptions,
-  ): Promise<QueuedResult<T>>;
-  /**
-   * Aborts the running work of this chat, in whichever process; false if there is none. Waiting work is not touched.
-   */
-  stop(chatKey: string): Promise<boolean>;
-}
+export type ChatQueue = ReturnType<typeof createChatQueue>;
 
 interface QueueOptions {
   readonly signal: AbortSignal;
@@ -162,10 +151,15 @@ interface QueueOptions {
   readonly claim?: MessageClaim | undefined;
 }
 
-export function createChatQueue(deps: ChatQueueDeps): ChatQueue {
+export function createChatQueue(deps: ChatQueueDeps) {
   const lines = new Map<string, ChatLine>();
   return {
-    async run(chatKey, work, options) {
+    /** Runs the work when its turn comes. Its signal ends with the caller's, with `/stop`, and with a lost turn. */
+    async run<T>(
+      chatKey: string,
+      work: (signal: AbortSignal) => Promise<T>,
+      options: QueueOptions,
+    ): Promise<QueuedResult<T>> {
       const { signal, onQueued } = options;
       if (signal.aborted) return { ran: false };
       const line = lines.get(chatKey) ?? { waiting: [], running: null };
@@ -183,7 +177,8 @@ export function createChatQueue(deps: ChatQueueDeps): ChatQueue {
         for (const [index, one] of line.waiting.entries()) one.onQueued?.(index + 1);
       }
     },
-    async stop(chatKey) {
+    /** Aborts the running work of this chat, in whichever process; false if there is none. Waiting work is not touched. */
+    async stop(chatKey: string): Promise<boolean> {
       const running = lines.get(chatKey)?.running;
       if (running?.begun) {
         running.controller.abort("stopped" satisfies StopReason);

@@ -1,7 +1,11 @@
 /** Limits how many checks run at once in this process, over all drafts. */
-export interface CheckSlots {
-  /** Runs when a slot is free; urgent checks are first in line. A check that still waits is dropped with the signal. */
-  run<T>(use: () => Promise<T>, how: { readonly urgent: boolean; readonly signal: AbortSignal }): Promise<T>;
+export type CheckSlots = ReturnType<typeof createCheckSlots>;
+
+interface CheckTurn {
+  /** Urgent checks are first in line. */
+  readonly urgent: boolean;
+  /** Drops a check that still waits. */
+  readonly signal: AbortSignal;
 }
 
 export interface CheckSlotsDeps {
@@ -20,7 +24,7 @@ const SPARE_CORES = 0.5;
  * A check that computes occupies its core; one that waits for a timer or a port does not block others: while checks are
  * queued, the machine's load is measured, and if the checks' cores are idle, the next one starts.
  */
-export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps): CheckSlots {
+export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps) {
   const urgent: (() => void)[] = [];
   const patient: (() => void)[] = [];
   let running = 0;
@@ -42,7 +46,8 @@ export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps): Ch
   const onLook = (busyCores: number) => letIn(busyCores <= cores - SPARE_CORES ? most : cores);
 
   return {
-    async run(use, { urgent: isUrgent, signal }) {
+    /** Runs when a slot is free. */
+    async run<T>(use: () => Promise<T>, { urgent: isUrgent, signal }: CheckTurn): Promise<T> {
       if (running < cores) running++;
       else {
         const turn = waitIn(isUrgent ? urgent : patient, signal);

@@ -136,38 +136,35 @@ export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWor
 }
 
 /** Whether jobs of this process may still land: a process that missed its beats may have a successor. */
-export interface CommitGuard {
-  /**
-   * False when two beats were missed and another one cannot be made now, or when that beat reported that
-   * another process owns the work behind `signal`. Claimed work is then given back.
-   */
-  mayCommit(signal: AbortSignal): Promise<boolean>;
-  /** A beat that began at this moment of the clock was written. */
-  heard(at: number): void;
-  /** The function that makes the beats, and the one that gives up all claimed work. */
-  attach(keeper: { readonly beat: () => Promise<void>; readonly giveUp: () => void }): void;
-  readonly clock: () => number;
+export type CommitGuard = ReturnType<typeof createCommitGuard>;
+
+/** The function that makes the beats, and the one that gives up all claimed work. */
+interface GuardedKeeper {
+  readonly beat: () => Promise<void>;
+  readonly giveUp: () => void;
 }
 
 const MISSED_MS = 2 * BEAT_MS;
 
 /** `clock` keeps running while the process is suspended. */
-export function createCommitGuard(clock: () => number, pause: (ms: number) => Promise<void>): CommitGuard {
-  const state: { at: number | null; keeper: Parameters<CommitGuard["attach"]>[0] | null } = {
-    at: null,
-    keeper: null,
-  };
+export function createCommitGuard(clock: () => number, pause: (ms: number) => Promise<void>) {
+  const state: { at: number | null; keeper: GuardedKeeper | null } = { at: null, keeper: null };
   // Before the first beat no work is claimed.
   const isHeard = () => state.at === null || clock() - state.at < MISSED_MS;
   return {
     clock,
-    heard(at) {
+    /** A beat that began at this moment of the clock was written. */
+    heard(at: number): void {
       state.at = at;
     },
-    attach(keeper) {
+    attach(keeper: GuardedKeeper): void {
       state.keeper = keeper;
     },
-    async mayCommit(signal) {
+    /**
+     * False when two beats were missed and another one cannot be made now, or when that beat reported that
+     * another process owns the work behind `signal`. Claimed work is then given back.
+     */
+    async mayCommit(signal: AbortSignal): Promise<boolean> {
       if (isHeard() || state.keeper === null) return true;
       await Promise.race([state.keeper.beat().catch(() => {}), pause(BEAT_MS)]);
       if (isHeard()) return !signal.aborted;

@@ -44,16 +44,9 @@ interface KeptLogin {
   readonly discovery?: OAuthDiscoveryState | undefined;
 }
 
-export interface McpLogins {
-  readonly folder: string;
-  readonly now: () => number;
-  read(url: string): KeptLogin | null;
-  write(login: KeptLogin): void;
-  /** False: there was none. */
-  forget(url: string): boolean;
-}
+export type McpLogins = ReturnType<typeof openMcpLogins>;
 
-export function openMcpLogins(home: string, now: () => number = Date.now): McpLogins {
+export function openMcpLogins(home: string, now: () => number = Date.now) {
   const folder = join(home, "mcp-logins");
   const fileOf = (url: string) =>
     join(folder, `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.json`);
@@ -70,11 +63,12 @@ export function openMcpLogins(home: string, now: () => number = Date.now): McpLo
     folder,
     now,
     read,
-    write(login) {
+    write(login: KeptLogin): void {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       replaceFile(fileOf(login.url), `${JSON.stringify(login)}\n`);
     },
-    forget(url) {
+    /** False: there was none. */
+    forget(url: string): boolean {
       const had = read(url)?.tokens !== undefined;
       replaceFile(fileOf(url), null);
       return had;

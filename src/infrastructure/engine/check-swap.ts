@@ -243,19 +243,15 @@ function folderReason(
 }
 
 /** The findings about the last folder: neighbours in a plan mostly share it. */
-interface KnownParents {
-  /** Whether the parent folder of a path is missing, so that the path cannot exist either. */
-  lacks(root: string, path: string): boolean;
-  /** The folder of which it is known that all above it are folders. */
-  folder: { readonly root: number; readonly path: string } | null;
-  forget(): void;
-}
+type KnownParents = ReturnType<typeof createKnownParents>;
 
-function createKnownParents(): KnownParents {
+function createKnownParents() {
   let last: { readonly folder: string; readonly isMissing: boolean } | null = null;
   return {
-    folder: null,
-    lacks(root, path) {
+    /** The folder of which it is known that all above it are folders. */
+    folder: null as { readonly root: number; readonly path: string } | null,
+    /** Whether the parent folder of a path is missing, so that the path cannot exist either. */
+    lacks(root: string, path: string): boolean {
       const slash = path.lastIndexOf("/");
       if (slash < 0) return false;
       const folder = `${root}/${path.slice(0, slash)}`;

@@ -51,14 +51,7 @@ export function inFolder<T>(root: string, path: string, use: (folder: string) =>
   }
 }
 
-export interface Anchors {
-  readonly inParent: typeof inParent;
-  /** Whether the folder of a path is open. */
-  readonly holds: (root: string, path: string) => boolean;
-  readonly close: () => void;
-  /** The same after a failure, without a look at where the folder is. */
-  readonly release: () => void;
-}
+export type Anchors = ReturnType<typeof createAnchors>;
 
 export interface AnchorOptions {
   /** Called for a folder that is no longer at its path when it is closed: code that moves entries must know. */
@@ -73,7 +66,7 @@ export interface AnchorOptions {
  * `inParent` for many paths in a row, of which neighbours share their folder: the last folder stays open for the next
  * path. An open folder stays the same one even if it is moved.
  */
-export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOptions = {}): Anchors {
+export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOptions = {}) {
   let held: HeldFolder | null = null;
   const release = () => {
     if (held !== null) leave(held.fd);
@@ -88,9 +81,11 @@ export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOpti
   const isHeld = (root: string, folder: string) => held?.root === root && held.folder === folder;
   return {
     close,
+    /** The same after a failure, without a look at where the folder is. */
     release,
-    holds: (root, path) => isHeld(root, parentOf(path)),
-    inParent(root, path, use) {
+    /** Whether the folder of a path is open. */
+    holds: (root: string, path: string) => isHeld(root, parentOf(path)),
+    inParent<T>(root: string, path: string, use: (folder: string, name: string) => T): T {
       const slash = path.lastIndexOf("/");
       if (process.platform !== "linux" || (slash < 0 && open === undefined) || UPWARDS.test(path)) {
         close();
