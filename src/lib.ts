@@ -1,11 +1,15 @@
 /** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
 import type { ExecutionEnvironmentManager } from "./application/containers/execution-environment-manager.ts";
 import { type CommandResultJson, type ResultJson, toResultJson } from "./application/jobs/job-report.ts";
-import type { TakeBack } from "./application/jobs/undo-job.ts";
 import type { Conversation } from "./application/ports/chat.ts";
 import type { SandboxManager } from "./application/ports/containers.ts";
 import type { JobEvent, StoredJob } from "./application/ports/jobs.ts";
-import type { NotOpened, OpenedWorkspace, OpenOptions } from "./application/ports/jobs-workspace.ts";
+import type {
+  NotOpened,
+  OpenedWorkspace,
+  OpenOptions,
+  TakeBack,
+} from "./application/ports/jobs-workspace.ts";
 import type { Models } from "./application/ports/models.ts";
 import type { WorkerChoices, WorkerExecutor } from "./application/ports/tasks.ts";
 import { listProblems } from "./domain/config/config-problem.ts";

@@ -1,6 +1,6 @@
 import { discardFacts } from "../../application/jobs/action-report.ts";
+import { waitingPreview } from "../../application/jobs/job-facts.ts";
 import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
-import { waitingPreview } from "../../application/jobs/unfinished-jobs.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { fail, type Subcommand, succeed } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";

@@ -1,7 +1,7 @@
 import { takeBackFacts } from "../../application/jobs/action-report.ts";
+import { chooseJobs } from "../../application/jobs/job-facts.ts";
 import { nameJob } from "../../application/jobs/job-names.ts";
-import { chooseJobs, type TakeBack } from "../../application/jobs/undo-job.ts";
-import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
+import type { OpenedWorkspace, TakeBack } from "../../application/ports/jobs-workspace.ts";
 import { changedFiles } from "../../domain/jobs/result.ts";
 import { printable, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";

@@ -1,4 +1,5 @@
-import { countLineEnds, createPause } from "../../application/jobs/job-facts.ts";
+import { countLineEnds } from "../../application/jobs/job-facts.ts";
+import { createPause } from "../../application/platform/give-way.ts";
 import type { FileDifference, JournalLine, StoredJob } from "../../application/ports/jobs.ts";
 import type { DiffHunk } from "../../domain/patch/compare-lines.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";

@@ -1,6 +1,5 @@
 import type { ActionFacts } from "../jobs/action-report.ts";
-import { createPause } from "../jobs/job-facts.ts";
-import type { PreviewDiscard } from "../jobs/unfinished-jobs.ts";
+import { createPause } from "../platform/give-way.ts";
 import {
   ACTING_VERBS,
   type ControlOrder,
@@ -9,6 +8,7 @@ import {
   type OrderVerb,
 } from "../ports/fleet.ts";
 import type { FileDifference, JournalLine } from "../ports/jobs.ts";
+import type { PreviewDiscard } from "../ports/jobs-workspace.ts";
 import type { Timers } from "../ports/platform.ts";
 import { type AccessStore, SCOPES, type Work, type WorkQueue } from "../ports/serve.ts";
 import { roleInChat, type Viewer } from "../serve/access.ts";

@@ -9,12 +9,18 @@ import {
 } from "../../domain/jobs/result.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
+import type {
+  PreviewCommit,
+  PreviewDiscard,
+  StopJobResult,
+  TakeBack,
+  TakenBack,
+  Workspace,
+} from "../ports/jobs-workspace.ts";
 import { isJobId, repairNotes } from "./execution.ts";
 import { nameByNumber, nameJob, withNumbers } from "./job-names.ts";
 import { paragraphs } from "./job-report.ts";
-import { numbersToUndo, type TakeBack, type TakenBack } from "./undo-job.ts";
-import type { PreviewCommit, PreviewDiscard, StopJobResult } from "./unfinished-jobs.ts";
+import { numbersToUndo } from "./undo-job.ts";
 import {
   changeLines,
   describeConflict,

@@ -7,11 +7,10 @@ import {
 import type { JobResult } from "../../domain/jobs/result.ts";
 import { decodeUtf8 } from "../../domain/platform/file-bytes.ts";
 import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { PreviewCommit, Workspace } from "../ports/jobs-workspace.ts";
 import { isJobId } from "./execution.ts";
 import { nameJob, resolveJobName } from "./job-names.ts";
 import type { ResultJson } from "./job-report.ts";
-import type { PreviewCommit } from "./unfinished-jobs.ts";
 
 type Archive = Pick<JobArchive, "read" | "list">;
 

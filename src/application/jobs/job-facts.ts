@@ -1,16 +1,20 @@
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { type CommandResult, changedFiles, countFiles, type RanJob } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
-import { giveWay } from "../platform/give-way.ts";
+import { createPause } from "../platform/give-way.ts";
 import type {
   FileDifference,
   IndexedJob,
+  JobArchive,
   JobEvent,
   JobRecord,
   JournalLine,
   StoredJob,
 } from "../ports/jobs.ts";
-import { notesOfInterruptions } from "./execution.ts";
+import type { JobState, RepairedJob } from "../ports/jobs-transaction.ts";
+import type { TakeBack, TakeBackRequest } from "../ports/jobs-workspace.ts";
+import { conflictsOfStuck, notesOfInterruptions } from "./execution.ts";
+import { findNamedJob, nameJob } from "./job-names.ts";
 
 /** The journal with each command's result as the last judgement left it: a command can fail after it has finished. */
 export function validatedJournal(lines: readonly JournalLine[]): JournalLine[] {
@@ -238,21 +242,63 @@ export function countLineEnds(bytes: Uint8Array | null): number {
   return count;
 }
 
-const TURN_BYTES = 128 * 1024;
-/** The cost of a file beside its bytes. */
-const FILE_BYTES = 4 * 1024;
-
-/** For work over many files: yields to the rest of the process after each piece. */
-export function createPause(): (bytes: number) => Promise<void> {
-  let since = 0;
-  return async (bytes) => {
-    since += bytes + FILE_BYTES;
-    if (since < TURN_BYTES) return;
-    since = 0;
-    await giveWay();
-  };
-}
-
 function decode(bytes: Uint8Array | null): string {
   return bytes === null ? "" : Buffer.from(bytes).toString("utf8");
+}
+
+/** The jobs a request means, in the order in which they are to be swapped. */
+export function chooseJobs(
+  { archive }: { readonly archive: Pick<JobArchive, "list"> },
+  { direction, name }: TakeBackRequest,
+): readonly StoredJob[] | "nothing" | "unknown" {
+  const jobs = archive.list();
+  const wanted: JobState = direction === "undo" ? "committed" : "undone";
+  if (name === undefined) {
+    const ready = jobs.filter(
+      (job) =>
+        job.state === wanted && job.changes.length > 0 && job.kind !== "none" && job.reverses === undefined,
+    );
+    const last =
+      direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (movedLater(x, y) ? 1 : -1)).at(-1);
+    return last === undefined ? "nothing" : [last];
+  }
+  const names = name.split(/[\s,]+/).filter((one) => one !== "");
+  if (names.length > 1) return chooseSeveral(jobs, names, direction);
+  const exact = findNamedJob(jobs, name);
+  if (exact !== undefined) return [exact];
+  const group = jobs.filter((job) => job.groupId === name && job.state === wanted);
+  if (group.length > 0) return direction === "undo" ? group.reverse() : group;
+  return jobs.some((job) => job.groupId === name) ? "nothing" : "unknown";
+}
+
+/** Several jobs by name: undone newest first, redone oldest first. */
+function chooseSeveral(
+  jobs: readonly StoredJob[],
+  names: readonly string[],
+  direction: TakeBackRequest["direction"],
+): StoredJob[] | "unknown" {
+  const found = names.map((name) => findNamedJob(jobs, name));
+  if (found.includes(undefined)) return "unknown";
+  const order = [...new Set(found as StoredJob[])].sort((x, y) => jobs.indexOf(x) - jobs.indexOf(y));
+  return direction === "undo" ? order.reverse() : order;
+}
+
+/** The only waiting preview, which need not be named; the names of several. Undefined: there is none. */
+export function waitingPreview(
+  jobs: readonly StoredJob[],
+): StoredJob | { readonly several: readonly string[] } | undefined {
+  const waiting = jobs.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined);
+  return waiting.length > 1 ? { several: waiting.map(nameJob) } : waiting[0];
+}
+
+/** An interrupted swap that cannot be finished conflicts with every other. */
+export function stuckTakeBack(
+  archive: Pick<JobArchive, "read">,
+  repaired: RepairedJob | null,
+): TakeBack | null {
+  if (repaired?.outcome !== "stuck") return null;
+  const job = archive.read(repaired.jobId);
+  return job === null
+    ? null
+    : { status: "conflict", job, conflicts: conflictsOfStuck(repaired), before: [], repaired };
 }

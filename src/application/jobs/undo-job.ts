@@ -1,10 +1,9 @@
-import { type Change, type Conflict, countFiles } from "../../domain/jobs/result.ts";
-import type { WordsByLocale } from "../../domain/texts/worded.ts";
-import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import type { JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
-import { conflictsOfStuck, type WorkspaceDeps } from "./execution.ts";
-import { movedLater } from "./job-facts.ts";
-import { findNamedJob } from "./job-names.ts";
+import { type Conflict, countFiles } from "../../domain/jobs/result.ts";
+import type { StoredJob } from "../ports/jobs.ts";
+import type { JobState } from "../ports/jobs-transaction.ts";
+import type { TakeBack, TakeBackOutcome, TakeBackRequest, TakenBack } from "../ports/jobs-workspace.ts";
+import type { WorkspaceDeps } from "./execution.ts";
+import { chooseJobs, movedLater, stuckTakeBack } from "./job-facts.ts";
 import type { MergeDirection, MergedUndo } from "./undo-by-merge.ts";
 
 export interface TakeBackDeps extends Pick<WorkspaceDeps, "transactions" | "archive"> {
@@ -12,74 +11,12 @@ export interface TakeBackDeps extends Pick<WorkspaceDeps, "transactions" | "arch
   readonly mergeJob?: (job: StoredJob, direction: MergeDirection) => Promise<MergedUndo | null>;
 }
 
-export interface TakeBackRequest {
-  readonly direction: "undo" | "redo";
-  /** A job id, a group id, or nothing for the last one. */
-  readonly name?: string;
-  readonly force: boolean;
-}
-
-export interface TakenBack {
-  readonly job: StoredJob;
-  readonly changes: readonly Change[];
-  readonly left: readonly UntouchedPath[];
-  /** The job that took it back by a merge, because its files were changed since. */
-  readonly mergedBy?: string;
-  /** The verdict of the project's checks on the merge. */
-  readonly checked?: WordsByLocale;
-  /** A damaged record of the job that was rebuilt first. */
-  readonly rebuilt?: string;
-}
-
-/** `repaired`: an earlier swap had been cut off, and was finished first. */
-export type TakeBack = TakeBackOutcome & { readonly repaired?: RepairedJob };
-
-type TakeBackOutcome =
-  | { readonly status: "done"; readonly jobs: readonly TakenBack[] }
-  | { readonly status: "nothing" }
-  | { readonly status: "unknown"; readonly name: string }
-  | {
-      readonly status: "refused";
-      readonly job: StoredJob;
-      readonly reason:
-        | "evicted"
-        | "wrong-state"
-        | "busy"
-        | "not-undoable"
-        | "running"
-        | "damaged"
-        | "data-gone"
-        | "workspace-gone";
-      readonly state: JobState;
-      /** `damaged`: the file that cannot be read; `data-gone`: the paths without undo data. */
-      readonly paths?: readonly string[];
-      readonly before: readonly TakenBack[];
-    }
-  | {
-      readonly status: "conflict";
-      readonly job: StoredJob;
-      readonly conflicts: readonly Conflict[];
-      readonly before: readonly TakenBack[];
-    };
-
 /** Takes jobs back, or brings them in again: the named one, the jobs of a group (newest first), or the last. */
 export async function takeBack(deps: TakeBackDeps, request: TakeBackRequest): Promise<TakeBack> {
   // Which job is the last one is known only then.
   const repaired = await deps.transactions.repair();
   const outcome = stuckTakeBack(deps.archive, repaired) ?? (await swapChosen(deps, request));
   return repaired === null ? outcome : { ...outcome, repaired };
-}
-
-/** An interrupted swap that cannot be finished conflicts with every other. */
-export function stuckTakeBack(
-  archive: Pick<JobArchive, "read">,
-  repaired: RepairedJob | null,
-): TakeBack | null {
-  if (repaired?.outcome !== "stuck") return null;
-  const job = archive.read(repaired.jobId);
-  return job === null
-    ? null
-    : { status: "conflict", job, conflicts: conflictsOfStuck(repaired), before: [], repaired };
 }
 
 async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise<TakeBackOutcome> {
@@ -158,43 +95,6 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
 /** A file of the job was changed or removed by others; no other conflict can be solved by merging lines. */
 function isChangedPath({ reason }: Conflict): boolean {
   return reason === "changed" || reason === "missing" || reason === "exists";
-}
-
-/** The jobs a request means, in the order in which they are to be swapped. */
-export function chooseJobs(
-  { archive }: Pick<TakeBackDeps, "archive">,
-  { direction, name }: TakeBackRequest,
-): readonly StoredJob[] | "nothing" | "unknown" {
-  const jobs = archive.list();
-  const wanted: JobState = direction === "undo" ? "committed" : "undone";
-  if (name === undefined) {
-    const ready = jobs.filter(
-      (job) =>
-        job.state === wanted && job.changes.length > 0 && job.kind !== "none" && job.reverses === undefined,
-    );
-    const last =
-      direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (movedLater(x, y) ? 1 : -1)).at(-1);
-    return last === undefined ? "nothing" : [last];
-  }
-  const names = name.split(/[\s,]+/).filter((one) => one !== "");
-  if (names.length > 1) return chooseSeveral(jobs, names, direction);
-  const exact = findNamedJob(jobs, name);
-  if (exact !== undefined) return [exact];
-  const group = jobs.filter((job) => job.groupId === name && job.state === wanted);
-  if (group.length > 0) return direction === "undo" ? group.reverse() : group;
-  return jobs.some((job) => job.groupId === name) ? "nothing" : "unknown";
-}
-
-/** Several jobs by name: undone newest first, redone oldest first. */
-function chooseSeveral(
-  jobs: readonly StoredJob[],
-  names: readonly string[],
-  direction: TakeBackRequest["direction"],
-): StoredJob[] | "unknown" {
-  const found = names.map((name) => findNamedJob(jobs, name));
-  if (found.includes(undefined)) return "unknown";
-  const order = [...new Set(found as StoredJob[])].sort((x, y) => jobs.indexOf(x) - jobs.indexOf(y));
-  return direction === "undo" ? order.reverse() : order;
 }
 
 /** Numbers of the jobs that have to be undone with one, newest first and itself the last: those that changed its files since. */

@@ -1,33 +1,17 @@
 import { PROCESS_DIED } from "../../domain/jobs/job-status.ts";
 import { isHookRefusal, type NoteFact } from "../../domain/jobs/note.ts";
-import { type Conflict, countFiles } from "../../domain/jobs/result.ts";
+import { countFiles } from "../../domain/jobs/result.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
-import type { JobState } from "../ports/jobs-transaction.ts";
+import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import { readAgentId, toJobRecord } from "./job-facts.ts";
-import { nameJob } from "./job-names.ts";
 import { wordNote } from "./word-notes.ts";
 
 type LandedDeps = Pick<
   WorkspaceDeps,
   "archive" | "messages" | "hooks" | "root" | "hostEnv" | "config" | "processes" | "mask"
 >;
-
-export type PreviewCommit =
-  /** `notes`: hooks that failed afterwards. */
-  | { readonly status: "done"; readonly job: StoredJob; readonly notes: readonly NoteFact[] }
-  | { readonly status: "unknown" }
-  /** It is not a preview, or no longer one: committed, undone, discarded or evicted. */
-  | { readonly status: "not-a-preview"; readonly job: StoredJob }
-  | { readonly status: "busy" }
-  /** Its record cannot be read, or its staged changes are lost. */
-  | {
-      readonly status: "unusable";
-      readonly reason: "damaged" | "data-gone" | "workspace-gone";
-      readonly paths: readonly string[];
-    }
-  | { readonly status: "conflict"; readonly job: StoredJob; readonly conflicts: readonly Conflict[] };
 
 /** Commits exactly the staged changes of a preview; no command runs again. The hooks after a landing run. */
 export async function commitPreview(
@@ -81,12 +65,6 @@ async function runLandedHooks(deps: LandedDeps, { jobId, changes }: StoredJob): 
   return failed;
 }
 
-export type PreviewDiscard =
-  | { readonly status: "done" }
-  | { readonly status: "unknown" }
-  /** It is not a preview, or no longer one. */
-  | { readonly status: "not-a-preview" };
-
 /** Discards the staged changes of a preview; its journal stays. */
 export async function discardPreview(
   { transactions, archive }: Pick<WorkspaceDeps, "transactions" | "archive">,
@@ -98,14 +76,6 @@ export async function discardPreview(
   await transactions.discard(jobId);
   archive.append(jobId, { type: "rolled_back", reason: "discarded" });
   return { status: "done" };
-}
-
-/** The only waiting preview, which need not be named; the names of several. Undefined: there is none. */
-export function waitingPreview(
-  jobs: readonly StoredJob[],
-): StoredJob | { readonly several: readonly string[] } | undefined {
-  const waiting = jobs.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined);
-  return waiting.length > 1 ? { several: waiting.map(nameJob) } : waiting[0];
 }
 
 /**
@@ -135,11 +105,6 @@ export interface StopJobDeps {
   readonly pause: (ms: number) => Promise<void>;
   readonly clock: () => number;
 }
-
-export type StopJobResult =
-  | { readonly status: "stopped" }
-  | { readonly status: "unknown" }
-  | { readonly status: "not-running"; readonly state: JobState };
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;

@@ -1,22 +1,23 @@
 import type { Config, ConfigOverrides } from "../../config/config.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
 import type { NoteFact, OpenInterruption } from "../../domain/jobs/note.ts";
-import type { JobResult } from "../../domain/jobs/result.ts";
+import type { Change, Conflict, JobResult } from "../../domain/jobs/result.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { JobRequest } from "../jobs/execution.ts";
-import type { TakeBack, TakeBackRequest } from "../jobs/undo-job.ts";
-import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
-import type { JobArchive, JobProcess } from "./jobs.ts";
+import type { JobArchive, JobProcess, StoredJob } from "./jobs.ts";
 import type { DraftRequest, OpenedDraft } from "./jobs-draft.ts";
 import type {
   BeginRequest,
   BeginResult,
   DamagedUndo,
   DamageSearch,
+  JobState,
   RepairedJob,
   RepairedRecord,
   Staging,
+  UntouchedPath,
   WorkspaceFiles,
 } from "./jobs-transaction.ts";
 
@@ -140,3 +141,79 @@ export interface DoctorCheck {
   /** PicoClaw works without it: `doctor` reports it and does not fail. */
   readonly optional?: boolean;
 }
+
+export interface TakeBackRequest {
+  readonly direction: "undo" | "redo";
+  /** A job id, a group id, or nothing for the last one. */
+  readonly name?: string;
+  readonly force: boolean;
+}
+
+export interface TakenBack {
+  readonly job: StoredJob;
+  readonly changes: readonly Change[];
+  readonly left: readonly UntouchedPath[];
+  /** The job that took it back by a merge, because its files were changed since. */
+  readonly mergedBy?: string;
+  /** The verdict of the project's checks on the merge. */
+  readonly checked?: WordsByLocale;
+  /** A damaged record of the job that was rebuilt first. */
+  readonly rebuilt?: string;
+}
+
+/** `repaired`: an earlier swap had been cut off, and was finished first. */
+export type TakeBack = TakeBackOutcome & { readonly repaired?: RepairedJob };
+
+export type TakeBackOutcome =
+  | { readonly status: "done"; readonly jobs: readonly TakenBack[] }
+  | { readonly status: "nothing" }
+  | { readonly status: "unknown"; readonly name: string }
+  | {
+      readonly status: "refused";
+      readonly job: StoredJob;
+      readonly reason:
+        | "evicted"
+        | "wrong-state"
+        | "busy"
+        | "not-undoable"
+        | "running"
+        | "damaged"
+        | "data-gone"
+        | "workspace-gone";
+      readonly state: JobState;
+      /** `damaged`: the file that cannot be read; `data-gone`: the paths without undo data. */
+      readonly paths?: readonly string[];
+      readonly before: readonly TakenBack[];
+    }
+  | {
+      readonly status: "conflict";
+      readonly job: StoredJob;
+      readonly conflicts: readonly Conflict[];
+      readonly before: readonly TakenBack[];
+    };
+
+export type PreviewCommit =
+  /** `notes`: hooks that failed afterwards. */
+  | { readonly status: "done"; readonly job: StoredJob; readonly notes: readonly NoteFact[] }
+  | { readonly status: "unknown" }
+  /** It is not a preview, or no longer one: committed, undone, discarded or evicted. */
+  | { readonly status: "not-a-preview"; readonly job: StoredJob }
+  | { readonly status: "busy" }
+  /** Its record cannot be read, or its staged changes are lost. */
+  | {
+      readonly status: "unusable";
+      readonly reason: "damaged" | "data-gone" | "workspace-gone";
+      readonly paths: readonly string[];
+    }
+  | { readonly status: "conflict"; readonly job: StoredJob; readonly conflicts: readonly Conflict[] };
+
+export type PreviewDiscard =
+  | { readonly status: "done" }
+  | { readonly status: "unknown" }
+  /** It is not a preview, or no longer one. */
+  | { readonly status: "not-a-preview" };
+
+export type StopJobResult =
+  | { readonly status: "stopped" }
+  | { readonly status: "unknown" }
+  | { readonly status: "not-running"; readonly state: JobState };
