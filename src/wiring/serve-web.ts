@@ -16,7 +16,7 @@ import type { Config, Secrets } from "../config/config.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { chatKeyOf, formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
-import { createSessionStore } from "../infrastructure/chat/session-store.ts";
+import { createNamedChats, createSessionStore } from "../infrastructure/chat/session-store.ts";
 import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { createUsageStore } from "../infrastructure/models/usage-store.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
@@ -112,9 +112,17 @@ export function createWebHost(deps: WebHostDeps): WebHost {
     },
     fleet: createFleetControl({ ...deps, self: readMachineId(home) }),
     sources: () => ({
-      sessions: createSessionReader(db, workspace),
+      sessions: createSessionReader({
+        db,
+        workspace,
+        store: createSessionStore({ db, workspace, now }),
+        chatsOf: (channel) => createNamedChats({ db, workspace, channel }),
+      }),
       tasks: allTasks([
-        createTaskReader(db, current().config.tasks.max_steps),
+        createTaskReader(async () => {
+          const { createSolveReader } = await import("../infrastructure/tasks/solve-store.ts");
+          return createSolveReader(db);
+        }, current().config.tasks.max_steps),
         createTaskFileReader(current().workspace.storage),
       ]),
       comparisons: createComparisonReader(current().workspace, env),

@@ -1,14 +1,20 @@
 import type { Kysely } from "kysely";
-import type { TaskReader } from "../../application/ports/tasks.ts";
+import type { NamedChats, SessionStore } from "../../application/ports/chat.ts";
+import type { SolveReader, TaskReader } from "../../application/ports/tasks.ts";
 import type { SessionReader } from "../../application/ports/web.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
-import { createNamedChats, createSessionStore } from "../chat/session-store.ts";
 import type { Database } from "../store/schema.ts";
 
+interface SessionReaderDeps {
+  readonly db: Kysely<Database>;
+  readonly workspace: string;
+  readonly store: Pick<SessionStore, "list" | "notes" | "lastTurns">;
+  readonly chatsOf: (channel: string) => Pick<NamedChats, "list">;
+}
+
 /** Sessions and notes, as the conversation keeps them. */
-export function createSessionReader(db: Kysely<Database>, workspace: string): SessionReader {
-  const store = createSessionStore({ db, now: () => new Date(), workspace });
+export function createSessionReader({ db, workspace, store, chatsOf }: SessionReaderDeps): SessionReader {
   return {
     async list(keys, limit) {
       const lists = await Promise.all(keys.map((key) => store.list(key, limit)));
@@ -37,7 +43,7 @@ export function createSessionReader(db: Kysely<Database>, workspace: string): Se
         }));
     },
     async terminalChats(limit) {
-      const all = await createNamedChats({ db, workspace, channel: TERMINAL }).list();
+      const all = await chatsOf(TERMINAL).list();
       return Promise.all(
         all
           .filter(({ here }) => here)
@@ -77,11 +83,10 @@ const TASK_TONES = {
 } as const;
 
 /** Tasks from issues, PRs and MRs. */
-export function createTaskReader(db: Kysely<Database>, maxSteps: number): TaskReader {
+export function createTaskReader(openStore: () => Promise<SolveReader>, maxSteps: number): TaskReader {
   return {
     async list(limit) {
-      const { createSolveReader } = await import("../tasks/solve-store.ts");
-      const store = createSolveReader(db);
+      const store = await openStore();
       const tasks = await store.list(limit);
       const known = await Promise.all(tasks.map(({ id }) => store.steps(id)));
       return tasks.map(({ id, item, state, phase, askedBy, updatedAt, steps, stepsBefore = 0 }, index) => ({

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { NO_USAGE } from "../../../src/domain/models/model-facts.ts";
 import type { TaskEvent } from "../../../src/domain/tasks/task-record.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
+import { createSolveReader } from "../../../src/infrastructure/tasks/solve-store.ts";
 import {
   allTasks,
   createTaskFileReader,
@@ -37,7 +38,10 @@ test("the page shows tasks of `run`, how far they are, what they used, and reads
   for (const event of EVENTS) files.append(event);
   const db = openSqlite(join(folder, "store.db"));
   const { store } = await openMessages({ db, now: () => new Date() });
-  const tasks = allTasks([createTaskReader(db, 60), createTaskFileReader(storage)]);
+  const tasks = allTasks([
+    createTaskReader(async () => createSolveReader(db), 60),
+    createTaskFileReader(storage),
+  ]);
   const { ask } = await createPages(db, store, async () => ({ status: "duplicate" }) as never, { tasks });
   const held = files.claim();
   const page = await (await ask("/tasks")).text();
