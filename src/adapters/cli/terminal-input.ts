@@ -1,4 +1,4 @@
-import { matchFiles } from "../../domain/coder/match-files.ts";
+import { matchFiles } from "../../domain/platform/match-files.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
 import type { LiveRows } from "./live-screen.ts";

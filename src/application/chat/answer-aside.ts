@@ -1,10 +1,10 @@
 import { systemPrompt } from "../../domain/chat/agents.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
-import { createJobHistory } from "../coder/job-history.ts";
 import type { ChatEvent, IncomingMessage, Reply } from "../ports/chat.ts";
 import { askAgent, createProjectLooks, FROM_FILES, fitMessage, projectInShort } from "./ask-agent.ts";
 import { type AgentDeps, groupPrefix, type StateDeps } from "./chat-turn.ts";
 import { createHistoryReader, historyFor, recalledMemory, toExchanges } from "./exchanges.ts";
+import { createJobHistory } from "./job-history.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 
 export interface AsideQuestion {

@@ -3,7 +3,6 @@ import { compileRules, compileTrustedRule, SHIPPED_RULES } from "../../domain/ch
 import { chatKeyOf } from "../../domain/chat/session.ts";
 import type { Catalogue } from "../../domain/models/catalogue.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
-import { createJobHistory } from "../coder/job-history.ts";
 import type { Meter } from "../models/meter.ts";
 import type { NamedChat, NamedChats, RoutingStore } from "../ports/chat.ts";
 import type { JobArchive } from "../ports/jobs.ts";
@@ -11,6 +10,7 @@ import type { Model, ModelFailure, Models, UsageStore } from "../ports/models.ts
 import type { Timers } from "../ports/platform.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import { type ChatCommand, type ChatDeps, groupPrefix, type LookCommand } from "./chat-turn.ts";
+import { createJobHistory } from "./job-history.ts";
 import { memoryCommands, memoryLooks } from "./memory-commands.ts";
 import { type ModelCommandDeps, modelCommands } from "./model-commands.ts";
 import { createRouter, createRouteTeacher, type Router } from "./route-message.ts";

@@ -18,7 +18,6 @@ import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { createJobHistory } from "../coder/job-history.ts";
 import { JobBroken } from "../jobs/execution.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { wordNote, wordUsedUp } from "../jobs/word-notes.ts";
@@ -70,6 +69,7 @@ import {
   type StateDeps,
 } from "./chat-turn.ts";
 import { toExchanges } from "./exchanges.ts";
+import { createJobHistory } from "./job-history.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Chat, ForkResult } from "./sessions.ts";
 import { createWorkBoard, type WorkBoard } from "./work-board.ts";

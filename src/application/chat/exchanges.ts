@@ -1,9 +1,9 @@
 import { agentOf } from "../../domain/chat/agents.ts";
 import { requestTerms, termsIn } from "../../domain/coder/request-terms.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
-import type { JobHistory } from "../coder/job-history.ts";
 import type { Turn } from "../ports/chat.ts";
 import type { ModelImage, ModelMessage, Models } from "../ports/models.ts";
+import type { JobHistory } from "./job-history.ts";
 
 /** Images of earlier messages, by the group of their message. */
 export type RecalledImages = ReadonlyMap<string, readonly ModelImage[]>;

@@ -1,7 +1,6 @@
 import { changedMemory, chatKeyOf, type DayClock, sessionIdOf } from "../../domain/chat/session.ts";
 import { estimateTokens } from "../../domain/models/model-facts.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import type { JobHistory } from "../coder/job-history.ts";
 import type {
   ChatSettings,
   DailyNote,
@@ -15,6 +14,7 @@ import type {
 } from "../ports/chat.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { ChatQueue } from "./chat-queue.ts";
+import type { JobHistory } from "./job-history.ts";
 import type { Summarise } from "./summarise.ts";
 
 export interface Chat {

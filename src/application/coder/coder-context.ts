@@ -16,7 +16,6 @@ import { readObject } from "../../domain/platform/json-members.ts";
 import { type Advise, createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import { showChangelog, showNearestTest, stemOf } from "./extended-files.ts";
-import type { RecentFile } from "./job-history.ts";
 
 /** Characters of each kind of context. */
 export interface ContextBudget {
@@ -108,6 +107,13 @@ function otherFacts({ read }: ProjectFacts): string[] {
 interface ShownText {
   readonly path: string;
   readonly text: string;
+}
+
+/** A file that the conversation changed. */
+export interface RecentFile {
+  readonly path: string;
+  /** The first line of each change, as the job left the file. */
+  readonly lines: readonly number[];
 }
 
 /** The record that the steps of one context read and extend. */

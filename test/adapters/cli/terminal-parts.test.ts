@@ -9,8 +9,8 @@ import { diffLines, diffRows } from "../../../src/adapters/cli/terminal-card.ts"
 import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
 import { createTurnView } from "../../../src/adapters/cli/turn-view.ts";
 import { createWordOutput } from "../../../src/application/chat/held-output.ts";
-import { matchFiles } from "../../../src/domain/coder/match-files.ts";
 import { maskSecrets } from "../../../src/domain/platform/mask.ts";
+import { matchFiles } from "../../../src/domain/platform/match-files.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 import { cases } from "../../require.ts";

@@ -12,8 +12,8 @@ import {
 import type { Viewer } from "../../../application/serve/access.ts";
 import type { LiveWork } from "../../../application/serve/serve-events.ts";
 import { chatKeyOf } from "../../../domain/chat/session.ts";
-import { matchFiles } from "../../../domain/coder/match-files.ts";
 import { jobNamedInButton } from "../../../domain/jobs/job-status.ts";
+import { matchFiles } from "../../../domain/platform/match-files.ts";
 import { chatMessagesFor } from "../../../domain/texts/chat.ts";
 import { formatCost } from "../../../domain/texts/format-text.ts";
 import { type JobCard, jobCard } from "../job-view.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createJobHistory } from "../../../src/application/coder/job-history.ts";
+import { createJobHistory } from "../../../src/application/chat/job-history.ts";
 import type { FileDifference, JobEvent, StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 

@@ -2,18 +2,13 @@ import { nameCheck } from "../../domain/checks/narrow-check.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
+import type { RecentFile } from "../coder/coder-context.ts";
 import { diffText, isOwnJob, validatedJournal } from "../jobs/job-facts.ts";
 import { nameJob } from "../jobs/job-names.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
 /** The results of a chat's jobs in this workspace, read from their journals. */
 export type JobHistory = ReturnType<typeof createJobHistory>;
-
-export interface RecentFile {
-  readonly path: string;
-  /** The first line of each change, as the job left the file. */
-  readonly lines: readonly number[];
-}
 
 const MOST_FILES = 12;
 const MOST_FAILED = 2;
