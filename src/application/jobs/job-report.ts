@@ -7,6 +7,7 @@ import {
   changedFiles,
   countFiles,
   formatExecutionResults,
+  formatResult,
   type JobRefusal,
   oneLine,
   type RanJob,
@@ -167,9 +168,10 @@ export function wordJob(messages: Messages, job: RanJob): string {
   ]);
 }
 
-/** Characters of one command's error or output in a chat. */
+/** In a chat: characters of one command's error or output, and failed commands that are listed and explained. */
 const CHAT_ERROR = 1_500;
 const CHAT_OUTPUT = 1_200;
+const CHAT_FAILURES = 10;
 
 interface ChatJobStyle {
   /** The words of the project's checks, in short. */
@@ -345,12 +347,13 @@ function closing(messages: Messages, facts: RanJob, at: Surface): string[] {
 }
 
 function chatFailures(messages: Messages, facts: RanJob, commands: readonly CommandResult[]): string {
-  const lines = commands.flatMap((one, index) =>
-    one.success
-      ? []
-      : [formatExecutionResults([withoutOutput(one)], messages).replace("[1]", `[${index + 1}]`)],
-  );
-  lines.push(...explainFailures(messages, facts.workspace, commands));
+  const failed = commands.flatMap((one, index) => (one.success ? [] : [{ one, index }]));
+  const lines = failed
+    .slice(0, CHAT_FAILURES)
+    .map(({ one, index }) => formatResult(withoutOutput(one), index, messages));
+  const shown = commands.slice(0, failed[CHAT_FAILURES]?.index);
+  lines.push(...explainFailures(messages, facts.workspace, shown));
+  if (failed.length > CHAT_FAILURES) lines.push(`… +${failed.length - CHAT_FAILURES}`);
   if (countNotRun(facts) > 0) lines.push(messages.notRun(countNotRun(facts)));
   return lines.join("\n");
 }

@@ -289,7 +289,7 @@ export function formatExecutionResults(results: readonly CommandResult[], messag
   return results.map((result, index) => formatResult(result, index, messages)).join("\n");
 }
 
-function formatResult(result: CommandResult, index: number, messages: Messages): string {
+export function formatResult(result: CommandResult, index: number, messages: Messages): string {
   const { type, action, target } = result.command;
   const status = result.success ? "✓" : "✗";
   const line = `${status} [${index + 1}] ${type} ${action} ${oneLine(target)} (${result.duration}ms)`;

@@ -55,6 +55,21 @@ test("every report of a job lists and counts the same files, without the folders
   });
 });
 
+test("a chat lists and explains the first failed commands, and counts the others", async () => {
+  const commands = [
+    edit("create", "a", "1"),
+    ...Array.from({ length: 40 }, (_, i) => edit("delete", `no-${i}`)),
+  ];
+  const said = wordChatJob(en, await factsOf(commands, {}), "p").split("\n");
+  const failures = said.filter((line) => /^✗ \[\d+\]/.test(line));
+  expect([failures.length, failures.at(-1)?.slice(0, 6), said.includes("… +30")]).toEqual([
+    10,
+    "✗ [11]",
+    true,
+  ]);
+  expect(said.length).toBeLessThan(80);
+});
+
 test("a folder that was a file before, or got another mode, is a change beside those inside", () => {
   const changes = [
     { path: "was-a-file", kind: "modified" },
