@@ -66,7 +66,7 @@ withChecks(
     const { contestants, differing } = JSON.parse(ran.out);
     expect(contestants).toMatchObject([
       { name: "claude-code", plays: 1, solved: 1, verified: 1, requests: 1, tokens: 110, usd: 0.01 },
-      { name: "codex-cli", plays: 1, solved: 0, falseDone: 1, requests: 1, tokens: 220, usd: null },
+      { name: "codex-cli", plays: 1, solved: 0, false_done: 1, requests: 1, tokens: 220, usd: null },
     ]);
     const [{ plays }] = differing as [{ plays: { contestant: string; diff: string }[] }];
     for (const { diff } of plays) expect(diff).not.toContain("+/");

@@ -131,8 +131,8 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     expect(ran.err).toBe("");
     const result = JSON.parse(ran.out);
     const [weak, cheater, strong] = result.contestants;
-    expect(strong).toMatchObject({ name: "coder3", cases: 1, solved: 1, verified: 1, falseDone: 0 });
-    expect(weak).toMatchObject({ name: "coder1", cases: 1, solved: 0, falseDone: 1 });
+    expect(strong).toMatchObject({ name: "coder3", cases: 1, solved: 1, verified: 1, false_done: 0 });
+    expect(weak).toMatchObject({ name: "coder1", cases: 1, solved: 0, false_done: 1 });
     expect(cheater).toMatchObject({ name: "coder2", cases: 1, solved: 0 });
     const { plays } = result.differing[0] as { plays: { contestant: string; diff: string }[] };
     const found = plays.find(({ contestant }) => contestant === "coder2")?.diff ?? "";

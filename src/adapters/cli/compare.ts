@@ -12,6 +12,7 @@ import {
 import { findCases, readLinkedIssues } from "../../application/history/find-cases.ts";
 import { wordPair } from "../../application/history/word-why.ts";
 import type { PlayFailure } from "../../application/ports/history.ts";
+import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, fail, maskedJson, printable, type Subcommand } from "./command.ts";
@@ -162,7 +163,7 @@ function tellResult(
   result: CompareResult,
 ): void {
   if (values.json === true) {
-    program.out(`${maskedJson(result, mask)}\n`);
+    program.out(`${maskedJson(snakeCased(result), mask)}\n`);
     return;
   }
   const percent = (share: number) => `${Math.round(share * 100)}`;
@@ -222,12 +223,10 @@ async function tellLast(
   const { store } = opened.compare;
   const [run] = store.listRuns();
   const plays = run === undefined ? [] : store.readPlays(run);
-  if (run === undefined || plays.length === 0)
-    return fail(program, flags.values.json === true, {
-      exitCode: EXIT.usage,
-      code: "usage",
-      text: texts.compareUsage,
-    });
+  if (run === undefined || plays.length === 0) {
+    const text = texts.compareUsage;
+    return fail(program, flags.values.json === true, { exitCode: EXIT.usage, code: "usage", text });
+  }
   const contestants = [...new Set(plays.map(({ contestant }) => contestant))].map((name) => ({ name }));
   tellResult(program, opened, texts, flags, toResult(run, "finished", plays, { contestants }));
   return EXIT.done;
@@ -310,7 +309,7 @@ async function tellCases(
       files: files.map(({ path }) => path),
       seen: seen[name]?.ok === true,
     }));
-    program.out(`${maskedJson({ cases: listed, others }, opened.workspace.mask)}\n`);
+    program.out(`${maskedJson(snakeCased({ cases: listed, others }), opened.workspace.mask)}\n`);
     return EXIT.done;
   }
   const lines = [
