@@ -85,19 +85,19 @@ function wordChecks(
 function wordWhatIsRed(facts: ChecksFacts, isRed: boolean): string {
   const { verdict, unended, onlyWith = [], testRunLines = [], rewritten = [], unstable = [] } = facts;
   if (onlyWith.length > 0 && (verdict === "worse" || verdict === "still-red"))
-    return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, answer with the line \`Changes checks: FILE: reason\` in the plan.`;
+    return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`;
   switch (verdict) {
     case "doubtful": {
       if (testRunLines.length + rewritten.length === 0)
-        return `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, answer with an empty patch; the reply names them to the user.`;
+        return `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, change nothing more; the reply names them to the user.`;
       if (testRunLines.length === 0)
-        return `These tests failed before and pass only because you rewrote them: their old version still fails with your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, answer with an empty patch and the line \`Changes checks: FILE: reason\` in the plan.`;
+        return `These tests failed before and pass only because you rewrote them: their old version still fails with your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`;
       const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);
       const ended = isRed ? "The checks are no worse than before your change" : "The checks pass";
-      return `${ended}, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${lines.join("\n")}\nRemove them and fix the code. If the request needs them, answer with an empty patch and say why; the reply shows them to the user.`;
+      return `${ended}, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${lines.join("\n")}\nRemove them and fix the code. If the request needs them, change nothing more and say why; the reply shows them to the user.`;
     }
     case "new-failing":
-      return "New tests fail. Fix the code or the tests. A test that is meant to fail is declared in the plan: `Meant to fail: NAME: reason`.";
+      return "New tests fail. Fix the code or the tests. Declare a test that is meant to fail in the plan or your last message: `Meant to fail: NAME: reason`.";
     case "still-red":
       return wordStillRed(facts);
     default:
@@ -116,7 +116,7 @@ function wordStillRed({ unnamed = [], stillRed = [] }: ChecksFacts): string {
       : []),
     ...(unnamed.length > 0
       ? [
-          `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan, with your reason instead of REASON; if nothing else must change, send an empty patch:\n${wordDisowning(unnamed)}\nSuch a line is refused if the failure passes through your change or is a different one now. For a test that you removed on purpose: \`Removes: NAME\`.`,
+          `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan or your last message, with your reason instead of REASON; no further change is needed for that:\n${wordDisowning(unnamed)}\nSuch a line is refused if the failure passes through your change or is a different one now. For a test that you removed on purpose: \`Removes: NAME\`.`,
         ]
       : []),
   ].join("\n");
