@@ -1,5 +1,13 @@
-import { copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, delimiter, dirname, join } from "node:path";
 import { PROMPT } from "./chat-stub.ts";
 import { findBundle } from "./installed.ts";
 
@@ -181,13 +189,19 @@ export function ourselves(folder: string, url: string): Agent {
   };
 }
 
-/** The program as a package has it, as the others are: a checkout looks through its sources at each start. */
+/**
+ * The program as a package has it, as the others are: a checkout looks through its sources at each start, and its bundle
+ * has the pieces of earlier builds beside its own, each of which a start finds.
+ */
 function asPackage(folder: string): string {
   const root = join(import.meta.dir, "..");
   if (findBundle() === null) return join(root, "bin/picoclaw");
   mkdirSync(join(folder, "bin"), { recursive: true });
-  for (const name of ["dist", "node_modules", "package.json", "bunfig.toml", "tsconfig.json"])
+  for (const name of ["node_modules", "package.json", "bunfig.toml", "tsconfig.json"])
     symlinkSync(join(root, name), join(folder, name));
+  const made = new Set(JSON.parse(readFileSync(join(root, "dist/pieces.json"), "utf8")) as string[]);
+  const isOwn = (path: string) => !/-\w+\.js(?:\.jsc)?$/.test(path) || made.has(basename(path));
+  cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true, filter: isOwn });
   const program = join(folder, "bin/picoclaw");
   copyFileSync(join(root, "bin/picoclaw"), program);
   return program;

@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelServer } from "../test/fakes/model-server/server.ts";
 import { type Agent, findPeers, ourselves } from "./chat-agents.ts";
@@ -29,8 +30,15 @@ export async function chatMessage(): Promise<Row[]> {
   try {
     const { found, missing } = findPeers(folder, stub.url, workspace);
     const { able, failed } = await warmUp([ourselves(folder, stub.url), ...found], workspace);
-    const figures = await measure(able, workspace, stub);
-    return [...rowsOf(figures), ...(await countWork(able[0], workspace)), ...failed, ...absent(missing)];
+    const { figures, library } = await measure(able, workspace, stub);
+    return [
+      ...rowsOf(figures),
+      ...rowAgainstLibrary(figures[0], library),
+      ...(await countWork(able[0], workspace)),
+      ...(await readBefore(able[0], workspace)),
+      ...failed,
+      ...absent(missing),
+    ];
   } finally {
     await stub.stop();
     remove(folder);
@@ -56,16 +64,19 @@ async function warmUp(agents: readonly Agent[], workspace: string) {
 }
 
 /** Taken in turns, so that noise hits all of them. */
-async function measure(agents: readonly Agent[], workspace: string, stub: ModelServer): Promise<Figures[]> {
+async function measure(agents: readonly Agent[], workspace: string, stub: ModelServer) {
   const times = agents.map(() => [] as number[]);
   const processor = agents.map(() => [] as number[]);
-  for (let round = 0; round < RUNS; round++)
+  const library: number[] = [];
+  for (let round = 0; round < RUNS; round++) {
+    library.push(readLibrary());
     for (const [index, agent] of agents.entries()) {
       const run = await runOnce(agent, workspace, false);
       if (!run.ok) continue;
       times[index]?.push(run.ms);
       processor[index]?.push(run.processorMs);
     }
+  }
   const figures: Figures[] = [];
   for (const [index, agent] of agents.entries()) {
     const peaks: number[] = [];
@@ -83,7 +94,30 @@ async function measure(agents: readonly Agent[], workspace: string, stub: ModelS
       promptBytes: stub.requests.reduce((sum, { bytes }) => sum + bytes, 0),
     });
   }
-  return figures;
+  return { figures, library: summarize(library) };
+}
+
+/** The processor time in which the same runtime reads one library from its sources: as much code that runs once as a message has. */
+function readLibrary(): number {
+  const command = [process.execPath, "--no-env-file", "-e", 'require("kysely")'];
+  const { resourceUsage } = Bun.spawnSync(command, { cwd: join(import.meta.dir, ".."), stdout: "ignore" });
+  return Number(resourceUsage.cpuTime.total) / 1000;
+}
+
+/** Holds without another agent: what makes a message slower shows here, on any machine and little changed by its load. */
+const MOST_LIBRARIES = 2.3;
+
+function rowAgainstLibrary(own: Figures | undefined, library: Sample): Row[] {
+  if (own === undefined) return [];
+  const ratio = own.processor.median / library.median;
+  return [
+    {
+      name: "processor time, picoclaw / its runtime reading one library",
+      figure: `${ratio.toFixed(2)} (${library.median.toFixed(0)} ms)`,
+      target: `≤ ${MOST_LIBRARIES}`,
+      ok: ratio <= MOST_LIBRARIES,
+    },
+  ];
 }
 
 function rowsOf([own, ...peers]: readonly Figures[]): Row[] {
@@ -145,6 +179,32 @@ async function countWork(own: Agent | undefined, workspace: string): Promise<Row
       row(`calls of ${call}`, Number(new RegExp(`(\\d+) ${call}$`, "m").exec(calls)?.[1]), most),
     ),
     row("collections of garbage", collections.match(/ END\]/g)?.length ?? 0, 0),
+  ];
+}
+
+/** Before the first byte to the model: files that are opened, and kilobytes of the bundle among them. */
+const MOST_BEFORE = { files: 120, kilobytes: 7_400 } as const;
+
+async function readBefore(own: Agent | undefined, workspace: string): Promise<Row[]> {
+  const strace = Bun.which("strace");
+  if (own === undefined || strace === null) return [];
+  const home = join(own.env.HOME ?? "", "before");
+  const log = `${home}.strace`;
+  const command = [strace, "-f", "-qq", "-e", "trace=openat,connect", "-o", log, ...own.command];
+  await runOnce({ ...own, command, env: { ...own.env, PICOCLAW_HOME: home } }, workspace, false);
+  const [before = ""] = readFileSync(log, "utf8").split(/ connect\(.*AF_INET/);
+  const opened = [...before.matchAll(/openat\([^"]*"([^"]+)".* = \d+$/gm)].map(([, path = ""]) => path);
+  const bundle = [...new Set(opened)].filter((path) => /\/dist\/.*\.jsc?$/.test(path));
+  const kilobytes = Math.round(bundle.reduce((sum, path) => sum + statSync(path).size, 0) / 1000);
+  const row = (what: string, found: number, most: number): Row => ({
+    name: `before the first byte to the model: ${what}`,
+    figure: found.toLocaleString("en"),
+    target: `≤ ${most.toLocaleString("en")}`,
+    ok: found > 0 && found <= most,
+  });
+  return [
+    row("files opened", opened.length, MOST_BEFORE.files),
+    row("kilobytes of the bundle", kilobytes, MOST_BEFORE.kilobytes),
   ];
 }
 
