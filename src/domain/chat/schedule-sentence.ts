@@ -5,11 +5,6 @@ export interface ScheduleWish {
   readonly message: string;
 }
 
-interface TimeOfDay {
-  readonly hour: number;
-  readonly minute: number;
-}
-
 const DAY_NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 const DAY_EN = "(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?)(?:days?)?";
 const DAYS_EN = `${DAY_EN}(?:(?:, ?(?:and )?| and | & )${DAY_EN})*`;
@@ -274,7 +269,7 @@ function toInterval(unit: string, count: string | undefined): string | null {
   return each === 60 ? "0 * * * *" : each === 1 ? "* * * * *" : `*/${each} * * * *`;
 }
 
-function readTime(text: string, which: string): TimeOfDay | null {
+function readTime(text: string, which: string): { readonly hour: number; readonly minute: number } | null {
   if (/noon|midday|正午/i.test(text)) return { hour: 12, minute: 0 };
   if (/midnight/i.test(text)) return { hour: 0, minute: 0 };
   const [, hours = "", minutes] = /(\d{1,2})(?:[:.](\d{2})|時(\d{1,2})分)?/.exec(text) ?? [];

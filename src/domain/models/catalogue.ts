@@ -59,8 +59,7 @@ function readEntry(entry: unknown): CatalogueEntry | null {
 }
 
 /** Entries of the second go before those of the first. */
-export function mergeCatalogues(base: Catalogue, own: Catalogue | null): Catalogue {
-  if (own === null) return base;
+export function mergeCatalogues(base: Catalogue, own: Catalogue): Catalogue {
   return { dated: own.dated || base.dated, models: { ...base.models, ...own.models } };
 }
 
