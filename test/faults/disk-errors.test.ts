@@ -120,19 +120,21 @@ test.if(existsSync("/dev/full"))("a record that a full disk does not take is nam
     expect(write).toThrow(expect.objectContaining({ code: "ENOSPC", path: at }));
 });
 
-test.if(existsSync("/dev/full"))(
-  "a job that a full disk refuses names no path inside the storage",
-  async () => {
+for (const [what, code, damage] of [
+  ["that a full disk refuses", "no-space", (path: string) => symlinkSync("/dev/full", path)],
+  ["whose record cannot be opened", "failed", (path: string) => mkdirSync(path)],
+] as const)
+  test.if(existsSync("/dev/full"))(`a job ${what} names no path inside the storage`, async () => {
     const storage = toStorage(bench.workspace, bench.at(`.picoclaw-1/s/${"0".repeat(32)}`), true);
     const jobId = "job_1_x";
     mkdirSync(storage.folder, { recursive: true });
-    symlinkSync("/dev/full", join(createJobFolder(storage.folder, jobId).path, "state.json.tmp"));
+    damage(join(createJobFolder(storage.folder, jobId).path, "state.json.tmp"));
     const begun = await openTransactions(storage, join(bench.folder, "home")).begin({
       jobId,
       kind: "direct",
       again: true,
     });
-    expect(begun).toMatchObject({ ok: false, refusal: { code: "no-space", path: bench.workspace } });
+    expect(begun).toMatchObject({ ok: false, refusal: { code, path: bench.workspace } });
+    expect(JSON.stringify(begun)).toContain(`(${storage.outer})`);
     expect(JSON.stringify(begun)).not.toContain("0".repeat(32));
-  },
-);
+  });

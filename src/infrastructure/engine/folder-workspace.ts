@@ -89,10 +89,11 @@ function toRefusal(error: unknown, { folder, outer }: Storage): BeginRefusal {
   if (error instanceof InstallationIncomplete) return { code: "installation", message: error.path };
   if (["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(code) && !existsSync(folder))
     return { code: "storage", message: folder };
-  const message = `${(error as Error).message} (${outer})`;
-  const { path = folder } = error as { path?: string };
-  // A full disk is named by a place that people know, and the name of the storage may be a secret.
-  return { code: CODES[code] ?? "failed", message, path: isInside(outer, path) ? dirname(outer) : path };
+  const { message, path = folder, syscall } = error as NodeJS.ErrnoException;
+  const isOwn = isInside(outer, path);
+  // People know the storage by its folder. A path below it, which the system's sentence ends with, may be a secret.
+  const said = `${message.split(`, ${syscall} '`)[0]} (${isOwn ? outer : path})`;
+  return { code: CODES[code] ?? "failed", message: said, path: isOwn ? dirname(outer) : path };
 }
 
 export interface TransactionDeps {
