@@ -438,13 +438,10 @@ function findOtherChange(
   path: string,
 ): OtherChange {
   const job = archive
-    .list()
+    .list(["committed"])
     .findLast(
-      ({ jobId, state, stateAt, changes }) =>
-        jobId !== own &&
-        state === "committed" &&
-        Date.parse(stateAt) >= since &&
-        changes.some((change) => change.path === path),
+      ({ jobId, stateAt, changes }) =>
+        jobId !== own && Date.parse(stateAt) >= since && changes.some((change) => change.path === path),
     );
   if (job === undefined) return { job: null };
   const gone = job.changes.some((change) => change.path === path && change.kind === "deleted");

@@ -554,11 +554,8 @@ function refuseMoved(path: string): JobRefusal {
 /** The last committed job that changed a path, other than this one; null if there is none. */
 function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string): string | null {
   const job = archive
-    .list()
-    .findLast(
-      ({ jobId, state, changes }) =>
-        jobId !== own && state === "committed" && changes.some((change) => change.path === path),
-    );
+    .list(["committed"])
+    .findLast(({ jobId, changes }) => jobId !== own && changes.some((change) => change.path === path));
   return job?.jobId ?? null;
 }
 

@@ -17,11 +17,8 @@ type Archive = Pick<JobArchive, "read" | "list">;
 /** The job of that id or number, or the jobs of that group, oldest first. */
 export function jobsNamed(archive: Archive, name: string): StoredJob[] {
   const jobId = resolveJobName({ archive }, name);
-  if (isJobId(jobId)) {
-    const job = archive.read(jobId);
-    return job === null ? [] : [job];
-  }
-  return archive.list().filter(({ groupId }) => groupId === name);
+  if (isJobId(jobId)) return readJobs(archive, [jobId]);
+  return archive.list(undefined, (groupId) => groupId === name);
 }
 
 /** The actions that are possible now with a job or a group. */
@@ -55,10 +52,11 @@ export function storedJobActions(
   jobIds: readonly string[],
   labels: JobActionLabels,
 ): JobAction[] {
-  return jobActions(
-    jobIds.map((id) => archive.read(id)).filter((job) => job !== null),
-    labels,
-  );
+  return jobActions(readJobs(archive, jobIds), labels);
+}
+
+function readJobs(archive: Pick<Archive, "read">, jobIds: readonly string[]): StoredJob[] {
+  return jobIds.map((id) => archive.read(id)).filter((job) => job !== null);
 }
 
 export type ApplyRestResult =
