@@ -107,6 +107,26 @@ for (const how of Object.keys(DAMAGE))
       await bench.apply((view) => view.write("kept.txt", text("later\n")));
     });
 
+for (const name of ["plan.ndjson", "stands.1.ndjson"])
+  test(`${name} of a newer version is neither used nor rebuilt`, async () => {
+    const jobId = await bench.apply(changeAll);
+    remember(jobId);
+    const [file, applied] = [fileOf(jobId, name), bench.tree()];
+    writeFileSync(file, readFileSync(file, "utf8").replace(/^\{"v":3,.*\n/, '{"v":4,"form":"unknown"}\n'));
+    const written = readFileSync(file, "utf8");
+    expect<unknown>(await bench.transactions.undo(jobId, { force: false })).toEqual({
+      status: "refused",
+      reason: "newer",
+      paths: [file],
+    });
+    expect<unknown>(await bench.transactions.repairRecords?.()).toEqual([]);
+    expect<unknown>(await bench.transactions.findDamagedUndo?.({ whole: true })).toEqual([
+      { jobId, file, lost: "newer" },
+    ]);
+    expect(readFileSync(file, "utf8")).toBe(written);
+    expect(bench.tree()).toEqual(applied);
+  });
+
 for (const how of Object.keys(DAMAGE))
   test(`plan.ndjson of a preview ${how}: it is applied as it was shown`, async () => {
     const jobId = await bench.stage(changeAll);

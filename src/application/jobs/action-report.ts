@@ -9,6 +9,7 @@ import {
 } from "../../domain/jobs/result.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
+import type { UnusableJob } from "../ports/jobs-transaction.ts";
 import type {
   PreviewCommit,
   PreviewDiscard,
@@ -71,9 +72,7 @@ export type ActionCode =
   | "died"
   | "evicted"
   | "not-undoable"
-  | "damaged"
-  | "data-gone"
-  | "workspace-gone"
+  | UnusableJob
   | "wrong-state"
   | "not-a-preview"
   | "not-running"
@@ -386,6 +385,8 @@ export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surfac
       return `${messages.undoUnavailable(name)} ${messages.shellNotUndoable}`;
     case "damaged":
       return messages.recordDamaged(name, facts.paths?.[0] ?? "");
+    case "newer":
+      return messages.undoDamaged(name, facts.paths?.[0] ?? "", "newer");
     case "data-gone":
       return messages.undoDataGone(action, name, facts.paths ?? []);
     case "workspace-gone":

@@ -116,9 +116,11 @@ async function diagnoseUndo(
     ok: false,
     optional: true,
     text: messages.undoDamaged(nameJobId(workspace.archive, jobId), file, lost),
-    remedy:
-      lost === null
-        ? messages.undoDamagedRemedy(file.replace(/[^/]*$/, "slots"))
-        : "picoclaw doctor --repair",
+    ...(lost !== "newer" && {
+      remedy:
+        lost === null
+          ? messages.undoDamagedRemedy(file.replace(/[^/]*$/, "slots"))
+          : "picoclaw doctor --repair",
+    }),
   }));
 }

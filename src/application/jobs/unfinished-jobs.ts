@@ -31,14 +31,13 @@ export async function commitPreview(
     case "conflict":
       archive.append(jobId, { type: "conflict", paths: swapped.conflicts.map(({ path }) => path) });
       return { status: "conflict", job, conflicts: swapped.conflicts };
-    case "refused":
-      if (
-        swapped.reason === "damaged" ||
-        swapped.reason === "data-gone" ||
-        swapped.reason === "workspace-gone"
-      )
-        return { status: "unusable", reason: swapped.reason, paths: swapped.paths ?? [] };
-      return swapped.reason === "busy" ? { status: "busy" } : { status: "not-a-preview", job };
+    case "refused": {
+      const { reason, paths = [] } = swapped;
+      if (reason === "busy") return { status: "busy" };
+      if (reason === "unknown-job" || reason === "wrong-state" || reason === "evicted")
+        return { status: "not-a-preview", job };
+      return { status: "unusable", reason, paths };
+    }
     case "done": {
       const record = toJobRecord(job);
       const success = record.executedCmds === record.totalCmds;

@@ -631,15 +631,8 @@ export type SwapOutcome =
   | {
       readonly status: "refused";
       /** `workspace-gone`: the folder was removed or moved since the job began; nothing was written anywhere. */
-      readonly reason:
-        | "unknown-job"
-        | "wrong-state"
-        | "evicted"
-        | "busy"
-        | "damaged"
-        | "data-gone"
-        | "workspace-gone";
-      /** `damaged`: the file of the job's record that cannot be read; `data-gone`: what it has no other side for any more. */
+      readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy" | UnusableJob;
+      /** `damaged`, `newer`: the file of the job's record that cannot be read; `data-gone`: what it has no other side for any more. */
       readonly paths?: readonly string[];
       /** The process that keeps the workspace busy, by name and number, where that can be seen. */
       readonly heldBy?: string;
@@ -666,12 +659,15 @@ export interface RepairedRecord {
   readonly lost?: readonly string[];
 }
 
+/** Why what a job keeps cannot be used. `newer`: a later version of PicoClaw wrote it, and it is left as it is. */
+export type UnusableJob = "damaged" | "newer" | "data-gone" | "workspace-gone";
+
 /** A job with a file of its undo data that is damaged or gone. */
 export interface DamagedUndo {
   readonly jobId: string;
   readonly file: string;
   /** The paths that a rebuilt record would leave out; null where nothing can be rebuilt. */
-  readonly lost: readonly string[] | null;
+  readonly lost: readonly string[] | "newer" | null;
 }
 
 export interface DamageSearch {

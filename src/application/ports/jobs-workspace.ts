@@ -18,6 +18,7 @@ import type {
   RepairedRecord,
   Staging,
   UntouchedPath,
+  UnusableJob,
   WorkspaceFiles,
 } from "./jobs-transaction.ts";
 
@@ -171,17 +172,9 @@ export type TakeBackOutcome =
   | {
       readonly status: "refused";
       readonly job: StoredJob;
-      readonly reason:
-        | "evicted"
-        | "wrong-state"
-        | "busy"
-        | "not-undoable"
-        | "running"
-        | "damaged"
-        | "data-gone"
-        | "workspace-gone";
+      readonly reason: "evicted" | "wrong-state" | "busy" | "not-undoable" | "running" | UnusableJob;
       readonly state: JobState;
-      /** `damaged`: the file that cannot be read; `data-gone`: the paths without undo data. */
+      /** `damaged`, `newer`: the file that cannot be read; `data-gone`: the paths without undo data. */
       readonly paths?: readonly string[];
       readonly before: readonly TakenBack[];
     }
@@ -202,7 +195,7 @@ export type PreviewCommit =
   /** Its record cannot be read, or its staged changes are lost. */
   | {
       readonly status: "unusable";
-      readonly reason: "damaged" | "data-gone" | "workspace-gone";
+      readonly reason: UnusableJob;
       readonly paths: readonly string[];
     }
   | { readonly status: "conflict"; readonly job: StoredJob; readonly conflicts: readonly Conflict[] };

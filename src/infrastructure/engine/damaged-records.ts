@@ -16,6 +16,7 @@ import {
   hasRecords,
   type Intent,
   ifSound,
+  isNewerRecord,
   type JobFolder,
   jobFolder,
   listJobIds,
@@ -201,6 +202,7 @@ function findProvenPreview(folder: JobFolder): ProvenOps | null {
 function findProvenOps(folder: JobFolder, workspace: string): ProvenOps | null {
   const state = readSoundState(folder) ?? lastSwap(folder);
   if (NEXT[state.state] === undefined) return null;
+  if ([planFile(folder), swapRecordPath(folder, state.turn)].some(isNewerRecord)) return null;
   if (state.turn === 0) return findProvenPreview(folder);
   const planned = salvagePlan(planFile(folder));
   const swapped = salvageSwapRecord(folder, state.turn);
@@ -374,8 +376,10 @@ export function findDamagedUndo(
       const file = findDamagedFile(folder, whole);
       const now = file === null ? state : readSoundState(folder);
       if (now?.turn === state.turn && now.state === state.state) {
-        if (file !== null)
-          damaged.push({ jobId: id, file, lost: findProvenOps(folder, workspace)?.lost ?? null });
+        if (file !== null) {
+          const lost = findProvenOps(folder, workspace)?.lost ?? (isNewerRecord(file) ? "newer" : null);
+          damaged.push({ jobId: id, file, lost });
+        }
         break;
       }
       state = now;

@@ -29,6 +29,7 @@ import {
   hasRecords,
   type Intent,
   ifSound,
+  isNewerRecord,
   type JobFolder,
   jobFolder,
   openSlots,
@@ -282,6 +283,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
         return outcome.status === "done" && damaged !== null ? { ...outcome, rebuilt: damaged } : outcome;
       } catch (error) {
         if (!(error instanceof DamagedRecord)) throw error;
+        if (isNewerRecord(error.file)) return { status: "refused", reason: "newer", paths: [error.file] };
         const { rebuildPlan } = await import("./damaged-records.ts");
         if (damaged !== null || rebuildPlan(jobFolder(storage.folder, request[0]), workspace) === null)
           return { status: "refused", reason: "damaged", paths: [error.file] };

@@ -662,6 +662,13 @@ const NEWLINE = 10;
 /** The version of records whose header has a sum of all lines. In version 2 only lines have sums; older ones have none. */
 const WHOLE = 3;
 const SUMMED = /^\{"v":(?:2|3,"whole":"([0-9a-f]{8})")/;
+const VERSION = /^\{"v":(\d+)/;
+
+/** Whether a later version of PicoClaw wrote a record: this one neither reads nor rebuilds it. */
+export function isNewerRecord(path: string): boolean {
+  const [header = ""] = readLines(path);
+  return readSums(header).isNewer;
+}
 
 function addSum(line: string): string {
   const isArray = line.endsWith("]");
@@ -685,6 +692,7 @@ function* readValues(path: string): Generator<readonly unknown[]> {
     const text = piece.toString("utf8").replace(/\n$/, "");
     const isFirst = sums === null;
     sums ??= readSums(text.split("\n", 1)[0] as string);
+    if (sums.isNewer) throw new DamagedRecord(path);
     const { each } = sums;
     const checked = text.split("\n", sums.whole === undefined ? -1 : isFirst ? 1 : 0);
     if (checked.some((line) => findSum(line) !== each)) throw new DamagedRecord(path);
@@ -695,9 +703,10 @@ function* readValues(path: string): Generator<readonly unknown[]> {
 }
 
 /** By the header of a record: the sum of all lines after it, and whether each line has its own. */
-function readSums(header: string): { readonly whole: string | undefined; readonly each: "right" | "none" } {
+function readSums(header: string) {
   const found = SUMMED.exec(header);
-  return { whole: found?.[1], each: found !== null || findSum(header) !== "none" ? "right" : "none" };
+  const each: "right" | "none" = found !== null || findSum(header) !== "none" ? "right" : "none";
+  return { whole: found?.[1], each, isNewer: Number(VERSION.exec(header)?.[1] ?? 0) > WHOLE };
 }
 
 function syncFolder(path: string): void {

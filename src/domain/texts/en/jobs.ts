@@ -202,13 +202,15 @@ export const workTexts = {
     `The record of ${jobId} is damaged and cannot be restored: ${file}\nThe job cannot be undone; what it kept is left in that folder. Other jobs are not affected.`,
   recordRepaired: (jobId: string, file: string) =>
     `The record of ${jobId} was damaged and has been restored. The damaged file was kept: ${file}.damaged`,
-  undoDamaged: (jobId: string, file: string, lost: readonly string[] | null) =>
-    `A record of the undo data of job ${jobId} is damaged or gone: ${file}\n${
+  undoDamaged: (jobId: string, file: string, lost: readonly string[] | "newer" | null) =>
+    `A record of the undo data of job ${jobId} ${lost === "newer" ? "was written by a newer PicoClaw" : "is damaged or gone"}: ${file}\n${
       lost === null
         ? "The job can be neither undone nor applied again."
-        : lost.length === 0
-          ? "All of the job can still be undone: the next undo rebuilds the record."
-          : `The next undo rebuilds the record and restores all but these:${paths(lost)}`
+        : lost === "newer"
+          ? "This version leaves it as it is. Use the newer version for this job."
+          : lost.length === 0
+            ? "All of the job can still be undone: the next undo rebuilds the record."
+            : `The next undo rebuilds the record and restores all but these:${paths(lost)}`
     }`,
   undoRebuilt: (lost: readonly string[]) =>
     lost.length === 0

@@ -194,12 +194,14 @@ export const workTexts: typeof englishWorkTexts = {
   recordRepaired: (jobId, file) =>
     `${jobId} の壊れた記録を復元しました。壊れたファイルは残してあります: ${file}.damaged`,
   undoDamaged: (jobId, file, lost) =>
-    `ジョブ ${jobId} の取り消しデータの記録が壊れているか、なくなっています: ${file}\n${
+    `ジョブ ${jobId} の取り消しデータの記録${lost === "newer" ? "は、新しいバージョンの PicoClaw が書いたものです" : "が壊れているか、なくなっています"}: ${file}\n${
       lost === null
         ? "このジョブは取り消しも再適用もできません。"
-        : lost.length === 0
-          ? "ジョブ全体をまだ取り消せます。次に取り消すとき、記録を作り直します。"
-          : `次に取り消すとき記録を作り直し、次のもの以外を元に戻します:${paths(lost)}`
+        : lost === "newer"
+          ? "このバージョンは記録を変更しません。このジョブには新しいバージョンを使ってください。"
+          : lost.length === 0
+            ? "ジョブ全体をまだ取り消せます。次に取り消すとき、記録を作り直します。"
+            : `次に取り消すとき記録を作り直し、次のもの以外を元に戻します:${paths(lost)}`
     }`,
   undoRebuilt: (lost) =>
     lost.length === 0
