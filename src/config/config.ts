@@ -99,3 +99,8 @@ export type { ConfigProblem, ConfigWarning };
  * variable walks no schema and loads no library.
  */
 export const DEFAULTS: Config = defaults as Config;
+
+/** Set by one of PicoClaw's own variables, which go before files. */
+export function isOwnVariable(source: KeySource | undefined): boolean {
+  return source?.kind === "environment" && source.variable.startsWith("PICOCLAW_");
+}

@@ -1,6 +1,6 @@
 import type { ConfigWarning } from "../domain/config/config-problem.ts";
 import { isOpenAi, OPENROUTER, ollamaAddress } from "../domain/config/configured-kinds.ts";
-import { DEFAULTS, type KeySource, type LoadedConfig } from "./config.ts";
+import { DEFAULTS, isOwnVariable, type LoadedConfig } from "./config.ts";
 import type { Env } from "./environment.ts";
 import { getAt, type Tree, withValue } from "./tree.ts";
 
@@ -55,11 +55,6 @@ export function readUsual(env: Env, said: Tree, filed: Tree) {
 /** Whether there is anything to read at all: most starts have nothing of it. */
 export function hasUsualVariables(env: Env): boolean {
   return usualSettings(env).length > 0;
-}
-
-/** Set by one of PicoClaw's own variables, which go before files. */
-export function isOwnVariable(source: KeySource | undefined): boolean {
-  return source?.kind === "environment" && source.variable.startsWith("PICOCLAW_");
 }
 
 /** Where an Ollama may answer: as Ollama's own variable says, else as configured and as it is by default. Null: no configuration holds. */

@@ -3,7 +3,13 @@ import type { Models } from "../../application/ports/models.ts";
 import type { SettingEdit, SettingsStore } from "../../application/ports/web.ts";
 import type { ServeState } from "../../application/serve/server.ts";
 import { createSetUpSteps, type SetupStepsDeps } from "../../application/setup/setup-steps.ts";
-import type { Config, LoadedConfig, LoadInput, Secrets } from "../../config/config.ts";
+import {
+  type Config,
+  isOwnVariable,
+  type LoadedConfig,
+  type LoadInput,
+  type Secrets,
+} from "../../config/config.ts";
 import { describeConfig, loadConfig, sourceText } from "../../config/load.ts";
 import {
   areCommandsTrusted,
@@ -12,7 +18,6 @@ import {
   trustSubject,
   trustWorkspace,
 } from "../../config/trust.ts";
-import { isOwnVariable } from "../../config/usual-variables.ts";
 import { listProblems } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { manageMessagesFor } from "../../domain/texts/web.ts";

@@ -17,7 +17,6 @@ import {
   readChecksState,
   wordStateForCoder,
 } from "../checks/checks-state.ts";
-import type { CheckProgress } from "../checks/judge-draft.ts";
 import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
 import type { CoderEnd, CoderEnding, SentBackReason } from "../coder/coder-ends.ts";
@@ -28,7 +27,7 @@ import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { Reply } from "../ports/chat.ts";
-import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
+import type { CheckMemory, CheckProgress, CheckRecord } from "../ports/checks.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";

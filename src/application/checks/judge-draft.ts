@@ -16,7 +16,6 @@ import {
 } from "../../domain/checks/find-checks.ts";
 import { createTestCounter } from "../../domain/checks/read-results.ts";
 import { type SettledRed, settleRedTests } from "../../domain/checks/settle-red.ts";
-import { proofSeconds } from "../../domain/checks/test-proofs.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
   type CheckBeside,
@@ -30,9 +29,8 @@ import {
   type WhyNotChecked,
   withoutEmpty,
 } from "../../domain/checks/verdict.ts";
-import type { ProgressFacts } from "../../domain/texts/checks.ts";
 import type { Advise } from "../platform/advise.ts";
-import type { Baseline } from "../ports/checks.ts";
+import type { Baseline, CheckProgress } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import {
   type Affected,
@@ -46,7 +44,7 @@ import {
   runOldFiles,
   toChangedTexts,
 } from "./affected.ts";
-import { type BaselineDeps, checkResults, checksThatJudge, recallChecks } from "./baseline.ts";
+import { type BaselineDeps, checkResults, checksThatJudge, proofSeconds, recallChecks } from "./baseline.ts";
 import { breakChanges, type ProofDeps, repeatMended, runNewTests, seesChange } from "./prove-tests.ts";
 
 /** The part of a draft that checks use. */
@@ -715,8 +713,4 @@ function toChecksFacts(
     ...(judgement.verdict === "worse" && endless.length > 0 && { unended: { commands: endless, seconds } }),
     notChecked: why[judgement.verdict] ?? null,
   };
-}
-
-export interface CheckProgress extends ProgressFacts {
-  readonly attempt: number;
 }

@@ -1,7 +1,12 @@
 import { isTestPath } from "../../domain/checks/find-checks.ts";
-import { proofSeconds } from "../../domain/checks/test-proofs.ts";
 import { judgeAll } from "../../domain/checks/verdict.ts";
-import { type BaselineDeps, checkResults, measureBaseline, recallChecks } from "../checks/baseline.ts";
+import {
+  type BaselineDeps,
+  checkResults,
+  measureBaseline,
+  proofSeconds,
+  recallChecks,
+} from "../checks/baseline.ts";
 import type { Baseline } from "../ports/checks.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";

@@ -1,4 +1,4 @@
-import { looksLikeSecretName } from "../../domain/platform/mask.ts";
+import { looksLikeSecretName } from "../../domain/platform/secret-name.ts";
 import { gitVariables } from "../../domain/policy/git-files.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { ProcessRunner, Transaction } from "../ports/jobs-transaction.ts";

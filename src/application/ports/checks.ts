@@ -1,4 +1,5 @@
 import type { CheckResult, WhyNotChecked } from "../../domain/checks/verdict.ts";
+import type { ProgressFacts } from "../../domain/texts/checks.ts";
 
 /** The stored results of the checks of one workspace. A lost memory costs time, never correctness. */
 export interface CheckMemory {
@@ -41,4 +42,8 @@ export interface CheckRecord {
   readonly noticed?: readonly string[];
   /** Test files that do not end here. */
   readonly hung?: readonly string[];
+}
+
+export interface CheckProgress extends ProgressFacts {
+  readonly attempt: number;
 }

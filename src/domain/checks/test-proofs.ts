@@ -19,11 +19,6 @@ export function countProofs(names: readonly string[], old: readonly CheckResult[
   };
 }
 
-/** Tests may never end without the change: over the old or broken code they get several times their usual time. */
-export function proofSeconds(usualMs: number, most: number): number {
-  return Math.min(most, 20 + Math.ceil((4 * usualMs) / 1000));
-}
-
 const BROKEN = "broken on purpose: do the tests notice?";
 
 /** A text that cannot be loaded or compiled, by file extension. */

@@ -232,8 +232,6 @@ function isEmptyWord(value: string, name: string): boolean {
   return EMPTY_WORD.test(value) || (!isUpper(name) && value.toLowerCase() === name.toLowerCase());
 }
 
-export { looksLikeSecretName } from "./secret-name.ts";
-
 export interface Masker {
   /** The text with every secret replaced. Idempotent. */
   mask(text: string): string;

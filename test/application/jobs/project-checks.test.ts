@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type CheckSettings, openChecks } from "../../../src/application/checks/baseline.ts";
-import type { CheckProgress, JudgeStep } from "../../../src/application/checks/judge-draft.ts";
+import type { JudgeStep } from "../../../src/application/checks/judge-draft.ts";
 import {
   createProjectChecks,
   type JudgedAttempt,
   type ProjectChecks,
 } from "../../../src/application/checks/project-checks.ts";
 import { createAdvise } from "../../../src/application/platform/advise.ts";
+import type { CheckProgress } from "../../../src/application/ports/checks.ts";
 import type { Draft } from "../../../src/application/ports/jobs-draft.ts";
 import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts";
 import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";

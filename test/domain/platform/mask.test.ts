@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createMasker, looksLikeSecretName, maskSecrets } from "../../../src/domain/platform/mask.ts";
+import { createMasker, maskSecrets } from "../../../src/domain/platform/mask.ts";
+import { looksLikeSecretName } from "../../../src/domain/platform/secret-name.ts";
 
 const PEM_LINES = "MIIEpAIBAAKCAQEA7bq0cXyWcUk1nGqMIIEpAIBAAKCAQEA7bq0cXyWcUk1nGq/\n".repeat(6);
 const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
