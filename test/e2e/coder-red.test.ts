@@ -63,6 +63,14 @@ describe("a wrong change over the red test of that very function", () => {
   });
 });
 
+withChecks("what an answer declares whose patch cannot be read does not count", () => {
+  const unread = proposal("Fixes: adds", "src/greet.mjs\n```\n<<<<<<< SEARCH\nlost\n```");
+  project([unread, proposal("A", replace("src/greet.mjs", GREET, `${GREET} // politely`))]);
+  const ran = cli.chat("/code3 note that greet is polite");
+  expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed");
+  expect(ran.code).toBe(0);
+});
+
 describe("red tests whose build output is missing", () => {
   const built = `${head}import { execFileSync } from "node:child_process";
 test("the bundle greets", () => execFileSync(process.execPath, ["dist/bundle.cjs"], { stdio: "pipe" }));

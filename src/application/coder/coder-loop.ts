@@ -477,7 +477,6 @@ type AnswerStep = (given: ReadAnswer) => Promise<CoderStep | null> | CoderStep |
 /** Classifies an answer: the first step that recognises it decides. */
 const ANSWER_STEPS: readonly AnswerStep[] = [
   endPlanned,
-  returnUnreadPatch,
   endUnsettledAnswer,
   attemptReturned,
   judgeAnswerToRed,
@@ -498,6 +497,8 @@ async function takeAnswer(
   const read = readProposal(answer.text);
   if (read.kind === "needs-files")
     return showMore(loop, state, { files: read.paths, searches: read.searches });
+  const unread = loop.planOnly ? null : await returnUnreadPatch(loop, state, read);
+  if (unread !== null) return unread;
   const isProposal = read.kind === "proposal";
   const isEmpty = !isProposal || (read.parsed.ok && read.parsed.commands.length === 0);
   const said = takeDeclared(loop, state, isProposal ? read.proposal.plan : read.text, isEmpty);
@@ -538,7 +539,8 @@ function endPlanned({ loop, answer, words }: ReadAnswer): CoderStep | null {
   return loop.planOnly ? { end: { kind: "planned", plan: words || answer.text.trim() } } : null;
 }
 
-async function returnUnreadPatch({ loop, state, read }: ReadAnswer): Promise<CoderStep | null> {
+/** What such an answer declares does not count: the coder sends the whole of it again. */
+async function returnUnreadPatch(loop: CoderLoop, state: LoopState, read: ReadAnswer["read"]) {
   if (read.kind === "none")
     return looksLikePatch(read.text)
       ? sendBack(loop, state, {
