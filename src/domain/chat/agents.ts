@@ -174,7 +174,7 @@ export const FEW_FILES = 40;
 
 /**
  * Whether a message may have work for sub-agents: the project is large enough to look around in, the request long enough
- * to have parts, or it asks for them. Otherwise a part is no larger than the words that hand it on.
+ * to have parts, or it asks for them. Otherwise a part is no larger than the words that hand it on. It only offers a tool.
  */
 export function mayDelegate(request: string, files: number): boolean {
   return files > FEW_FILES || Buffer.byteLength(request) > LONG_REQUEST || ASKS_FOR_SUB_AGENTS.test(request);

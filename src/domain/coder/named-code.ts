@@ -43,7 +43,7 @@ const CHANGED_BEFORE =
 const CHANGED_BEHIND =
   /^(?:\(\))?[`'"*]*\s*(?:関数|メソッド|クラス)?\s*を(?:修正|変更|削除|直|更新|改名|リネーム|書き換え)/;
 
-/** Reads which code a request names, and of which it wants a change. */
+/** Reads which code a request names, and of which it wants a change; the latter only decides whether a coder is asked about it once. */
 export function readNamedCode(request: string): NamedCode {
   const text = request.slice(0, READ_CHARS).replace(SHOWN, "");
   const mentions = mentionsIn(text);
@@ -69,10 +69,10 @@ export function hasName(text: string, name: string): boolean {
 /** Whether reasons for no change cover the whole request, or, with those of `before`, all code that it names. */
 export function leaveAll(reasons: readonly string[], before: readonly string[], request: string): boolean {
   if (reasons.length === 0) return false;
-  const { names, wanted } = readNamedCode(request);
+  const { names } = readNamedCode(request);
   if (reasons.some((reason) => readReasonNames(reason, names).length === 0)) return true;
-  // A path that is not to be changed only says where the code is.
-  const asked = names.filter((name) => !isPath(name) || wanted.includes(name));
+  // Beside names of code, a path says where that is.
+  const asked = names.filter((name) => !isPath(name));
   const left = new Set([...before, ...reasons].flatMap((reason) => readReasonNames(reason, names)));
   return (asked.length > 0 ? asked : names).every((name) => left.has(name));
 }
