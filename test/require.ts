@@ -52,6 +52,11 @@ const PARTS: Readonly<Record<string, Part>> = {
     works: () => existsSync(process.env.SMALL_MODEL ?? ""),
     remedy: "bash test/real/small-model.sh FOLDER, and SMALL_MODEL=FOLDER/small-model.gguf",
   },
+  mount: {
+    works: () =>
+      process.getuid?.() === 0 && succeeds("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/tmp"]),
+    remedy: "run the suite as root on a machine that may mount",
+  },
   attr: { works: () => inPath("setfattr"), remedy: "install attr" },
   acl: { works: () => inPath("setfacl"), remedy: "install acl" },
   git: { works: () => inPath("git"), remedy: "install git" },

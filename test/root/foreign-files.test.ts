@@ -18,8 +18,10 @@ import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import type { StagingKind } from "../contracts/transaction-bench.ts";
 import { createBench, newJobId, text } from "../contracts/transaction-bench.ts";
 import { sh } from "../faults/fidelity-workspace.ts";
+import { requirePart } from "../require.ts";
 
 const isRoot = process.getuid?.() === 0 && process.platform === "linux";
+const mayMount = isRoot && requirePart("mount");
 const folders: string[] = [];
 const mounts: string[] = [];
 afterEach(() => {
@@ -64,7 +66,7 @@ describe.if(isRoot)("root's jobs on files of others", () => {
   });
 });
 
-describe.if(isRoot)("a file system that is full", () => {
+describe.if(mayMount)("a file system that is full", () => {
   for (const kind of ["direct", "copy"] satisfies StagingKind[])
     test(`lets a ${kind} job write whole files or none, and the commit of those that fitted succeeds`, async () => {
       const folder = newFolder();
@@ -106,7 +108,7 @@ describe.if(isRoot)("a file system that is full", () => {
   });
 });
 
-describe.if(isRoot)("a workspace on a read-only file system", () => {
+describe.if(mayMount)("a workspace on a read-only file system", () => {
   test("is refused before anything runs", async () => {
     const folder = newFolder();
     expect(mount(folder, "-t", "tmpfs", "tmpfs")).toBe(true);
@@ -120,7 +122,7 @@ describe.if(isRoot)("a workspace on a read-only file system", () => {
   });
 });
 
-describe.if(isRoot)("a workspace that is a mount point", () => {
+describe.if(mayMount)("a workspace that is a mount point", () => {
   test("keeps its jobs inside, and jobs work", async () => {
     const folder = newFolder();
     expect(mount(join(folder, "ws"), "-t", "tmpfs", "tmpfs")).toBe(true);
@@ -144,7 +146,7 @@ describe.if(isRoot)("a workspace that is a mount point", () => {
   });
 });
 
-describe.if(isRoot)("a volume mounted below the workspace", () => {
+describe.if(mayMount)("a volume mounted below the workspace", () => {
   test("is neither copied nor deleted by a job, and a direct edit of it is refused whole", async () => {
     const bench = createBench("copy", { folder: newFolder() });
     bench.save("a.txt", "one\n");

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, PROGRAM, shell } from "../e2e/cli-kit.ts";
+import { requirePart } from "../require.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "picoclaw-root-"));
 const mounted: string[] = [];
@@ -24,14 +25,7 @@ function mount(name: string, options: string): string {
   return place;
 }
 
-function canMount(): boolean {
-  if (process.getuid?.() !== 0 || process.platform !== "linux") return false;
-  const works = mounted.includes(mount("probe", "size=64k"));
-  if (!works) console.error("skipped: mount — run the suite as root on a machine that may mount");
-  return works;
-}
-
-const possible = canMount();
+const possible = process.getuid?.() === 0 && process.platform === "linux" && requirePart("mount");
 afterAll(() => {
   for (const place of mounted) spawnSync("umount", [place]);
   rmSync(folder, { recursive: true, force: true });

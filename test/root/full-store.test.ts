@@ -18,17 +18,17 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 }, 300_000);
 
-/** A file system of so many megabytes; null where none can be made. */
-function smallDisk(megabytes = 16): string | null {
-  if (process.getuid?.() !== 0 || process.platform !== "linux") return null;
+const mayMount = process.getuid?.() === 0 && process.platform === "linux" && requirePart("mount");
+
+/** A file system of so many megabytes. */
+function smallDisk(megabytes = 16): string {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-full-"));
-  const made = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder]).status === 0;
+  expect(spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder]).status).toBe(0);
   closing.push(() => {
-    if (made) spawnSync("umount", ["-l", folder]);
+    spawnSync("umount", ["-l", folder]);
     rmSync(folder, { recursive: true, force: true });
   });
-  if (!made) console.error("skipped: mount — run the suite as root on a machine that may mount");
-  return made ? folder : null;
+  return folder;
 }
 
 const SCRIPT = [
@@ -36,10 +36,9 @@ const SCRIPT = [
   { text: "re: {{message}}" },
 ];
 
-describe.if(process.getuid?.() === 0)("a full disk under SQLite", () => {
+describe.if(mayMount)("a full disk under SQLite", () => {
   test("is reported to the sender and by /readyz; waiting messages are answered when there is room again", async () => {
     const under = smallDisk();
-    if (under === null) return;
     const server = await createServer({ script: SCRIPT, under });
     closing.push(server.close);
     const token = server.token("--user", "alice", "--role", "user", "--scope", "read,chat");
@@ -88,10 +87,9 @@ interface Said {
   readonly reply: { readonly text: string } | null;
 }
 
-describe.if(process.getuid?.() === 0 && requirePart("postgres"))("a full disk under Postgres", () => {
+describe.if(mayMount && requirePart("postgres"))("a full disk under Postgres", () => {
   test("is found by the write of /readyz, though rows in pages that it has can still be changed", async () => {
     const under = smallDisk(200);
-    if (under === null) return;
     const server = startPostgres({ under });
     closing.push(server.stop);
     const db = openPostgres(server.newDatabase());

@@ -218,9 +218,13 @@ describe("a background process", () => {
       "mv bare/.git b; rm -r bare; mkfifo b/hooks/update; mv b bare",
       "mkdir -p old/.git; printf '[core]\\n\\tsshCommand = x\\n' > old/.git/config",
     ];
-    const outcome = started(await processes.start({ command: script.join("; "), name: "evil" }));
-    expect(outcome.state).toMatchObject({ kind: "ended", exitCode: 0 });
-    expect(outcome.plantedGit.toSorted()).toEqual([
+    started(await processes.start({ command: script.join("; "), name: "evil" }));
+    const ended = await until(async () => {
+      const [one] = await processes.list();
+      return one?.state.kind === "ended" && one;
+    });
+    expect(ended.state).toMatchObject({ exitCode: 0 });
+    expect(ended.plantedGit.toSorted()).toEqual([
       ".git/config",
       "bare/hooks/update",
       "made/.git",
@@ -321,7 +325,7 @@ describe("a background process", () => {
     noteLanding(home, root, new Date());
     await until(() => recordOf("dev")?.runs === 2);
     expect(started(await processes.restart("dev"))).toMatchObject({ runs: 3, state: { kind: "running" } });
-    expect((await processes.log("dev", 20))?.text.match(/^up$/gm)).toHaveLength(3);
+    await until(async () => (await processes.log("dev", 20))?.text.match(/^up$/gm)?.length === 3);
   });
 
   test("is refused where its name, its port or the number of processes is taken", async () => {
