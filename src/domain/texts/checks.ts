@@ -266,7 +266,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
         return say("brief-names", { text: stillRed(facts), names: names(red) });
       if (failing > 0) return say("brief-failing", { failing, all: (all?.passed ?? 0) + failing });
       if (verdict === "still-red") return say("brief-still-red");
-      if (verdict !== "worse") return "";
+      if (verdict !== "worse") return join(headlineParts(facts) ?? []);
       if (facts.newlyRed !== undefined) return newlyRed(facts);
       return worse.length > 0
         ? say("brief-names", { text: say("worse-count", { n: worse.length }), names: names(worse) })

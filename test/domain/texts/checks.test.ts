@@ -35,6 +35,16 @@ test("the line about checks, in both languages", () => {
   }
 });
 
+test("what sends an attempt back is said in few words, also where a file of new tests cannot be loaded", () => {
+  const counts = { passed: 0, failed: 1, skipped: 0, unable: 1 };
+  const facts = { ...green, verdict: "new-failing", newFailing: ["test_m.py"], counts } as const;
+  expect(checksMessagesFor("en").brief(facts)).toBe("0 passed, 1 new and failing");
+  for (const verdict of ["worse", "still-red", "doubtful"] as const) {
+    const rewritten = verdict === "doubtful" ? ["test_m.py"] : [];
+    expect(checksMessagesFor("en").brief({ ...facts, verdict, rewritten })).not.toBe("");
+  }
+});
+
 test("weakened tests, flaky checks and the names of worse tests are said", () => {
   const facts = {
     ...green,
