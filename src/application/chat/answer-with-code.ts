@@ -3,7 +3,7 @@ import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import { hasFlag } from "../../domain/coder/proposal.ts";
 import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
-import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
+import { type JobResult, oneLine, type RanJob, wordError } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
@@ -608,7 +608,7 @@ function reportCoderEvent(
       );
       return;
     case "sent-back": {
-      const brief = mask(event.brief);
+      const brief = wordError(deps.messages, mask(event.brief));
       const { reason } = event;
       const wordBrief = (chat: ChatMessages) =>
         reason === undefined

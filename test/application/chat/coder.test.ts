@@ -521,6 +521,8 @@ describe("a proposal that runs", () => {
     );
     expect(reply.text).not.toContain("exit status");
     expect(reply.text).not.toContain("実行完了");
+    const told = at.events.flatMap((event) => (event.type === "notice" ? [event.text] : []));
+    expect(told).toContain("試行 1/4: exit 3: コマンドが失敗しました: 終了コード 3。修正しています…");
   });
 
   test("auto_commit: the commit is in the reply, and /undo takes it back too", async () => {
