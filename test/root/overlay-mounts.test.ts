@@ -61,7 +61,8 @@ function prepare(who: Who): void {
   if (who === "user") give(cli.workspace, cli.home, join(cli.folder, "user"));
 }
 
-const isRoot = process.getuid?.() === 0 && process.platform === "linux" && requirePart("bwrap");
+const isRoot =
+  process.getuid?.() === 0 && process.platform === "linux" && requirePart("bwrap") && requirePart("mount");
 
 describe.if(isRoot).each(["root", "user"] as const)("commands of a job (%s)", (who) => {
   test("run in a copy where something is mounted below the workspace, and leave it alone", () => {
