@@ -22,6 +22,11 @@ const DAMAGE: Readonly<Record<string, (bytes: Buffer) => Uint8Array>> = {
   "cut in half": (bytes) => bytes.subarray(0, bytes.length / 2),
   "filled with zeros": (bytes) => Buffer.alloc(bytes.length),
 };
+const RECORD_DAMAGE: typeof DAMAGE = {
+  ...DAMAGE,
+  "with a digit of its version changed": (bytes) =>
+    Buffer.from(bytes.toString("latin1").replace(/^\{"v":3/, '{"v":7'), "latin1"),
+};
 
 let bench: TransactionBench;
 beforeEach(() => {
@@ -38,7 +43,7 @@ const archive = () => createJobArchive(bench.storage.folder, () => new Date(), b
 const fileOf = (jobId: string, name: string) => join(bench.storage.folder, "jobs", jobId, name);
 
 function damage(path: string, how: string): void {
-  writeFileSync(path, DAMAGE[how]?.(readFileSync(path)) ?? "");
+  writeFileSync(path, RECORD_DAMAGE[how]?.(readFileSync(path)) ?? "");
 }
 
 function remember(jobId: string): void {
@@ -71,8 +76,10 @@ async function twoJobs(): Promise<{ readonly old: string; readonly last: string 
   return { old, last };
 }
 
-for (const how of Object.keys(DAMAGE))
-  for (const name of ["job.json", "state.json", "plan.ndjson", "stands.1.ndjson", "after.json"])
+const RECORDS = ["plan.ndjson", "stands.1.ndjson"];
+
+for (const how of Object.keys(RECORD_DAMAGE))
+  for (const name of [...(how in DAMAGE ? ["job.json", "state.json", "after.json"] : []), ...RECORDS])
     test(`${name} ${how}: the other job can be listed and undone, and of the damaged one all that is still known`, async () => {
       const start = bench.tree();
       const { old, last } = await twoJobs();
@@ -83,10 +90,11 @@ for (const how of Object.keys(DAMAGE))
           .map(({ jobId }) => jobId)
           .sort(),
       ).toEqual([old, last].sort());
-      const isUndo = name === "plan.ndjson" || name === "stands.1.ndjson";
+      const isUndo = RECORDS.includes(name);
       for (const whole of [false, true])
         expect<unknown>(await bench.transactions.findDamagedUndo?.({ whole })).toEqual(
-          isUndo ? [{ jobId: old, file: fileOf(old, name), lost: [] }] : [],
+          // One changed digit is found only by reading all.
+          isUndo && (whole || how in DAMAGE) ? [{ jobId: old, file: fileOf(old, name), lost: [] }] : [],
         );
       const isRecord = name === "job.json" || name === "state.json";
       expect(archive().read(old)?.damaged).toBe(isRecord ? fileOf(old, name) : undefined);
@@ -107,7 +115,7 @@ for (const how of Object.keys(DAMAGE))
       await bench.apply((view) => view.write("kept.txt", text("later\n")));
     });
 
-for (const name of ["plan.ndjson", "stands.1.ndjson"])
+for (const name of RECORDS)
   test(`${name} of a newer version is neither used nor rebuilt`, async () => {
     const jobId = await bench.apply(changeAll);
     remember(jobId);
@@ -127,7 +135,7 @@ for (const name of ["plan.ndjson", "stands.1.ndjson"])
     expect(bench.tree()).toEqual(applied);
   });
 
-for (const how of Object.keys(DAMAGE))
+for (const how of Object.keys(RECORD_DAMAGE))
   test(`plan.ndjson of a preview ${how}: it is applied as it was shown`, async () => {
     const jobId = await bench.stage(changeAll);
     remember(jobId);

@@ -702,11 +702,12 @@ function* readValues(path: string): Generator<readonly unknown[]> {
   if (sums?.whole !== undefined && sums.whole !== toSum(whole)) throw new DamagedRecord(path);
 }
 
-/** By the header of a record: the sum of all lines after it, and whether each line has its own. */
+/** By the header of a record: the sum of all lines after it, and whether each line has its own. A damaged header names no version. */
 function readSums(header: string) {
-  const found = SUMMED.exec(header);
-  const each: "right" | "none" = found !== null || findSum(header) !== "none" ? "right" : "none";
-  return { whole: found?.[1], each, isNewer: Number(VERSION.exec(header)?.[1] ?? 0) > WHOLE };
+  const [found, own] = [SUMMED.exec(header), findSum(header)];
+  const each: "right" | "none" = found !== null || own !== "none" ? "right" : "none";
+  const version = own === "wrong" ? 0 : Number(VERSION.exec(header)?.[1] ?? 0);
+  return { whole: found?.[1], each, isNewer: version > WHOLE };
 }
 
 function syncFolder(path: string): void {
