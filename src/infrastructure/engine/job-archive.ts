@@ -157,7 +157,7 @@ export function createJobArchive(
     if (jobId === undefined) return null;
     const folder = jobFolder(storage, jobId);
     const state = readSoundState(folder);
-    if (state?.state !== "committed" && state?.state !== "undone") return null;
+    if (state === null || !isSettled(state.state)) return null;
     const record = ifSound(() => readJobRecord(folder));
     if (state.state === "undone") return standsSince(record?.broughtInBy);
     return standsSince(record?.reversedBy) === null ? state.at : null;
@@ -166,8 +166,11 @@ export function createJobArchive(
   function list(states?: readonly JobState[], isOfGroup?: (groupId: string) => boolean): StoredJob[] {
     const intent = readIntent(storage);
     const isAsked = (jobId: string) => {
-      const state = states === undefined ? undefined : readSoundState(jobFolder(storage, jobId))?.state;
-      return states === undefined || (state !== undefined && states.includes(state));
+      if (states === undefined) return true;
+      const state = readSoundState(jobFolder(storage, jobId))?.state;
+      return (
+        state !== undefined && states.some((one) => one === state || (isSettled(one) && isSettled(state)))
+      );
     };
     const mayBeOfGroup = (groupId: string | undefined) =>
       isOfGroup === undefined || groupId === undefined || isOfGroup(groupId);
@@ -175,6 +178,7 @@ export function createJobArchive(
       .filter((jobId) => mayBeOfGroup(groups.get(jobId)) && isAsked(jobId))
       .map((jobId) => readWithoutNumber(jobId, intent))
       .filter((job) => job !== null)
+      .filter(({ state }) => states?.includes(state) ?? true)
       // A record without a group belongs to none.
       .filter(({ groupId }) => isOfGroup?.(groupId ?? "") ?? true);
     const known = order();
@@ -221,6 +225,11 @@ export function createJobArchive(
         ? []
         : walkDifferences({ storage, workspace, list }, jobId, { only: path, folders: true }),
   };
+}
+
+/** Of these two states, the one on disk may not be the job's: another job can undo or redo it by a merge. */
+function isSettled(state: JobState): boolean {
+  return state === "committed" || state === "undone";
 }
 
 type JobOrder = ReturnType<typeof readOrder>;

@@ -60,3 +60,21 @@ test("a list of one group reads no job that is known to be of another", () => {
   rmSync(join(storage, "order"));
   expect(numbered()).toEqual(own);
 });
+
+test("a list of some states goes by the state that jobs are in, also where another job undid or redid them by a merge", () => {
+  const archive = createJobArchive(storage, () => new Date());
+  const at = "2026-01-01T00:00:00Z";
+  for (const [id, state, more] of [
+    ["job_1_a", "committed", { reversedBy: "job_3_c" }] as const,
+    ["job_2_b", "undone", { broughtInBy: "job_4_d" }] as const,
+    ["job_3_c", "committed", {}] as const,
+    ["job_4_d", "committed", {}] as const,
+    ["job_5_e", "undone", {}] as const,
+  ]) {
+    writeState(createJobFolder(storage, id), { state, at, turn: 1 });
+    saveJobRecord(jobFolder(storage, id), { ...bareRecord(id, "/w"), ...more });
+  }
+  const listed = (state: "committed" | "undone") => archive.list([state]).map(({ jobId }) => jobId);
+  expect(listed("committed")).toEqual(["job_2_b", "job_3_c", "job_4_d"]);
+  expect(listed("undone")).toEqual(["job_1_a", "job_5_e"]);
+});
