@@ -386,20 +386,21 @@ const DELEGATE: ModelTool = {
 
 export function createExplorer(deps: ExplorerDeps): Explorer {
   const printed = new Map<string, TryOutResult>();
+  const tools = [
+    READ,
+    SEARCH,
+    TREE,
+    ...(deps.run === undefined ? [] : [RUN]),
+    ...(deps.delegate === undefined ? [] : [DELEGATE]),
+    ...(deps.beside?.tools ?? []),
+  ];
   return {
-    tools: [
-      READ,
-      SEARCH,
-      TREE,
-      ...(deps.run === undefined ? [] : [RUN]),
-      ...(deps.delegate === undefined ? [] : [DELEGATE]),
-      ...(deps.beside?.tools ?? []),
-    ],
+    tools,
     async call(call) {
       const { name, arguments: given } = call;
       const others = deps.beside?.call(call) ?? null;
       if (others !== null) return others;
-      const { ok, text: told } = await answer({ ...deps, printed }, name, readObject(given));
+      const { ok, text: told } = await answer({ ...deps, printed, tools }, name, readObject(given));
       return { ok, text: deps.mask(told) };
     },
   };
@@ -414,7 +415,8 @@ async function answer(
     delegate,
     printed,
     seenRules,
-  }: ExplorerDeps & { readonly printed: Map<string, TryOutResult> },
+    tools,
+  }: ExplorerDeps & { readonly printed: Map<string, TryOutResult>; readonly tools: readonly ModelTool[] },
   name: string,
   args: Readonly<Record<string, unknown>>,
 ): Promise<ToolResult> {
@@ -467,7 +469,7 @@ async function answer(
       return delegate({ task, files: namesOf(args.files), writes });
     }
     default:
-      return wrong(`there is no tool ${name}; there are read_file, search, tree`);
+      return wrong(`there is no tool ${name}; there are ${tools.map((tool) => tool.name).join(", ")}`);
   }
 }
 

@@ -48,7 +48,7 @@ test.each<[string, unknown, boolean, string]>([
   ["tree", { path: "lib" }, true, "there is no folder lib"],
   ["run", { command: "npm test" }, true, "Exit code 0.\nran npm test: ****"],
   ["run", { command: "false" }, false, "Exit code 1.\nran false: ****"],
-  ["delete_all", {}, false, "there is no tool delete_all; there are read_file, search, tree"],
+  ["delete_all", {}, false, "there is no tool delete_all; there are read_file, search, tree, run"],
 ])("%s %j", async (name, args, ok, text) => {
   expect(await explorer.call({ id: "1", name, arguments: args })).toEqual({ ok, text });
 });
