@@ -1,3 +1,4 @@
+import { maskSecrets } from "../../domain/platform/mask.ts";
 import type { CliProgram, OpenedChat } from "./program.ts";
 import type { SlashCommand } from "./terminal-input.ts";
 
@@ -47,12 +48,16 @@ export function readHistory(program: CliProgram): string[] {
   }
 }
 
-/** Saved with access for the user only; a failure to save is ignored. */
+/** A key that follows may have any shape. */
+const LOGIN_WITH_WORDS = /^\s*\/login\s+\S/i;
+
+/** Saved with access for the user only, and without keys; a failure to save is ignored. */
 export function saveHistory(
   program: CliProgram,
   history: readonly string[],
-  mask: (text: string) => string = (text) => text,
+  mask: (text: string) => string = maskSecrets,
 ): void {
-  const lines = history.slice(-KEPT_LINES).map((text) => JSON.stringify(mask(text)));
+  const kept = history.filter((text) => !LOGIN_WITH_WORDS.test(text)).slice(-KEPT_LINES);
+  const lines = kept.map((text) => JSON.stringify(mask(text)));
   program.chatHistory.save(`${lines.join("\n")}\n`);
 }

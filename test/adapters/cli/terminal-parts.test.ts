@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Terminal } from "@xterm/headless";
 import fc from "fast-check";
+import { saveHistory } from "../../../src/adapters/cli/conversation-input.ts";
 import { type Block, createLiveScreen, type LiveRows } from "../../../src/adapters/cli/live-screen.ts";
 import { createMarkdownStream, markdownBlocks } from "../../../src/adapters/cli/markdown-stream.ts";
 import { diffLines, diffRows } from "../../../src/adapters/cli/terminal-card.ts";
@@ -277,4 +278,18 @@ test("a changed line has the colours of its code on the ground of the change, an
   expect(added).toContain("\x1b[2m// one\x1b[22m");
   const [, , bare = ""] = diffRows(lines, 60, createStyle({ colour: false, ground: "dark" }));
   expect(bare).toBe('    1 + let a = "\x1b[1;4my\x1b[22;24m"; // one');
+});
+
+test("the history of the input keeps no key: of /login none of any shape, in other lines none of a known shape", () => {
+  let saved = "";
+  const program = { chatHistory: { file: "", save: (text: string) => (saved = text) } };
+  const lines = [
+    "/login sk-ant-api03-abc123",
+    "/LOGIN\n0123456789abcdef",
+    "/login",
+    "use sk-ant-api03-abc123",
+    "/loginx y",
+  ];
+  saveHistory(program as unknown as Parameters<typeof saveHistory>[0], lines);
+  expect(saved).toBe('"/login"\n"use sk-ant-****"\n"/loginx y"\n');
 });
