@@ -1,7 +1,7 @@
 import type { CheckedFiles } from "../../domain/drafts/check-edits.ts";
 import type { FileEntry, PatchCommand } from "../../domain/patch/patch-command.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { decodeText } from "../../domain/platform/file-bytes.ts";
+import { decodeText, isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 
@@ -55,7 +55,7 @@ export function createShownFiles() {
       [...sent].filter((path) => {
         const before = shown.get(path);
         const entry = before === undefined ? null : lookOrNull(now, path);
-        const changed = entry !== null && before !== undefined && !isSameBytes(before, bytesOf(entry));
+        const changed = entry !== null && before !== undefined && !isSameFile(before, bytesOf(entry));
         if (changed) sent.delete(path);
         return changed;
       }),
@@ -69,11 +69,6 @@ function lookOrNull(files: CheckedFiles, path: string): FileEntry | null {
 
 function bytesOf(entry: FileEntry): Uint8Array | null {
   return entry.kind === "file" ? entry.bytes : null;
-}
-
-function isSameBytes(one: Uint8Array | null, other: Uint8Array | null): boolean {
-  if (one === null || other === null) return one === other;
-  return Buffer.compare(one, other) === 0;
 }
 
 /** The author of the other side of a conflict. */
@@ -198,7 +193,7 @@ async function settleBlock(
   const entry = lookOrNull(deps.files, path);
   if (base === undefined || base === null || entry === null) return null;
   const now = bytesOf(entry);
-  if (isSameBytes(base, now)) return null;
+  if (isSameFile(base, now)) return null;
   if (now === null) return toStaleEdit(deps, { path, what: "gone", yours: content });
   const { mergeFile } = await import("../../domain/jobs/merge.ts");
   const result = mergeFile({ base, ours: new TextEncoder().encode(content), theirs: now });
@@ -219,7 +214,7 @@ function staleRemoval(deps: SettleDeps, path: string, what: "delete" | "rename")
   const base = deps.shown.bytes(path);
   const entry = lookOrNull(deps.files, path);
   if (entry?.kind !== "file") return [];
-  const isStale = base === undefined ? deps.changedMeanwhile(path) : !isSameBytes(base, entry.bytes);
+  const isStale = base === undefined ? deps.changedMeanwhile(path) : !isSameFile(base, entry.bytes);
   return isStale ? [toStaleEdit(deps, { path, what, yours: null })] : [];
 }
 
@@ -229,7 +224,7 @@ function staleTarget(deps: SettleDeps, path: string, written: ReadonlySet<string
   if (entry?.kind !== "file") return [];
   const base = deps.shown.bytes(path);
   const isStale =
-    base === undefined || base === null ? deps.changedMeanwhile(path) : !isSameBytes(base, entry.bytes);
+    base === undefined || base === null ? deps.changedMeanwhile(path) : !isSameFile(base, entry.bytes);
   return isStale ? [toStaleEdit(deps, { path, what: "conflict", yours: undefined })] : [];
 }
 

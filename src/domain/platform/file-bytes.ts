@@ -1,7 +1,7 @@
 import { attemptOr } from "./error-text.ts";
 export function isSameFile(one: Uint8Array | null, other: Uint8Array | null): boolean {
   if (one === null || other === null) return one === other;
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+  return one.length === other.length && Buffer.compare(one, other) === 0;
 }
 
 /** The text of a file; null where it is not UTF-8 text. */

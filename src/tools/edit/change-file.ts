@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
-import { decodeUtf8 } from "../../domain/platform/file-bytes.ts";
+import { decodeUtf8, isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { ToolCall } from "../create-secure-tool.ts";
 import type { ResolvedPath } from "../resolved-path.ts";
 import { type JobCommand, runJob, toEditOutcome } from "../run-job.ts";
@@ -157,7 +157,7 @@ async function tryChange(
           signal: AbortSignal.any([signal, stale.signal]),
           more: {
             onEvent: ({ type }) => {
-              if (type === "job_started" && !isSameBytes(before, readCurrentBytes(place))) stale.abort();
+              if (type === "job_started" && !isSameFile(before, readCurrentBytes(place))) stale.abort();
             },
           },
         }),
@@ -194,10 +194,6 @@ function loadFile({ workspace: { files }, path, given }: ResolvedPath, limitByte
 
 function readCurrentBytes({ workspace: { files }, path }: ResolvedPath): Uint8Array | null {
   return files.look(path).kind === "file" ? files.read(path) : null;
-}
-
-function isSameBytes(x: Uint8Array | null, y: Uint8Array | null): boolean {
-  return x === null || y === null ? x === y : Buffer.from(x).equals(y);
 }
 
 function refuseMasked({ workspace, path }: ResolvedPath, before: Uint8Array, after: Uint8Array): void {
