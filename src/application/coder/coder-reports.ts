@@ -200,6 +200,8 @@ export function wordDoubts(doubts: readonly Doubt[]): string {
 function wordDoubt(doubt: Doubt): string {
   const { path } = doubt;
   switch (doubt.kind) {
+    case "masked":
+      return `${path}: **** hides a secret in a name, so it is unknown which file you mean. Leave this file out, and say that the user has to change it.`;
     case "unseen":
       return `${path} exists and you have not seen it, yet your block would replace all of it. It is shown below: change only what must change.`;
     case "elision":

@@ -98,6 +98,8 @@ function imagine(
 
 /** Why an edit waits until its coder has reviewed it. */
 export type Doubt =
+  /** `****` in a name is the mask of a secret: the file that is meant is unknown. */
+  | { readonly kind: "masked"; readonly path: string }
   /** The whole file is replaced, though its coder has not seen its current content. */
   | { readonly kind: "unseen"; readonly path: string }
   /** A mark such as `... existing code ...` would become part of the file. */
@@ -122,7 +124,7 @@ export function doubtfulEdits(
   files: CheckedFiles,
   seen: ShownToCoder,
 ): Doubt[] {
-  const doubts: Doubt[] = [];
+  const doubts: Doubt[] = maskedNames(commands, files);
   const written = new Set<string>();
   for (const { type, action, target, content, edit } of commands) {
     if (type !== "file_edit") continue;
@@ -142,6 +144,14 @@ export function doubtfulEdits(
     else if (!seen.told(path)) doubts.push(...shrinking(path, before, content));
   }
   return doubts;
+}
+
+function maskedNames(commands: readonly PatchCommand[], files: CheckedFiles): Doubt[] {
+  const paths = affectedFiles(commands).map((path) => path.replace(/^\.\//, ""));
+  return paths.flatMap((path): Doubt[] => {
+    const masked = /^.*\*{4}[^/]*/.exec(path)?.[0];
+    return masked === undefined || files.look(masked).kind !== "missing" ? [] : [{ kind: "masked", path }];
+  });
 }
 
 function isSame(before: string, after: string): boolean {

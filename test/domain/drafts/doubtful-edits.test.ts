@@ -54,6 +54,15 @@ describe("a whole file", () => {
   });
 });
 
+test("a name with the mask of a secret is not written as it is, unless it exists so", () => {
+  const masked = (path: string) => [{ kind: "masked" as const, path }];
+  const path = "src/ghp_****/new.ts";
+  expect(doubtsOf(whole(path, "new"), {}, { told: [path] })).toEqual(masked(path));
+  expect(doubtsOf(edit(`./${path}`, "old", "new"), {})).toEqual(masked(path));
+  expect(doubtsOf(whole(path, "new"), { "src/ghp_****": "" })).toEqual([]);
+  expect(doubtsOf(whole("src/**/new.ts", "new"), {})).toEqual([]);
+});
+
 describe("a placeholder for code", () => {
   test.each([
     "// ... existing code ...",

@@ -193,6 +193,8 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
 /** An edit that was not carried out because it looks like a mistake. */
 function doubt(one: Doubt): string {
   switch (one.kind) {
+    case "masked":
+      return `${one.path}: **** hides a secret in a name, so it is unknown which file is meant`;
     case "unseen":
       return `${one.path} would be replaced whole, and the coder has not seen it`;
     case "elision":

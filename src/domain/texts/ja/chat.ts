@@ -162,6 +162,8 @@ const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
 
 function doubt(one: Doubt): string {
   switch (one.kind) {
+    case "masked":
+      return `${one.path} の **** は伏せられた秘密で、どのファイルのことか分かりません`;
     case "unseen":
       return `${one.path} を、コーダーが見ていないまま全体で置き換えようとしました`;
     case "elision":
