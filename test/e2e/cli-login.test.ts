@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { openPty } from "../application/chat/pty-kit.ts";
 import { startModelServer } from "../fakes/model-server/server.ts";
@@ -101,6 +109,28 @@ describe("login", () => {
       expect(readFileSync(keysFile(), "utf8")).toBe("ANTHROPIC_API_KEY=sk-EEEEFFFFGGGGHHHH\n");
       at.type("\x04");
       await at.until("picoclaw chat --name one");
+      expect(await at.child.exited).toBe(0);
+    } finally {
+      await at.close();
+      await server.stop();
+    }
+  });
+
+  test("a key that cannot be written is reported and left nowhere, and the conversation continues", async () => {
+    const server = await startModelServer({ script: [], offered: ["claude-sonnet-5-5"] });
+    const env = { ...ALONE, ANTHROPIC_BASE_URL: server.baseUrl("anthropic"), PICOCLAW_LOCALE: "ja" };
+    mkdirSync(keysFile(), { recursive: true });
+    const at = startProgram(cli, { args: ["/login claude"], env, columns: 200 });
+    try {
+      await at.until("claude の API キー（画面には表示しません）:");
+      at.type("sk-EEEEFFFFGGGGHHHH\r");
+      await at.until("対象はディレクトリです");
+      await at.until("コード:");
+      await at.say("/config");
+      await at.until("picoclaw config show");
+      expect(at.all()).toContain(`対象はディレクトリです: ${keysFile()}\n`);
+      expect(readdirSync(cli.home).filter((name) => name.startsWith("keys.env"))).toEqual(["keys.env"]);
+      at.type("\x04");
       expect(await at.child.exited).toBe(0);
     } finally {
       await at.close();

@@ -1,6 +1,7 @@
 import type { Route } from "../../application/ports/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
+import { printable } from "./command.ts";
 import { titleLine } from "./conversation-blocks.ts";
 import type { Card } from "./conversation-cards.ts";
 import { readHistory, saveHistory, slashCommands } from "./conversation-input.ts";
@@ -145,7 +146,12 @@ class TerminalConversation {
       import("./login.ts"),
       import("../../domain/texts/setup.ts"),
     ]);
-    await askForKey(this.program, setupMessagesFor(messages.locale), { provider });
+    try {
+      await askForKey(this.program, setupMessagesFor(messages.locale), { provider });
+    } catch (error) {
+      const { describeCrash } = await import("./crash.ts");
+      this.program.out(`${printable((await describeCrash(this.program, error, messages)).text)}\n\n`);
+    }
     this.#close = async () => {};
     await close();
     if (screen.ended) return;

@@ -36,8 +36,11 @@ export async function reportCrash(program: CliProgram, error: unknown, json: boo
   return error instanceof Stop ? error.exitCode : fail(program, json, await describeCrash(program, error));
 }
 
-async function describeCrash(program: CliProgram, error: unknown): Promise<CliFailure> {
-  const messages = messagesFor(resolveLocale({ env: program.env }));
+export async function describeCrash(
+  program: CliProgram,
+  error: unknown,
+  messages = messagesFor(resolveLocale({ env: program.env })),
+): Promise<CliFailure> {
   const job = error instanceof JobBroken ? error : null;
   const cause = job === null ? error : job.cause;
   const fault = (cause ?? {}) as Partial<Record<"code" | "syscall" | "path" | "dest", string>>;

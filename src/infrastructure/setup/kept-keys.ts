@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   type Stats,
   writeFileSync,
 } from "node:fs";
@@ -53,21 +54,21 @@ function readKeys(file: string): Record<string, string> {
   );
 }
 
-/** Keeps one key, or with null forgets it; all or nothing. */
+/** Keeps one key, or with null forgets it; all or nothing. Throws the system's error with the path of the file. */
 export function keepKey(home: string, name: string, value: string | null): void {
   const file = keptKeysFile(home);
   const stat = lookAt(file);
   const { [name]: _, ...others } = stat?.isFile() === true ? readKeys(file) : {};
   const all = value === null ? others : { ...others, [name]: value };
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const lines = Object.entries(all).map(([key, text]) => `${key}=${text}\n`);
   const next = `${file}.${process.pid}`;
-  writeFileSync(
-    next,
-    Object.entries(all)
-      .map(([key, text]) => `${key}=${text}\n`)
-      .join(""),
-    { mode: 0o600 },
-  );
-  chmodSync(next, 0o600);
-  renameSync(next, file);
+  try {
+    writeFileSync(next, lines.join(""), { mode: 0o600 });
+    chmodSync(next, 0o600);
+    renameSync(next, file);
+  } catch (error) {
+    attemptOr(undefined, () => rmSync(next, { force: true }));
+    throw Object.assign(error as Error, { path: file });
+  }
 }
