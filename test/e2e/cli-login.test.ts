@@ -129,6 +129,8 @@ describe("login", () => {
       await at.say("/config");
       await at.until("picoclaw config show");
       expect(at.all()).toContain(`対象はディレクトリです: ${keysFile()}\n`);
+      // The conversation before the question no longer names its models.
+      expect(at.all().match(/コード:/g)).toHaveLength(1);
       expect(readdirSync(cli.home).filter((name) => name.startsWith("keys.env"))).toEqual(["keys.env"]);
       at.type("\x04");
       expect(await at.child.exited).toBe(0);

@@ -124,13 +124,18 @@ class TerminalConversation {
     this.#turns = turns;
     if (first !== null && first.trim() !== "") this.#submit(first);
     else screen.redraw();
-    if (screen.view === null && !screen.ended) turns.sendNext();
+    // A `/login` has ended this opening, and the next one continues with the queue and the notices.
+    const isOver = () => this.#turns !== turns;
+    if (!isOver() && screen.view === null && !screen.ended) turns.sendNext();
+    if (isOver()) return;
     void turns.showBranch();
     void host.listFiles(opened.workspace.root).then((files) => {
+      if (isOver()) return;
       screen.files = files;
       screen.redraw(true);
     });
     const { chat, coder } = await opened.who();
+    if (isOver()) return;
     screen.status.model = coder ?? chat ?? "";
     // A message that was sent meanwhile is not interrupted.
     if (!screen.ended && screen.view === null) screen.printNotice(texts.who(chat, coder));
