@@ -102,7 +102,8 @@ describe("login", () => {
       at.type("sk-EEEEFFFFGGGGHHHH\r");
       await at.until("claude accepts the key");
       await at.until(/codes:\s+claude\/claude-sonnet-5-5/);
-      expect(at.screen().match(/Say what to change/g)).toHaveLength(1);
+      // The last redraw follows the notice.
+      await at.until(() => at.screen().match(/Say what to change/g)?.length === 1);
       await at.say("/cloud on hello");
       await at.until("Hello there");
       expect(at.sent.raw).not.toContain("sk-EEEE");
