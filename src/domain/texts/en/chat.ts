@@ -468,7 +468,7 @@ export const chatTexts = {
   configWhere:
     "Settings in effect, and where each comes from: picoclaw config show. To change them: picoclaw init (models and keys), the console (picoclaw serve, Settings), or $PICOCLAW_HOME/config.yaml. In this conversation: /model, /effort, /dry.",
   loginWhere:
-    "A key never belongs in a message. In a shell: picoclaw login asks for it, tests it and keeps it for you alone. A running picoclaw serve uses it after a restart. In picoclaw at a terminal, /login alone asks for it.",
+    "A key never belongs in a message. In a shell: picoclaw login asks for it, tests it and keeps it for you alone. A running picoclaw serve uses it after a restart. In a conversation at a terminal, but not in plain mode, /login without a key asks for it.",
   writes: "writing",
   writesPatch: (lines: number) => `writing the change, ${lines === 1 ? "1 line" : `${lines} lines`}`,
   step: {

@@ -418,7 +418,7 @@ export const chatTexts: typeof englishChatTexts = {
   configWhere:
     "有効な設定とその出どころ: picoclaw config show。変更するには picoclaw init（モデルとキー）、コンソール（picoclaw serve の「設定」）、または $PICOCLAW_HOME/config.yaml を使います。この会話では /model、/effort、/dry が使えます。",
   loginWhere:
-    "API キーはメッセージに書かないでください。シェルで picoclaw login を実行すると、キーを尋ね、確認してから本人だけが読める場所に保存します。実行中の picoclaw serve は再起動後に使います。端末の picoclaw では /login だけで尋ねます。",
+    "API キーはメッセージに書かないでください。シェルで picoclaw login を実行すると、キーを尋ね、確認してから本人だけが読める場所に保存します。実行中の picoclaw serve は再起動後に使います。端末の会話（行だけの表示を除く）では、/login とだけ入力すると、キーを尋ねます。",
   writes: "回答中",
   writesPatch: (lines) => `変更を書いています（${lines} 行）`,
   step: {
