@@ -360,6 +360,14 @@ describe("results", () => {
         "コマンドが 5 秒以内に終わりませんでした (output: a)",
       ],
       ["failed to write file a: is a directory: a", "ファイルを変更できません: a: フォルダです: a"],
+      [
+        "failed to delete file a: no such file or directory: a",
+        "ファイルを削除できません: a: ファイルまたはフォルダがありません: a",
+      ],
+      [
+        "failed to rename d: cannot move a folder into itself: d/e",
+        "移動・コピーできません: d: フォルダをそのフォルダ自身の中には移動できません: d/e",
+      ],
       ["make: command failed: exit status 2", "make: コマンドが失敗しました: 終了コード 2"],
       ["is a directory: $& d", "フォルダです: $& d"],
     ] as const)
