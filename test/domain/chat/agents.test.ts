@@ -70,6 +70,13 @@ describe("prompts", () => {
       );
     },
   );
+
+  test("one that asks for a plan alone has no patch format and no rule about tests", () => {
+    const asked = { agent: "Gin", family: "claude", protectedPatterns: [".env*"], browser: true } as const;
+    const prompt = coderPrompt({ ...asked, ...PLAIN, planOnly: true });
+    expect(prompt).not.toMatch(/# Patch format|SEARCH|a fix includes a test|uses_browser/);
+    expect(prompt).toContain("No change: NAME: reason`.\n\n# Behavior Rules\n");
+  });
 });
 
 test("sub-agents are offered where a project or a request is large, or where they are asked for", () => {
