@@ -154,7 +154,11 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps) {
         usage === undefined ? "" : texts.tokens(usage.inputTokens + usage.outputTokens),
         usage === undefined || (usage.costUsd ?? 0) === 0 ? "" : `$${(usage.costUsd ?? 0).toFixed(3)}`,
       ];
-      const plan = job?.plan.split("\n").find((line) => line.trim() !== "") ?? "";
+      const plans = (job?.plan ?? "").split("\n").filter((line) => line.trim() !== "");
+      // The plan of a later attempt begins with an arrow.
+      const last =
+        (coder?.tried.length ?? 0) > 0 ? plans.findLast((line) => line.startsWith("→ ")) : undefined;
+      const plan = last?.slice(2) ?? plans[0] ?? "";
       const stored = archive.read(ids[0] ?? "");
       const made = card(ids, {
         title: plan === "" ? (stored?.title ?? "") : plan.replace(/^[-*\d.)\s]+/, ""),

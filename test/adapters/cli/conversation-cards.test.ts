@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createCardMaker } from "../../../src/adapters/cli/conversation-cards.ts";
 import { takeBackFacts } from "../../../src/application/jobs/action-report.ts";
 import { diffText } from "../../../src/application/jobs/job-facts.ts";
+import type { Reply } from "../../../src/application/ports/chat.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { type Bench, createBench, shell } from "../../application/jobs/worker-kit.ts";
@@ -44,4 +45,18 @@ test("a card counts the files of a deleted folder, and names links, folders and 
   );
   maker.describeMove(card, facts);
   expect(card.moved).toBe("5 files as before: d/, gone/, made/, new, old +1");
+});
+
+test("a card has the title of the plan that landed, not of an earlier attempt", async () => {
+  const ran = await bench.run([shell("echo x > a")]);
+  const workspace = await bench.open();
+  const maker = createCardMaker({ workspace, messages: messagesFor("en"), texts: terminalMessagesFor("en") });
+  const titleOf = (plan: string, tried: readonly string[]) => {
+    const job = { kind: "job", plan, facts: ran };
+    const coder = { kind: "coder", facts: { attempts: tried.length + 1, tried } };
+    return maker.fromReply({ text: "", said: [job, coder] } as unknown as Reply, "1 s")?.title;
+  };
+  expect(titleOf("Count them.\n→ 2. Multiply.\nThen test.", ["Count them."])).toBe("Multiply.");
+  expect(titleOf("Count them.", ["Count them."])).toBe("Count them.");
+  expect(titleOf("Count them.\n→ as in the docs", [])).toBe("Count them.");
 });
