@@ -216,7 +216,7 @@ export interface ProcessRunner {
   /**
    * Runs one program in a session of its own and ends with its leader's exit: a child left in the
    * background does not hold the result. A timeout or an abort ends the whole tree, detached and
-   * double-forked children included; `running` then has their command lines. Never rejects.
+   * double-forked children included; `running` then has the command lines of what ran at that time. Never rejects.
    */
   readonly runProcess: (request: ProcessRequest) => Promise<ProcessResult>;
   /** The running processes of a job, including background ones. */

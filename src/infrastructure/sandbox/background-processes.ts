@@ -401,7 +401,7 @@ async function endKeeper(folder: string, record: ProcessRecord): Promise<boolean
   if (await waitFor(isGone, STOP_MS)) return true;
   signalKeeper(keeper, "SIGKILL");
   killStrays(join(folder, "run"));
-  const killed = await killProcesses({ jobMarker: record.id }, 0);
+  const { killed } = await killProcesses({ jobMarker: record.id }, 0);
   return (await waitFor(isGone, STOP_MS)) && !killed.some(({ survived }) => survived);
 }
 

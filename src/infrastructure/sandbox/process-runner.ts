@@ -1,7 +1,6 @@
 import { closeSync, statSync } from "node:fs";
 import {
   JOB_VARIABLE,
-  type KilledProcess,
   type OutputStream,
   type ProcessRequest,
   type ProcessResult,
@@ -231,9 +230,9 @@ const LONGEST_PAUSE_MS = 50;
 /**
  * Ends all processes of a scope. Steps: TERM (and CONT, for stopped ones); look again until the grace is over, TERM to new ones; then STOP,
  * so that none can fork, and KILL, until a look finds none or the deadline passes. A process that only starts its successor and ends is
- * never seen alive, but its zombies are: while new ones appear, a process is still running.
+ * never seen alive, but its zombies are: while new ones appear, a process is still running. `running` has what the first look found.
  */
-export async function killProcesses(scope: ProcessScope, graceMs: number): Promise<readonly KilledProcess[]> {
+export async function killProcesses(scope: ProcessScope, graceMs: number) {
   const commands = new Map<string, { readonly pid: number; readonly command: string }>();
   const known = new Set<string>();
   const look = async () => {
@@ -262,6 +261,7 @@ export async function killProcesses(scope: ProcessScope, graceMs: number): Promi
   const now = () => performance.now();
 
   let seen = await look();
+  const running = [...commands.values()].map(({ command }) => command);
   const graceEnds = now() + graceMs;
   for (let wait = 2; !seen.isOver && now() < graceEnds; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
     terminate(seen.newcomers);
@@ -284,7 +284,8 @@ export async function killProcesses(scope: ProcessScope, graceMs: number): Promi
       command: commands.get(processKey(entry))?.command ?? entry.command(),
     });
   const survivors = new Set(last.map(processKey));
-  return [...commands].map(([key, named]) => ({ ...named, survived: survivors.has(key) }));
+  const killed = [...commands].map(([key, named]) => ({ ...named, survived: survivors.has(key) }));
+  return { running, killed };
 }
 
 /**
@@ -475,8 +476,8 @@ async function runProcess(family: ProcessFamily, request: ProcessRequest): Promi
   const first = await Promise.race([exit, stopRequest(request, exit)]);
   const leader = { pid, startedAt: started.startedAt, runTag };
   const scope = { jobMarker: request.jobMarker, leader, family };
-  const killed =
-    typeof first === "string" ? await killProcesses(scope, request.graceMs ?? DEFAULT_GRACE_MS) : [];
+  const graceMs = request.graceMs ?? DEFAULT_GRACE_MS;
+  const running = typeof first === "string" ? (await killProcesses(scope, graceMs)).running : [];
   const ended = typeof first === "string" ? await withTimeout(exit, LAST_WAIT_FOR_EXIT_MS) : first;
   if ((await withTimeout(reading, DRAIN_MS)) === undefined) {
     keepDraining(request.jobMarker, reading, () => {
@@ -484,7 +485,6 @@ async function runProcess(family: ProcessFamily, request: ProcessRequest): Promi
       streams.stderr.stop();
     });
   }
-  const running = killed.map(({ command }) => command);
   if (typeof first === "string") return report({ outcome: first, running, ...(ended ?? NO_EXIT) });
   return report({ outcome: first.signal === null ? "exited" : "signaled", ...first });
 }
@@ -597,7 +597,7 @@ export function createProcessRunner(family: ProcessFamily = OWN_FAMILY): Process
         .map((entry) => ({ pid: entry.pid, command: entry.command() }));
     },
     async killJobProcesses(jobMarker, options = {}) {
-      const killed = await killProcesses({ jobMarker, family }, options.graceMs ?? DEFAULT_GRACE_MS);
+      const { killed } = await killProcesses({ jobMarker, family }, options.graceMs ?? DEFAULT_GRACE_MS);
       stopDraining(jobMarker);
       leave(family.register.jobs, jobHash(jobMarker));
       // Processes that could not be ended are looked for again by the next caller.

@@ -31,6 +31,13 @@ describe("a timeout", () => {
     expect(result.durationMs).toBeLessThan(120_000);
   });
 
+  test("does not count what begins after it as what still ran", async () => {
+    const script = "trap : TERM; for file in hangs next; do bash -c 'sleep 1000 & wait' $file; done";
+    const result = await runProcess(request(script, { timeoutMs: 2_000, graceMs: 2_000 }));
+    const files = result.running?.map((command) => / (hangs|next)$/.exec(command)?.[1]).filter(Boolean);
+    expect([result.outcome, new Set(files)]).toEqual(["timed-out", new Set(["hangs"])]);
+  });
+
   test("gives a process the time to end in its own way", async () => {
     const script = "trap 'echo cleaned; exit 3' TERM; echo up; while :; do sleep 0.01; done";
     const result = await runProcess(request(script, { timeoutMs: 2_000, graceMs: 10_000 }));
