@@ -29,7 +29,11 @@ const OF_PIECES = {
   root: pieces,
   outdir: fresh,
   // `import.meta.dir` and `__dirname` would become the text of where these pieces lie now; a module knows where it is loaded from.
-  define: { "import.meta.require": "require", "import.meta.dir": "module.path" },
+  define: {
+    "import.meta.require": "require",
+    "import.meta.dir": "module.path",
+    "import.meta.path": "module.filename",
+  },
 } as const;
 
 for (const folder of [fresh, pieces]) rmSync(folder, { recursive: true, force: true });

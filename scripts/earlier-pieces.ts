@@ -7,7 +7,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { RUNS } from "./loaded-pieces.ts";
 
 const LIST = "pieces.json";
@@ -41,8 +41,17 @@ export function keepEarlierPieces({ earlier, fresh, nowMs }: Builds): void {
   }
 }
 
-/** The files that the build itself made, or null where it kept no list. */
-function namesOf(build: string): ReadonlySet<string> | null {
-  const list = join(build, LIST);
-  return existsSync(list) ? new Set(JSON.parse(readFileSync(list, "utf8")) as string[]) : null;
+/** Tells the files of a build from the pieces that it keeps of earlier ones. */
+export function ownFileTest(build: string): (path: string) => boolean {
+  const made = namesOf(build);
+  return (path) => !HASHED.test(basename(path)) || made === null || made.has(basename(path));
+}
+
+/** The files that the build itself made, or null where it kept no list that can be read. */
+export function namesOf(build: string): ReadonlySet<string> | null {
+  try {
+    return new Set(JSON.parse(readFileSync(join(build, LIST), "utf8")) as string[]);
+  } catch {
+    return null;
+  }
 }

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -16,6 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { ownFileTest } from "../../scripts/earlier-pieces.ts";
 import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { isBundleFresh } from "../fresh-bundle.ts";
 import { requirePart, runs } from "../require.ts";
@@ -83,6 +85,19 @@ describe.each(Object.entries(PLACES))("a bundle that was %s", (name, place) => {
     proxy.kill("SIGTERM");
     expect(JSON.parse(line as string)).toMatchObject({ event: "ready" });
   });
+});
+
+test("a bundle names no folder that it was made in", () => {
+  const dist = join(moved, "dist");
+  const files = readdirSync(dist, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".js"))
+    .filter(ownFileTest(dist));
+  const naming = files.filter((name) => {
+    const text = readFileSync(join(dist, name), "utf8");
+    return [ROOT, built].some((place) => text.includes(`${place}/`));
+  });
+  expect(files).toContain("main.js");
+  expect(naming).toEqual([]);
 });
 
 describe("a source that is newer than the bundle", () => {

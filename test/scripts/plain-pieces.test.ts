@@ -11,6 +11,12 @@ import{a,b as c}from"./chunk-x1.js";import"./chunk-y2.js";import{join}from"path"
 var{a:a,b:c}=require("./chunk-x1.js");require("./chunk-y2.js");import{join}from"path";var d=()=>Promise.resolve().then(() => require("./chunk-z3.js"));function e(){return a(c,join,d)}module.exports={d:d,f:e};`);
 });
 
+test("a piece knows where it is loaded from, not where it was built", () => {
+  expect(toPlainPiece("chunk-me.js", "var near=open(import.meta.url);export{near};", NONE)).toBe(
+    'var near=open(require("url").pathToFileURL(import.meta.path).href);module.exports={near:near};',
+  );
+});
+
 test("a name that is assigned again is read at each use, on both sides", () => {
   const maker = `var count=0,fixed=1;function next(){count++;let f=(fixed)=>fixed==1;return f}export{count as n,fixed,next};`;
   const live = new Set(findLiveNames("chunk-m1.js", maker));
