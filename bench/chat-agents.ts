@@ -1,13 +1,6 @@
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { basename, delimiter, dirname, join } from "node:path";
+import { copyFileSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { ownFileTest } from "../scripts/earlier-pieces.ts";
 import { PROMPT } from "./chat-stub.ts";
 import { findBundle } from "./installed.ts";
 
@@ -199,9 +192,8 @@ function asPackage(folder: string): string {
   mkdirSync(join(folder, "bin"), { recursive: true });
   for (const name of ["node_modules", "package.json", "bunfig.toml", "tsconfig.json"])
     symlinkSync(join(root, name), join(folder, name));
-  const made = new Set(JSON.parse(readFileSync(join(root, "dist/pieces.json"), "utf8")) as string[]);
-  const isOwn = (path: string) => !/-\w+\.js(?:\.jsc)?$/.test(path) || made.has(basename(path));
-  cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true, filter: isOwn });
+  const dist = join(root, "dist");
+  cpSync(dist, join(folder, "dist"), { recursive: true, filter: ownFileTest(dist) });
   const program = join(folder, "bin/picoclaw");
   copyFileSync(join(root, "bin/picoclaw"), program);
   return program;
