@@ -32,7 +32,7 @@ export function narrowLine(
     if (narrowed !== null) return narrowed;
   }
   if (/^go test -v \.\/\.\.\.$/.test(line)) return narrowGo(files, texts);
-  if (/ -m pytest /.test(line)) return `${line} ${files.filter(isPython).map(quotePath).join(" ")}`;
+  if (/ -m pytest /.test(line)) return narrowPytest(line, files.filter(isPython));
   const read = readCall(line);
   if (read === null) return null;
   const { own, words, start, program } = read;
@@ -146,6 +146,16 @@ function isTested(word: string, before: string): boolean {
 export function quotePath(path: string): string {
   const safe = path.startsWith("-") ? `./${path}` : path;
   return /^[\w./@+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The files that the line names give way; folders stay, which may be the value of an option. */
+function narrowPytest(line: string, files: readonly string[]): string | null {
+  const [, call = "", given = ""] = /^(.* -m pytest )([^&|;<>()`$\n]*)$/s.exec(line) ?? [];
+  if (call === "") return null;
+  if (files.length === 0) return line;
+  const words = splitWords(given);
+  const kept = words.filter((word, at) => !isPython(word) || !isTested(word, words[at - 1] ?? ""));
+  return `${call}${[...kept, ...files.map(quotePath)].join(" ")}`;
 }
 
 /** Go compiles whole packages; a pattern of names selects their tests. */

@@ -130,6 +130,13 @@ describe("the line with these files alone", () => {
     expect(narrowLine("python -m pytest -q", ["tests/test_a.py"], texts)).toBe(
       "python -m pytest -q tests/test_a.py",
     );
+    const named = "python -m pytest -q test.py tests.py";
+    expect(narrowLine(named, ["tests/test_a.py"], texts)).toBe("python -m pytest -q tests/test_a.py");
+    expect(narrowLine(named, ["test.py"], texts)).toBe("python -m pytest -q test.py");
+    expect(narrowLine("python -m pytest -c test.py", ["a_test.py"], texts)).toBe(
+      "python -m pytest -c test.py a_test.py",
+    );
+    expect(narrowLine("python -m pytest -q | tee log", ["a_test.py"], texts)).toBeNull();
     expect(narrowLine("go test -v ./...", ["flag/flag_test.go"], texts)).toBe(
       "go test -v ./flag -run '^(TestA|TestB)$'",
     );

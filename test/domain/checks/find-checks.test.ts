@@ -7,9 +7,9 @@ describe("how a project is checked", () => {
   const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>
     findChecks({ names, texts }, configured).map(({ kind, command }) => `${kind}: ${command}`);
   /** The ladder of a project whose root has nothing but the folders of these paths. */
-  const below = (paths: string[]) => {
+  const below = (paths: string[], texts: Record<string, string> = {}) => {
     const names = [...new Set(paths.map((path) => path.split("/")[0] ?? ""))];
-    return findChecks({ names, texts: {}, below: paths }, null).flatMap(({ command, instead = [] }) => [
+    return findChecks({ names, texts, below: paths }, null).flatMap(({ command, instead = [] }) => [
       command,
       ...instead.map((rung) => rung.command),
     ]);
@@ -48,6 +48,30 @@ describe("how a project is checked", () => {
       "a test that pytest does not collect by its name",
       () => checks(["setup.py", "test.py"], { "test.py": "import io\nimport unittest\n" }),
       ["test: python -m pytest -q test.py"],
+    ],
+    [
+      "a test.py beside settings of pytest, which name the tests",
+      () =>
+        checks(["pyproject.toml", "mypkg", "test.py"], {
+          "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['mypkg/tests']\n",
+          "test.py": "import sys\nimport pytest\nsys.exit(pytest.main())\n",
+        }),
+      ["test: python -m pytest -q"],
+    ],
+    [
+      "a tests.py beside a conftest",
+      () => checks(["conftest.py", "mypkg", "tests.py"], { "tests.py": "import unittest\n" }),
+      ["test: python -m pytest -q"],
+    ],
+    [
+      "a test.py beside tox, which runs the tests",
+      () => checks(["tox.ini", "test.py"], { "test.py": "import unittest\n" }),
+      ["test: tox"],
+    ],
+    [
+      "a test.py beside tests below src",
+      () => below(["src/pkg/test_a.py", "test.py"], { "test.py": "import unittest\n" }).slice(0, 1),
+      ["python -m pytest -q"],
     ],
     ["a script called test.py", () => checks(["a.py", "test.py"], { "test.py": "print(1)\n" }), []],
     [

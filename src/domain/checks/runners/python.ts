@@ -16,7 +16,7 @@ function findPytest(files: ProjectFiles): FoundCommand {
   const own = files.names.includes("src") ? OWN_SOURCES : "";
   const run = `${own}${pythonProgram(files)}`;
   const flags = `-v ${PYTEST_NAMES} --continue-on-collection-errors`;
-  const only = hasTests(files) ? [] : uncollectedTests(files);
+  const only = uncollectedTests(files);
   const pytest = (...options: readonly string[]) => ({
     command: ["python -m pytest -q", ...options, ...only].join(" "),
     line: [run, "-m pytest", flags, ...options, ...only].join(" "),
@@ -63,8 +63,11 @@ function hasTests({ names }: ProjectFiles): boolean {
   return names.some((name) => name === "tests" || name === "test" || TEST_FILE.test(name));
 }
 
-/** Tests in the root that pytest runs only if it is given their names. */
-function uncollectedTests({ texts }: ProjectFiles): readonly string[] {
+/** Tests in the root that pytest runs only if it is given their names; none where anything else says what is to be tested. */
+function uncollectedTests(files: ProjectFiles): readonly string[] {
+  const { names, texts } = files;
+  const hasOthers = hasPytest(files) || hasTests(files) || testsBelow(files).length > 0;
+  if (hasOthers || names.includes("tox.ini")) return [];
   const isTest = (text = "") => /^(?:import|from) (?:unittest|pytest)\b/m.test(text);
   return ["test.py", "tests.py"].filter((name) => isTest(texts[name]));
 }
