@@ -281,6 +281,11 @@ test("unittest is read test by test", () => {
       "doc of it ... ok",
       "test_skip (test_s.T.test_skip) ... skipped 'no'",
       "",
+      "======================================================================",
+      "FAIL: test_bad (test_s.T.test_bad)",
+      "----------------------------------------------------------------------",
+      "AssertionError: x",
+      "",
       "----------------------------------------------------------------------",
       "Ran 3 tests in 0.002s",
       "",
@@ -327,10 +332,80 @@ test("unittest is read where tests print among the results", () => {
   expect(read).toMatchObject({ listed: "all", counts: { passed: 1, failed: 3, skipped: 0 } });
   expect([...(read?.tests ?? [])].map(([name, outcome]) => `${name.slice(0, 6)} ${outcome}`)).toEqual([
     "test_a pass",
-    "test_b fail",
     "test_d fail",
+    "test_b fail",
     "test_c fail",
   ]);
+});
+
+describe("a line that a test of unittest prints", () => {
+  const read = (lines: readonly string[], failed: readonly string[], ran: number) =>
+    readResults(
+      [
+        ...lines,
+        "",
+        ...failed.flatMap((heading) => ["=".repeat(70), heading, "-".repeat(70), "skipped 'x'", ""]),
+        "-".repeat(70),
+        `Ran ${ran} tests in 0.002s`,
+        "",
+        failed.length === 0 ? "OK" : `FAILED (failures=${failed.length})`,
+        "",
+      ].join("\n"),
+    );
+  const inShort = (results: ReturnType<typeof read>) =>
+    results && [results.listed, ...[...results.tests].map((test) => test.join(": ")).toSorted()];
+
+  test.each(["ERROR", "FAIL", "ok", "skipped 3 rows", "elapsed (0.12)", "testing (fast) ... ok", "x (a.b)"])(
+    "is neither an outcome nor a test: %s",
+    (printed) => {
+      const others = ["test_b (t.T.test_b) ... FAIL", "test_c (t.T.test_c)", "Doc. ... ok"];
+      const wanted = ["a (t.T.test_a): pass", "b (t.T.test_b): fail", "c (t.T.test_c): pass"];
+      const named = ["all", ...wanted.map((name) => `test_${name}`)];
+      const failed = ["FAIL: test_b (t.T.test_b)"];
+      const begins = "test_a (t.T.test_a) ...";
+      expect(inShort(read([`${begins} ${printed}`, "ok", ...others], failed, 3))).toEqual(named);
+      expect(inShort(read([`${begins} x`, printed, "ok", ...others], failed, 3))).toEqual(named);
+    },
+  );
+  test("without an end hides its outcome, and no other test has it", () => {
+    const lines = ["test_a (t.T.test_a) ... xok", "test_b (t.T.test_b) ... ok"];
+    expect(inShort(read(lines, [], 2))).toEqual(["failed"]);
+  });
+});
+
+test("unittest before Python 3.11: a test with failed parts has no outcome, and the next is on its line", () => {
+  const output = [
+    "test_a (t.T) ... test_b (t.T) ... ok",
+    "test_c (t.T)",
+    "Doc c ... test_d (t.T)",
+    "Doc d ... ok",
+    "add (calc)",
+    "Doctest: calc.add ... ok",
+    "",
+    ...["a", "c"].flatMap((name) => ["=".repeat(70), `FAIL: test_${name} (t.T) (i=1)`, "-".repeat(70), "x"]),
+    "",
+    "Ran 5 tests in 0.002s",
+    "",
+    "FAILED (failures=2)",
+    "",
+  ].join("\n");
+  expect([...(readResults(output)?.tests ?? [])].map((one) => one.join(": "))).toEqual([
+    "test_b (t.T): pass",
+    "test_d (t.T): pass",
+    "add (calc): pass",
+    "test_a (t.T) (i=1): fail",
+    "test_c (t.T) (i=1): fail",
+  ]);
+});
+
+test("a module that unittest cannot load is unable to run, also without -v", () => {
+  const heading = "ERROR: test_new (unittest.loader._FailedTest.test_new)";
+  for (const begins of ["E", "test_new (unittest.loader._FailedTest.test_new) ... ERROR"])
+    expect(
+      readResults(
+        [begins, "=".repeat(70), heading, "", "Ran 1 test in 0.000s", "", "FAILED (errors=1)", ""].join("\n"),
+      )?.counts,
+    ).toEqual({ passed: 0, failed: 1, skipped: 0, unable: 1 });
 });
 
 test("node's spec reporter: the subtests of a test count, and a parent only where it fails by itself", () => {

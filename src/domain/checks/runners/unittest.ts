@@ -1,9 +1,14 @@
 import { confirmTestCounts, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
 
-const BEGINS = /^\s*(\w+ \([\w.<>]+\)(?: \(.*?\)| \[.*?\])*)(?: \.\.\. ?(.*))?$/;
-/** The outcome, on a line of its own where the test printed something. */
-const ENDS = /^(?:.*?(?:^| )\.\.\. )?(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/;
-const FAILED = /^(?:FAIL|ERROR): (\w+ \([\w.<>]+\)(?: \(.*?\)| \[.*?\])*)$/;
+/**
+ * The name of a test and the beginning of its result, below a line of documentation where it has one: `test_a (mod.Class.test_a)`, before
+ * Python 3.11 `test_a (mod.Class)`. What tests print may have other words in parentheses.
+ */
+const BEGINS =
+  /^(?:.* \.\.\. | *)((\w+) \([\w.<>]+\.\2\)|(?:test\w*|runTest) \([A-Za-z_]\w*\.[\w.<>]+\)|\w+ \([\w.]*\)(?=\nDoctest: ))(?: \.\.\. |\n.* \.\.\. )/;
+/** The outcome, on a line of its own where the test printed something. Failures have headings, which no printed word resembles. */
+const ENDS = /(?:^|(?:^| )\.\.\. )(ok|skipped ['"].*|expected failure|unexpected success)$/;
+const FAILED = /^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (.+)$/;
 const OVER_FAILED = "=".repeat(70);
 const RAN = /^Ran (\d+) tests? in [\d.]+s$/;
 const TOTAL = /^(?:OK|FAILED)(?: \((.*)\))?$/;
@@ -34,13 +39,14 @@ export function readUnittest(lines: readonly string[]): TestResults | null {
       counts.passed += Math.max(0, ran - failed - skipped);
       ran = null;
       ends++;
-    } else if (heading !== undefined) list.note(heading, "fail");
-    else if (ran === null) {
-      open = BEGINS.exec(line)?.[1] ?? open;
-      const ended = ENDS.exec(line)?.[1];
-      if (ended === undefined || open === null) continue;
-      list.note(open, NOT_LOADED.test(open) ? "error" : unittestOutcome(ended));
+    } else if (heading !== undefined) {
+      list.note(heading, NOT_LOADED.test(heading) ? "error" : "fail");
       open = null;
+    } else if (ran === null) {
+      open = BEGINS.exec(`${line}\n${lines[at + 1] ?? ""}`)?.[1] ?? open;
+      const ended = ENDS.exec(line)?.[1];
+      // The test stays open: it may have printed this word, and its own is the last before the next test.
+      if (ended !== undefined && open !== null) list.note(open, unittestOutcome(ended));
     }
   }
   return ends === 0 ? null : confirmTestCounts("unittest", counts, list.tests);
@@ -48,7 +54,7 @@ export function readUnittest(lines: readonly string[]): TestResults | null {
 
 function unittestOutcome(word: string): TestOutcome {
   if (word === "ok") return "pass";
-  return ["FAIL", "ERROR", "unexpected success"].includes(word) ? "fail" : "skip";
+  return word === "unexpected success" ? "fail" : "skip";
 }
 
 function number(said: string, word: string): number {
