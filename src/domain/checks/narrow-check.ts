@@ -12,7 +12,7 @@ export function nameCheck(command: string): string {
 
 /** Flags whose value is the next word, which is not a test file. */
 const TAKES_VALUE =
-  /^(?:-r|--require|-c|--config|--import|--loader|--experimental-loader|-t|--timeout|-u|--ui|-R|--reporter|--test-reporter|--file|--extension|--ignore|--exclude|--env|--environment|--project|-p|--dir|--root|--rootDir|--setupFiles|--globals?|-g|--grep|--test-name-pattern|-k|-m|--rootdir)$/;
+  /^(?:-r|--require|-c|--config|--import|--loader|--experimental-loader|-t|--timeout|-u|--ui|-R|--reporter|--test-reporter|--file|--extension|--ignore|--exclude|--env|--environment|--project|-p|--dir|--root|--rootDir|--setupFiles|--globals?|-g|--grep|--test-name-pattern|-k|-m|--rootdir|--cov)$/;
 const FILES_APPENDED = /^(?:mocha|jest|vitest|tape|node|pytest)$/;
 
 /**
@@ -32,15 +32,16 @@ export function narrowLine(
     if (narrowed !== null) return narrowed;
   }
   if (/^go test -v \.\/\.\.\.$/.test(line)) return narrowGo(files, texts);
-  if (/ -m pytest /.test(line)) return narrowPytest(line, files.filter(isPython));
   const read = readCall(line);
   if (read === null) return null;
   const { own, words, start, program } = read;
   if (!FILES_APPENDED.test(program)) return null;
   // Without its own test runner, node runs the first file alone.
   if (program === "node" && !words.includes("--test")) return null;
+  const taken = program === "pytest" ? files.filter((path) => path.endsWith(".py")) : files;
+  if (taken.length === 0) return line;
   const kept = words.filter((word, at) => at <= start || !isTested(word, words[at - 1] ?? ""));
-  return `${own}${[...kept, ...files.map(quotePath)].join(" ")}`;
+  return `${own}${[...kept, ...taken.map(quotePath)].join(" ")}`;
 }
 
 /** How a runner leaves out test files. Other runners have no option for it that keeps the project's own exclusions. */
@@ -109,11 +110,10 @@ export function withoutFiles(line: string, files: readonly string[]): string | n
 
 const JEST =
   /^(?:[\w./-]*\/)?jest(?: (?:-c|--config|-w|--maxWorkers|--testPathIgnorePatterns) [^\s&|;<>()`$-][^\s&|;<>()`$]*| -(?!-(?: |$|testPathPattern|runTestsByPath|findRelatedTests))[^\s&|;<>()`$]+)*$/;
-const isPython = (path: string) => path.endsWith(".py");
 
 /** Words as the shell parts them; quotes stay on. */
 interface SimpleCall {
-  /** Puts the project's own programs first. */
+  /** Puts the project's own programs first, or calls the Python that loads pytest. */
   readonly own: string;
   readonly words: readonly string[];
   /** The position of the program among the words, after its variables. */
@@ -123,7 +123,7 @@ interface SimpleCall {
 
 /** One call of a program; null where the line has other shell syntax. */
 function readCall(line: string): SimpleCall | null {
-  const own = OWN_PROGRAMS.exec(line)?.[0] ?? "";
+  const own = (/^.* -m (?=pytest )/s.exec(line) ?? OWN_PROGRAMS.exec(line))?.[0] ?? "";
   const call = line.slice(own.length);
   if (/[&|;<>()`$\n]/.test(call)) return null;
   const words = splitWords(call);
@@ -146,16 +146,6 @@ function isTested(word: string, before: string): boolean {
 export function quotePath(path: string): string {
   const safe = path.startsWith("-") ? `./${path}` : path;
   return /^[\w./@+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`;
-}
-
-/** The files that the line names give way; folders stay, which may be the value of an option. */
-function narrowPytest(line: string, files: readonly string[]): string | null {
-  const [, call = "", given = ""] = /^(.* -m pytest )([^&|;<>()`$\n]*)$/s.exec(line) ?? [];
-  if (call === "") return null;
-  if (files.length === 0) return line;
-  const words = splitWords(given);
-  const kept = words.filter((word, at) => !isPython(word) || !isTested(word, words[at - 1] ?? ""));
-  return `${call}${[...kept, ...files.map(quotePath)].join(" ")}`;
 }
 
 /** Go compiles whole packages; a pattern of names selects their tests. */

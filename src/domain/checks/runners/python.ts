@@ -50,10 +50,8 @@ function isPython({ names }: ProjectFiles): boolean {
 }
 
 function hasPytest(files: ProjectFiles): boolean {
-  const { names } = files;
-  return (
-    names.includes("pytest.ini") || names.includes("conftest.py") || /pytest/.test(pythonSettings(files))
-  );
+  const isSetUp = ["pytest.ini", "conftest.py"].some((name) => hasName(files, name));
+  return isSetUp || /pytest/.test(pythonSettings(files));
 }
 
 const TEST_FILE = /(?:^|\/)(?:test_[^/]*|[^/]*_test)\.py$/;
@@ -65,11 +63,10 @@ function hasTests({ names }: ProjectFiles): boolean {
 
 /** Tests in the root that pytest runs only if it is given their names; none where anything else says what is to be tested. */
 function uncollectedTests(files: ProjectFiles): readonly string[] {
-  const { names, texts } = files;
-  const hasOthers = hasPytest(files) || hasTests(files) || testsBelow(files).length > 0;
-  if (hasOthers || names.includes("tox.ini")) return [];
+  const hasOthers = hasTests(files) || testsBelow(files).length > 0;
+  if (hasOthers || hasPytest(files) || hasName(files, "tox.ini")) return [];
   const isTest = (text = "") => /^(?:import|from) (?:unittest|pytest)\b/m.test(text);
-  return ["test.py", "tests.py"].filter((name) => isTest(texts[name]));
+  return ["test.py", "tests.py"].filter((name) => isTest(files.texts[name]));
 }
 
 /** Tests in the folders where they are kept. */

@@ -1,12 +1,9 @@
 import { confirmTestCounts, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
 
-/**
- * The name of a test and the beginning of its result, below a line of documentation where it has one: `test_a (mod.Class.test_a)`, before
- * Python 3.11 `test_a (mod.Class)`. What tests print may have other words in parentheses.
- */
+/** `test_a (mod.Class.test_a)`, before Python 3.11 `test_a (mod.Class)`: what tests print has other words in parentheses. */
 const BEGINS =
   /^(?:.* \.\.\. | *)((\w+) \([\w.<>]+\.\2\)|(?:test\w*|runTest) \([A-Za-z_]\w*\.[\w.<>]+\)|\w+ \([\w.]*\)(?=\nDoctest: ))(?: \.\.\. |\n.* \.\.\. )/;
-/** The outcome, on a line of its own where the test printed something. Failures have headings, which no printed word resembles. */
+/** On a line of its own where the test printed something; the last before the next test is the outcome. Failures have headings. */
 const ENDS = /(?:^|(?:^| )\.\.\. )(ok|skipped ['"].*|expected failure|unexpected success)$/;
 const FAILED = /^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (.+)$/;
 const OVER_FAILED = "=".repeat(70);
@@ -39,13 +36,11 @@ export function readUnittest(lines: readonly string[]): TestResults | null {
       counts.passed += Math.max(0, ran - failed - skipped);
       ran = null;
       ends++;
-    } else if (heading !== undefined) {
-      list.note(heading, NOT_LOADED.test(heading) ? "error" : "fail");
-      open = null;
-    } else if (ran === null) {
+    } else if (heading !== undefined) list.note(heading, NOT_LOADED.test(heading) ? "error" : "fail");
+    else if (line === OVER_FAILED) open = null;
+    else if (ran === null) {
       open = BEGINS.exec(`${line}\n${lines[at + 1] ?? ""}`)?.[1] ?? open;
       const ended = ENDS.exec(line)?.[1];
-      // The test stays open: it may have printed this word, and its own is the last before the next test.
       if (ended !== undefined && open !== null) list.note(open, unittestOutcome(ended));
     }
   }
