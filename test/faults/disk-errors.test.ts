@@ -123,18 +123,34 @@ test.if(existsSync("/dev/full"))("a record that a full disk does not take is nam
 for (const [what, code, damage] of [
   ["that a full disk refuses", "no-space", (path: string) => symlinkSync("/dev/full", path)],
   ["whose record cannot be opened", "failed", (path: string) => mkdirSync(path)],
+  // As of a system call that the error does not name.
+  [
+    "that fails with two paths",
+    "failed",
+    (path: string) => {
+      const words = `EIO: i/o error, copyfile '/w/a' -> '${path}'`;
+      return Object.assign(new Error(words), { code: "EIO" });
+    },
+  ],
 ] as const)
-  test.if(existsSync("/dev/full"))(`a job ${what} names no path inside the storage`, async () => {
-    const storage = toStorage(bench.workspace, bench.at(`.picoclaw-1/s/${"0".repeat(32)}`), true);
-    const jobId = "job_1_x";
-    mkdirSync(storage.folder, { recursive: true });
-    damage(join(createJobFolder(storage.folder, jobId).path, "state.json.tmp"));
-    const begun = await openTransactions(storage, join(bench.folder, "home")).begin({
-      jobId,
-      kind: "direct",
-      again: true,
-    });
-    expect(begun).toMatchObject({ ok: false, refusal: { code, path: bench.workspace } });
-    expect(JSON.stringify(begun)).toContain(`(${storage.outer})`);
-    expect(JSON.stringify(begun)).not.toContain("0".repeat(32));
-  });
+  test.if(code !== "no-space" || existsSync("/dev/full"))(
+    `a job ${what} names no path inside the storage`,
+    async () => {
+      const storage = toStorage(bench.workspace, bench.at(`.picoclaw-1/s/${"0".repeat(32)}`), true);
+      const jobId = "job_1_x";
+      mkdirSync(storage.folder, { recursive: true });
+      const fault = damage(join(createJobFolder(storage.folder, jobId).path, "state.json.tmp"));
+      const now = () => {
+        if (fault instanceof Error) throw fault;
+        return new Date();
+      };
+      const begun = await openTransactions(storage, join(bench.folder, "home"), { now }).begin({
+        jobId,
+        kind: "direct",
+        again: true,
+      });
+      expect(begun).toMatchObject({ ok: false, refusal: { code, path: bench.workspace } });
+      expect(JSON.stringify(begun)).toContain(`(${storage.outer})`);
+      expect(JSON.stringify(begun)).not.toContain("0".repeat(32));
+    },
+  );

@@ -92,8 +92,9 @@ function toRefusal(error: unknown, { folder, outer }: Storage): BeginRefusal {
     return { code: "storage", message: folder };
   const { message, path = folder, syscall } = error as NodeJS.ErrnoException;
   const isOwn = isInside(outer, path);
-  // People know the storage by its folder. A path below it, which the system's sentence ends with, may be a secret.
-  const said = `${message.split(`, ${syscall} '`)[0]} (${isOwn ? outer : path})`;
+  // People know the storage by its folder. A path below it may be a secret: what is said ends before the first one.
+  const [words = ""] = (message.split(`, ${syscall} '`, 1)[0] ?? "").split(`'${outer}/`, 1);
+  const said = `${words.trimEnd()} (${isOwn ? outer : path})`;
   return { code: CODES[code] ?? "failed", message: said, path: isOwn ? dirname(outer) : path };
 }
 
