@@ -87,6 +87,14 @@ describe("a machine beside the full one", () => {
     );
   });
 
+  test("that ran no test has failed once, also with exit code 0", () => {
+    const last = (counts: string, code: number) =>
+      run(`add_machine x ${log(`${counts}\n`)} ${code} ""; finish`).out.at(-1);
+    expect(last("0 passed, 0 failed", 0)).toBe("0 passed, 1 failed");
+    expect(last("0 passed, 0 failed", 1)).toBe("0 passed, 1 failed");
+    expect(last("0 passed, 1 failed", 1)).toBe("0 passed, 1 failed");
+  });
+
   test("may skip what it lacks by name, and nothing else", () => {
     const path = log("skipped: bwrap — install it\nskipped: git — install it\n5 passed, 0 failed\n");
     expect(run(`add_machine x ${path} 0 "bwrap zsh"; finish`).out.at(-1)).toBe("5 passed, 1 failed");
