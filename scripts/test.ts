@@ -30,7 +30,7 @@ const bun = process.execPath;
 const paths = process.argv.slice(2);
 /**
  * Where the same tree is checked elsewhere at the same time, the name of this machine: the tests alone, with fewer random rounds,
- * and those alone that touch a part in which it differs.
+ * and of them the selection of this day (`machine-parts.ts`).
  */
 const machine = process.env.PICOCLAW_TEST_BRIEF ?? "";
 const isBrief = machine !== "";
@@ -179,7 +179,7 @@ function count(output: string, what: "pass" | "fail"): number {
   return Number(new RegExp(`^ *(\\d+) ${what}$`, "m").exec(output)?.[1] ?? 0);
 }
 
-/** The suites that this user can run: `test/root` is for root alone, and `.ci/run` calls it apart. */
+/** The suites that this user can run: `test/root` is for root alone. */
 function testFiles(): string[] {
   const folder = join(root, "test");
   if (!existsSync(folder)) return [];
