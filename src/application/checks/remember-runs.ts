@@ -63,15 +63,17 @@ export function createRunMemory(deps: RunMemoryDeps) {
     // A run with less than twice the line's own time would probably be ended for nothing.
     return Math.max(limit, Math.ceil((2 * (own ?? 0)) / 1000));
   }
+  /** The line without them; the whole line where nothing would be left. */
+  const leaveOut = (line: string) => withoutFiles(line, [...hung]) ?? line;
   /** Runs one line without the test files that hang. A file that hangs over the unchanged workspace is left out of every later run. */
   async function runLine(
     draft: JudgedDraft,
     request: Omit<CheckRequest, "commands">,
     about: { readonly line: string; readonly isBefore: boolean },
   ): Promise<Checked> {
-    const left = hung.size === 0 ? about.line : withoutFiles(about.line, [...hung]);
-    for (const file of hung) if (withoutFiles(about.line, [file]) !== about.line) named.add(file);
-    if (left === null) return { ok: false, why: "unavailable", message: "its tests do not end here" };
+    const left = leaveOut(about.line);
+    const isLess = (file: string) => withoutFiles(about.line, [file]) !== about.line;
+    if (left !== about.line) for (const file of hung) if (isLess(file)) named.add(file);
     let printedAt = deps.now();
     const onOutput = (text: string) => {
       printedAt = deps.now();
@@ -84,11 +86,11 @@ export function createRunMemory(deps: RunMemoryDeps) {
     const hangs = about.isBefore && isSilent && run?.outcome === "timed-out";
     if (!hangs) return checked;
     // A line that cannot leave them out is not the last one: the affected tests are run by their files.
-    for (const file of hangingFiles(run.whole, run.running ?? [], listTestFiles(draft))) {
+    for (const file of hangingFiles(run.whole, run, listTestFiles(draft))) {
       hung.add(file);
-      named.add(file);
+      if (withoutFiles(about.line, [file]) !== null) named.add(file);
     }
-    return withoutFiles(about.line, [...hung]) === left ? checked : runLine(draft, request, about);
+    return leaveOut(about.line) === left ? checked : runLine(draft, request, about);
   }
   async function check(draft: JudgedDraft, layers: RunLayers, request: CheckRequest): Promise<Checked> {
     const how = `${request.home} ${request.network} ${request.withoutBuildLayer === true}`;

@@ -221,6 +221,7 @@ type NotChecked = "untrusted" | "unavailable" | "aborted";
 export interface CheckRun
   extends Pick<ProcessResult, "outcome" | "exitCode" | "output" | "durationMs" | "running"> {
   readonly command: string;
+  readonly directory?: string;
   /** Both streams as they arrived, for parsers of test results; past 16 MiB its middle is missing too. */
   readonly whole: string;
   readonly wholeStdout: string;

@@ -68,19 +68,31 @@ const ENDED_FILE = /^(?:(?:PASS|FAIL) (.+?)(?: \([\d.]+ [^()]*\))?$| [✓❯×�
 /** More files than these are slow rather than hung. */
 const MOST_HUNG = 3;
 
+/** Flags of node whose value is loaded before the file. */
+const LOADS = /^(?:-r|--require|--import|--loader|--experimental-loader)$/;
+
+/** The only argument of a process that runs one file; none where it has others, as a shell or a runner with folders does. */
+function findOnlyArgument(command: string): string | undefined {
+  const words = command.split(" ").slice(1);
+  const [one, ...others] = words.filter((word, at) => !/^-/.test(word) && !LOADS.test(words[at - 1] ?? ""));
+  return others.length === 0 ? one : undefined;
+}
+
 /** The test files, or the Go test, that still ran at the time limit; empty where neither output nor processes show them. */
-export function hangingFiles(printed: string, running: readonly string[], files: readonly string[]) {
+export function hangingFiles(
+  printed: string,
+  { running = [], directory }: { readonly running?: readonly string[]; readonly directory?: string },
+  files: readonly string[],
+) {
   const open = printed.split("\n").at(-1)?.trimEnd() ?? "";
   const last = printed.trimEnd().split("\n").at(-1) ?? "";
   const begun = /^(\S+\.py)::\S+(?: \S*)?$/.exec(open)?.[1] ?? /^=== RUN +(Test\w+)/.exec(last)?.[1];
   if (begun !== undefined) return [begun];
-  const all = files.toSorted((one, other) => other.length - one.length);
-  const toFile = (word: string) => all.find((file) => word === file || word.endsWith(`/${file}`)) ?? [];
-  const named = running.map((command) => new Set(command.split(" ").flatMap(toFile)));
-  // A process with several files is the runner itself.
-  const alone = new Set(named.flatMap((own) => (own.size === 1 ? [...own] : [])));
+  // A relative path may be of a package that a script changed to.
+  const only = new Set(running.map(findOnlyArgument));
+  const alone = new Set(files.filter((file) => only.has(`${directory}/${file}`)));
   const ended = [...printed.matchAll(ENDED_FILE)].map(([, jest, vitest]) => ` ${jest ?? vitest ?? ""}`);
-  const isRead = ended.length > 0 && ended.every((line) => all.some((file) => line.endsWith(` ${file}`)));
+  const isRead = ended.length > 0 && ended.every((line) => files.some((file) => line.endsWith(` ${file}`)));
   const isOpen = (file: string) =>
     alone.size > 0 ? alone.has(file) : isRead && !ended.some((line) => line.endsWith(` ${file}`));
   const left = files.filter(isOpen);
@@ -97,7 +109,9 @@ export function withoutFiles(line: string, files: readonly string[]): string | n
   const words = splitWords(line);
   const named = words.filter((word) => /^[^-*?{][^*?{]*\.\w+$/.test(word) && isTestPath(word));
   const left = words.filter((word) => !named.includes(word) || !files.includes(word));
-  if (named.length > 0 && left.length === words.length) return line;
+  // One of several calls that loses its only file would run all tests.
+  const isKept = left.length === words.length || /[&;]/.test(nameCheck(line));
+  if (named.length > 0 && isKept) return line;
   if (named.length > 0) return left.some((word) => named.includes(word)) ? left.join(" ") : null;
   const paths = files.filter((file) => isTestPath(file));
   const call = nameCheck(line);

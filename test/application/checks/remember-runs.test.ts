@@ -77,8 +77,8 @@ test.each([
   expect(readResults(run?.whole ?? "")?.counts.passed).toBe(passed);
 });
 
-test("a file that hangs in a run which names no files is left out of those that do", async () => {
-  const names = ["a.test.mjs", "serves.test.mjs"];
+/** A project of these test files, where some lines hang with these processes. */
+function openHanging(names: readonly string[], hanging: Readonly<Record<string, readonly string[]>>) {
   const files = {
     list: () => names,
     look: () => ({ kind: "file", mode: 0o644, size: 1 }),
@@ -93,18 +93,24 @@ test("a file that hangs in a run which names no files is left out of those that 
     check({ commands: [command = ""], timeoutSeconds }) {
       lines.push(command);
       clock.ms += timeoutSeconds * 1000;
-      const printed = { output: "", whole: "", wholeStdout: "", durationMs: 1, command };
-      const hangs = { outcome: "timed-out" as const, exitCode: null, running: ["node /w/serves.test.mjs"] };
-      const ends = { outcome: "exited" as const, exitCode: 0 };
-      return Promise.resolve({
-        ok: true,
-        runs: [{ ...printed, ...(command === "npm test" ? hangs : ends) }],
-      });
+      const printed = { output: "", whole: "", wholeStdout: "", durationMs: 1, command, directory: "/w" };
+      const running = hanging[command];
+      const ended =
+        running === undefined
+          ? { outcome: "exited" as const, exitCode: 0 }
+          : { outcome: "timed-out" as const, exitCode: null, running };
+      return Promise.resolve({ ok: true, runs: [{ ...printed, ...ended }] });
     },
   };
   const memory = createRunMemory({ fingerprint: () => "w", now: () => clock.ms, usualMs: 0, hung: [] });
+  return { memory, draft, lines, before: { ...REQUEST, over: "baseline" as const } };
+}
+
+test("a file that hangs in a run which names no files is left out of those that do", async () => {
+  const { memory, draft, lines, before } = openHanging(["a.test.mjs", "serves.test.mjs"], {
+    "npm test": ["node /w/serves.test.mjs"],
+  });
   const runs = memory.over(draft);
-  const before = { ...REQUEST, over: "baseline" as const };
   await runs.check({ ...before, commands: ["npm test"] });
   await runs.check({ ...before, commands: ["node --test a.test.mjs serves.test.mjs"] });
   expect(lines).toEqual(["npm test", "node --test a.test.mjs"]);
@@ -112,4 +118,17 @@ test("a file that hangs in a run which names no files is left out of those that 
   const next = createRunMemory({ fingerprint: () => "w", now: () => 0, usualMs: 0, hung: memory.hung() });
   await next.over(draft).check({ ...before, commands: ["node --test a.test.mjs"] });
   expect(next.named()).toEqual([]);
+});
+
+test("a check whose only file hangs is ended by its time limit, and the next check is run", async () => {
+  const line = "node --test app.test.mjs";
+  const { memory, draft, lines, before } = openHanging(["app.test.mjs"], {
+    [line]: [`bash -c ${line}`, line, "/usr/bin/node /w/app.test.mjs"],
+  });
+  const checked = await memory.over(draft).check({ ...before, commands: [line, "eslint ."] });
+  expect(checked.ok && checked.runs.map(({ outcome }) => outcome)).toEqual(["timed-out", "exited"]);
+  expect([lines, memory.named()]).toEqual([[line, "eslint ."], []]);
+  const next = createRunMemory({ fingerprint: () => "w", now: () => 0, usualMs: 0, hung: memory.hung() });
+  const again = await next.over(draft).check({ ...before, commands: [line] });
+  expect(again.ok && again.runs.map(({ outcome }) => outcome)).toEqual(["timed-out"]);
 });

@@ -162,7 +162,7 @@ describe("a file that cannot be collected, before and after", () => {
 });
 
 describe("a test that does not end", () => {
-  const hanging = (printed: string, ...files: string[]) => hangingFiles(printed, [], files);
+  const hanging = (printed: string, ...files: string[]) => hangingFiles(printed, {}, files);
   test("is named by the last line of a run that was ended", () => {
     expect(hanging("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n=== RUN   TestServes\n")).toEqual([
       "TestServes",
@@ -171,16 +171,32 @@ describe("a test that does not end", () => {
     expect(hanging("tests/test_a.py::test_serves ")).toEqual(["tests/test_a.py"]);
     expect(hanging("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n")).toEqual([]);
   });
-  test("is in the file of a process that still ran, and not in those of the runner that names several", () => {
-    const files = ["test/a.test.mjs", "test/serves.test.mjs", "lib/test/serves.test.mjs"];
-    const named = (...running: string[]) => hangingFiles("", running, files);
+  describe("in a process that still ran", () => {
+    const files = ["test/a.test.mjs", "test/serves.test.mjs", "lib/test/serves.test.mjs", "test.mjs"];
+    const named = (...running: string[]) => hangingFiles("", { running, directory: "/w" }, files);
     const runner = "node --test test/a.test.mjs test/serves.test.mjs";
-    expect(named(`sh -c ${runner}`, runner, "/usr/bin/node /w/test/serves.test.mjs")).toEqual([
-      "test/serves.test.mjs",
-    ]);
-    expect(named("node /w/test/a.test.mjs", "node test/a.test.mjs")).toEqual(["test/a.test.mjs"]);
-    expect(named("node /w/lib/test/serves.test.mjs")).toEqual(["lib/test/serves.test.mjs"]);
-    expect(named(runner, "node --test", "node /w/src/a.mjs", "node /w/test/a.test.mjs.map")).toEqual([]);
+    test("is in the file that the process runs alone", () => {
+      expect(named(`sh -c ${runner}`, runner, "/usr/bin/node /w/test/serves.test.mjs")).toEqual([
+        "test/serves.test.mjs",
+      ]);
+      expect(named("node --enable-source-maps --import tsx /w/test/a.test.mjs")).toEqual(["test/a.test.mjs"]);
+      expect(named("node /w/lib/test/serves.test.mjs")).toEqual(["lib/test/serves.test.mjs"]);
+    });
+    test.each([
+      { running: [runner, "node --test", "node /w/src/a.mjs", "node /w/test/a.test.mjs.map"] },
+      {
+        running: [
+          "bash -c mocha test/unit && node --test /w/test/a.test.mjs",
+          "node /w/node_modules/.bin/mocha test/unit",
+        ],
+      },
+      { running: ["/bin/sh -ec lint && /w/test/a.test.mjs"] },
+      { running: ["node --test test/unit/ /w/test/a.test.mjs"] },
+      { running: ["python /usr/bin/pytest -q tests/unit /w/test/a.test.mjs"] },
+      { running: ["node --test /w/test/*.mjs /w/test/a.test.mjs"] },
+      // The file of a dependency, of another folder, and of a package that a script changed to.
+      { running: ["node /w/node_modules/x/test.mjs", "node /v/test.mjs", "node test/a.test.mjs"] },
+    ])("is in no file that is certain: $running", ({ running }) => expect(named(...running)).toEqual([]));
   });
   test.each([
     ["jest", "PASS test/a.test.js\nFAIL test/b.test.js (5.1 s)\n"],
@@ -215,6 +231,8 @@ describe("a test that does not end", () => {
     );
     expect(withoutFiles("vitest run a.test.ts b.test.ts", ["a.test.ts"])).toBe("vitest run b.test.ts");
     expect(withoutFiles("jest a.test.js", ["a.test.js"])).toBeNull();
+    const python = '"$(command -v python || command -v python3)" -m pytest -v';
+    expect(withoutFiles(`${python} test_a.py test_b.py`, ["test_a.py"])).toBe(`${python} test_b.py`);
     expect(withoutFiles("jest --verbose", ["test/a.test.js", "b.test.js"])).toBe(
       "jest --verbose -- '^(?!(?:.*/)?(?:test/a\\.test\\.js|b\\.test\\.js)$)'",
     );
@@ -231,6 +249,8 @@ describe("a test that does not end", () => {
     "jest --ci && tsc",
     "vitest run && tsc",
     "vitest run; tsc",
+    "mocha test/unit && node --test a.test.js",
+    "node a.test.js && node b.test.js",
   ])("cannot be left out of %s", (line) => expect(withoutFiles(line, ["a.test.js"])).toBe(line));
   test("is not looked for in other runners' lines", () => {
     expect(withoutFiles("npm test", ["a.test.js"])).toBe("npm test");
