@@ -702,9 +702,10 @@ function toChecksFacts(
   const { commands, isFlaky, results, seconds } = about;
   const endless = results.filter(({ state }) => state === "timed-out").map(({ command }) => command);
   const ran = results.filter(({ state }) => state !== "cannot-run").map(({ command }) => command);
+  const red = results.filter(({ state }) => state === "red");
   const why: Partial<Record<Judgement["verdict"], WhyNotChecked>> = {
     "not-checked": results.some(({ state }) => state === "timed-out") ? "slow" : "cannot-run",
-    unknown: results.some(isUnable) ? "cannot-run" : "red-before",
+    unknown: red.length > 0 && red.every(isUnable) ? "cannot-run" : "red-before",
   };
   return {
     ...judgement,

@@ -117,6 +117,15 @@ export function findUnserved(failures: readonly TestFailure[]): string[] {
 
 export const namesMissingService = (text: string) => NO_SERVICE.test(text);
 
+/** A line about one test, or the number of them, in the output of a runner whose format is not known. */
+const TEST_LINE =
+  /^[^\w\n]*(?:(?:not )?ok|pass(?:ed|es)?|fail(?:ed|s)?|[✓✔√✗✘✖×])(?![\w-])|[\d#] (?:tests? )?(?:pass|fail)(?:ed|ing|ures?)?\b/im;
+
+/** Whether a run without named tests ended for lack of a service before its first test. */
+export function lacksService({ message, tail }: CheckFailure): boolean {
+  return namesMissingService(tail) && !TEST_LINE.test(message);
+}
+
 /** The output of a red check without named tests. */
 export function readCheckFailure(output: string): CheckFailure {
   const lines = output.split("\n").filter((line) => line.trim() !== "" && line.length <= LONGEST_LINE);

@@ -1,4 +1,4 @@
-import { namesMissingService } from "./failures.ts";
+import { lacksService } from "./failures.ts";
 import { isTestPath, type ProjectCheck } from "./find-checks.ts";
 import {
   bareTestName,
@@ -42,9 +42,9 @@ export function judgesBaseline({ state, results }: CheckResult): boolean {
   return results.counts.passed > 0 || failedIn(results).length > 0;
 }
 
-/** No test of it could be set up, or it ended before its tests for want of a service: that says nothing of the code. */
+/** Whether the result shows nothing about the code: no test could be set up, or a missing service ended the run before the tests. */
 export function isUnable({ results, failure }: CheckResult): boolean {
-  if (failure !== undefined) return namesMissingService(failure.message);
+  if (failure !== undefined) return lacksService(failure);
   const { passed = 0, failed = 0, unable = 0 } = results?.counts ?? {};
   return passed === 0 && unable > 0 && failed === unable;
 }

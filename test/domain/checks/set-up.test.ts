@@ -85,11 +85,16 @@ describe("a run that ends before its tests", () => {
       none: { notChecked: "cannot-run", install: "cargo fetch" },
     }),
   );
-  test("for another reason is red, and does not say which test", () =>
-    expect(stateOf("error[E0425]: cannot find value `a`")).toMatchObject({
-      isUnable: false,
-      none: { notChecked: "red-before" },
-    }));
+  test.each([
+    "error[E0425]: cannot find value `a`",
+    "passed: parses\npassed: retries after ECONNREFUSED\nfailed: adds\nexpected 3, got -1",
+    "failed: adds\nexpected 3, got -1\nfailed: connects\nError: connect ECONNREFUSED 127.0.0.1:5432",
+    "  ✓ parses\n  x adds\nError: connect ECONNREFUSED 127.0.0.1:5432",
+    "retries after ECONNREFUSED\nexpected 3, got -1\n3 tests passed, 1 failed",
+    `warning: ECONNREFUSED\n${"compiling\n".repeat(30)}syntax error`,
+  ])("for another reason, or during them, is red and does not say which test: %s", (whole) =>
+    expect(stateOf(whole)).toMatchObject({ isUnable: false, none: { notChecked: "red-before" } }),
+  );
 });
 
 describe("a service that is not there", () => {
