@@ -527,7 +527,7 @@ function takeDeclared(loop: CoderLoop, state: LoopState, said: string, isEmpty: 
   const { bench, request = "", planOnly } = loop;
   const whole = bench.declare?.(said) ?? said;
   const { reasons, others: rest } = readNoChange(whole);
-  const leavesAll = leaveAll(reasons, state.left, request);
+  const leavesAll = leaveAll(reasons, state.left, request, bench.files());
   state.left.push(...reasons);
   // Beside a change, a reason without its label would read like a description of the change.
   const isBare = leavesAll && (isEmpty || planOnly) && !isGreen(state);

@@ -66,15 +66,35 @@ export function hasName(text: string, name: string): boolean {
   return around.some((part, at) => at > 0 && !/[\w$]$/.test(around[at - 1] ?? "") && !/^[\w$]/.test(part));
 }
 
-/** Whether reasons for no change cover the whole request, or, with those of `before`, all code that it names. */
-export function leaveAll(reasons: readonly string[], before: readonly string[], request: string): boolean {
+/** Files of a project, as far as reasons for no change need them. */
+interface NamedFiles {
+  list(limit: number): readonly string[];
+  read(path: string, limitChars: number): { readonly text: string } | null;
+}
+
+const MOST_LISTED_FILES = 20_000;
+const LONGEST = 2_000_000;
+
+/** Whether reasons for no change cover the whole request, or, with those of `before`, all code and files that it names. */
+export function leaveAll(
+  reasons: readonly string[],
+  before: readonly string[],
+  request: string,
+  files: NamedFiles,
+): boolean {
   if (reasons.length === 0) return false;
   const { names } = readNamedCode(request);
   if (reasons.some((reason) => readReasonNames(reason, names).length === 0)) return true;
-  // Beside names of code, a path says where that is.
-  const asked = names.filter((name) => !isPath(name));
   const left = new Set([...before, ...reasons].flatMap((reason) => readReasonNames(reason, names)));
-  return (asked.length > 0 ? asked : names).every((name) => left.has(name));
+  const open = names.filter((name) => !left.has(name));
+  if (!open.every(isPath)) return false;
+  // The path of a source that has the code of a reason only says where that is.
+  const sources = open.length === 0 ? [] : files.list(MOST_LISTED_FILES).filter(isSource);
+  const hasLeft = (path: string) => {
+    const { text } = files.read(path, LONGEST) ?? { text: "" };
+    return [...left].some((name) => !isPath(name) && hasName(text, name));
+  };
+  return open.every((name) => endingIn(sources, name).some(hasLeft));
 }
 
 /** The names that a reason is about, as in `NAME: reason`; none if it does not begin with one. */
@@ -198,13 +218,17 @@ export function findUntouchedNames(
     isPath(name) ? endingIn(touched.paths, name).length > 0 : touched.defined.has(name);
   if (!names.some(isTouched)) return [];
   const left = wanted.filter((name) => !isTouched(name) && !touched.words.has(name));
-  const sources = project.sources.filter(({ path }) => fileKind(path) === "source").map(readSource);
+  const sources = project.sources.filter(({ path }) => isSource(path)).map(readSource);
   return left.filter((name) => {
     if (isPath(name)) return endingIn(project.paths, name).length === 1;
     const [body, ...others] = sources.flatMap((source) => bodiesOf(source, name));
     if (body === undefined || others.length > 0) return false;
     return ![...body.join("\n").matchAll(CALL)].some(([, called = ""]) => touched.bodies.has(called));
   });
+}
+
+function isSource(path: string): boolean {
+  return fileKind(path) === "source";
 }
 
 function endingIn(paths: readonly string[], name: string): string[] {

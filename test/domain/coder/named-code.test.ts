@@ -1,5 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../../src/domain/coder/named-code.ts";
+import {
+  findUntouchedNames,
+  leaveAll,
+  readNamedCode,
+  readTouchedCode,
+} from "../../../src/domain/coder/named-code.ts";
 
 describe("the code of which a message wants a change", () => {
   test.each([
@@ -88,5 +93,34 @@ describe("a change that leaves named code alone", () => {
   test("not where the name is defined twice, or nowhere", () => {
     expect(untouched(`${ONE}\nfunction withoutBase() {\n  return 1;\n}\n`)).toEqual([]);
     expect(untouched(ONE.replaceAll("withoutBase", "other"))).toEqual([]);
+  });
+});
+
+describe("a reason for no change that names code", () => {
+  const texts = new Map([
+    ["src/parse.mjs", "export function parse() {}\nexport function print() {}\n"],
+    ["src/old.mjs", "export const old = 1;\n"],
+    ["CHANGELOG.md", "parse is new\n"],
+  ]);
+  const files = {
+    list: () => [...texts.keys()],
+    read: (path: string) => ({ text: texts.get(path) ?? "" }),
+  };
+  const covers = (request: string, ...reasons: string[]) => leaveAll(reasons, [], request, files);
+  test.each(["Fix `parse` in src/parse.mjs", "In parse.mjs, `parse` loses the sign", "`parse` is wrong"])(
+    "covers the code and the source that has it: %s",
+    (request) => expect(covers(request, "`parse`: right as it is")).toBe(true),
+  );
+  test.each([
+    "Update config.yaml, CHANGELOG.md and package.json for 2.0; `parse` may need a fix too.",
+    "Fix `parse` in src/parse.mjs and update CHANGELOG.md to say so.",
+    "Please fix `parse`, then delete src/old.mjs",
+    "Fix `parse` and `print` in src/parse.mjs",
+    "Fix `parse` in src/new.mjs",
+  ])("covers no other code or file: %s", (request) => expect(covers(request, "parse: right")).toBe(false));
+  test("covers everything together with reasons for the rest, or where another reason names nothing", () => {
+    const request = "Fix `parse`, then delete src/old.mjs";
+    expect(covers(request, "parse: right", "src/old.mjs: still used")).toBe(true);
+    expect(covers(request, "parse: right", "the request is a question")).toBe(true);
   });
 });
