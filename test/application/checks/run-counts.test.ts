@@ -305,7 +305,7 @@ def test_gives(name):
     at.write("tests/test_serve.py", "import time\n\n\ndef test_serves():\n    time.sleep(600)\n");
     const reply = await at.send("/code3 comment src/mod_a.py");
     expect(reply.text.split("\n")[0]).toBe("Applied: 1 file, python -m pytest -q 2 passed");
-    expect(reply.text).toContain("Left out because they do not end here");
+    expect(reply.text).toContain("Left out because they did not end without the change");
     const hung = at.archive
       .list()
       .flatMap(({ jobId }) => at.archive.events(jobId))

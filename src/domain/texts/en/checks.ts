@@ -145,7 +145,7 @@ export const checkWords = {
     moved: ["1 test moved", "{n} tests moved"],
     "removed-with-code": "Removed with the code that they test: {names}",
     unable: "Cannot be set up, now as before: {names}",
-    hung: "Left out because they do not end here, with or without the change: {names}",
+    hung: "Left out because they did not end without the change: {names}",
     weakened: [
       "This change weakens 1 test (removed or skipped): {names}",
       "This change weakens {n} tests (removed or skipped): {names}",

@@ -116,7 +116,7 @@ export const checkWords: CheckWords = {
     moved: "移動したテスト {n} 件",
     "removed-with-code": "対象コードとともに削除したテスト: {names}",
     unable: "変更前も今も準備できないテスト: {names}",
-    hung: "変更の有無にかかわらず終わらないため除外したテスト: {names}",
+    hung: "変更前のコードで終了しなかったため除外したテスト: {names}",
     weakened: "この変更はテスト {n} 件を弱めます（削除またはスキップ）: {names}",
     "weakened-all": "この変更はテストを弱めます: テストが 1 件も検出されなくなりました。",
     "only-with": "変更後の次のファイルがあるときだけ成功します: {names}",
