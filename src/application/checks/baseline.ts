@@ -310,13 +310,18 @@ function isSlow(
   return record.wasEnded ? record.durationMs >= limitMs : record.durationMs > limitMs;
 }
 
+/** Null where there is no such file, or it is larger. */
+export function readSmallFile(files: OpenChecksDeps["files"], path: string, most: number): string | null {
+  const entry = files.look(path);
+  return entry.kind === "file" && entry.size <= most ? new TextDecoder().decode(files.read(path)) : null;
+}
+
 function readProject(files: OpenChecksDeps["files"]): ProjectFiles {
   const names = files.list("");
   const texts: Record<string, string> = {};
   for (const name of READ_FOR_CHECKS) {
-    const entry = names.includes(name) ? files.look(name) : null;
-    if (entry?.kind === "file" && entry.size <= READ_BYTES)
-      texts[name] = new TextDecoder().decode(files.read(name));
+    const text = names.includes(name) ? readSmallFile(files, name, READ_BYTES) : null;
+    if (text !== null) texts[name] = text;
   }
   const programs =
     files.look("node_modules/.bin").kind === "directory" ? files.list("node_modules/.bin") : null;
@@ -342,11 +347,7 @@ function loadsBuiltFiles(
   return paths
     .filter((path) => SCRIPT_FILE.test(path))
     .slice(0, MOST_LOOKED_AT)
-    .some((path) => {
-      const entry = files.look(path);
-      if (entry.kind !== "file" || entry.size > READ_BYTES) return false;
-      return IMPORTS_BUILT.test(new TextDecoder().decode(files.read(path)));
-    });
+    .some((path) => IMPORTS_BUILT.test(readSmallFile(files, path, READ_BYTES) ?? ""));
 }
 
 const TEST_FOLDERS = ["tests", "test"];

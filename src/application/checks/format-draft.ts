@@ -1,8 +1,9 @@
 import { type FormatCall, type FormattedProject, findFormatCalls } from "../../domain/checks/formatters.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { isLockFile } from "../../domain/platform/file-bytes.ts";
+import { isLockFile, isSameFile } from "../../domain/platform/file-bytes.ts";
 import { holdsNoSources } from "../../domain/policy/protection.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
+import { readSmallFile } from "./baseline.ts";
 
 export type FormattableDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "takeIn">;
 
@@ -52,7 +53,7 @@ export function createFormatter({ hasProgram = () => true, signal }: FormatDeps)
     const added = new Set(draft.changes().flatMap(({ path, kind }) => (kind === "added" ? [path] : [])));
     const isKnown = (path: string) => before.has(path) || added.has(path);
     const isNews = (path: string, bytes: Uint8Array) =>
-      isFormattable(path, bytes) && isKnown(path) && !isSame(settled.get(path), bytes);
+      isFormattable(path, bytes) && isKnown(path) && !isSameFile(settled.get(path) ?? null, bytes);
     const after = new Map(
       diff.flatMap(({ path, after: bytes }) =>
         bytes && isNews(path, bytes) ? [[path, bytes] as const] : [],
@@ -63,7 +64,7 @@ export function createFormatter({ hasProgram = () => true, signal }: FormatDeps)
     const formatted = await run(draft, calls, { attempt });
     for (const [path, bytes] of after) settled.set(path, bytes);
     const different = [...formatted].filter(
-      ([path, bytes]) => bytes.length > 0 && !isSame(after.get(path), bytes),
+      ([path, bytes]) => bytes.length > 0 && !isSameFile(after.get(path) ?? null, bytes),
     );
     if (different.length === 0) return [];
     const removed = diff.flatMap(({ path, before: bytes, after: rest }) =>
@@ -71,7 +72,7 @@ export function createFormatter({ hasProgram = () => true, signal }: FormatDeps)
     );
     const earlier = [...different.flatMap(([path]) => (before.has(path) ? [path] : [])), ...removed];
     const old = await run(draft, findFormatCalls(earlier, project), { attempt, asBefore: earlier });
-    const isOfStyle = (path: string) => isSame(old.get(path), before.get(path));
+    const isOfStyle = (path: string) => isSameFile(old.get(path) ?? null, before.get(path) ?? null);
     const movesOther = removed.some((path) => old.has(path) && !isOfStyle(path));
     const edits = different.flatMap(([path, bytes]) => {
       const entry = draft.files.look(path);
@@ -92,10 +93,6 @@ function isFormattable(path: string, bytes: Uint8Array): boolean {
   return bytes.length <= MOST_BYTES && !isLockFile(path) && !folders.some(holdsNoSources);
 }
 
-function isSame(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
-  return one !== undefined && other !== undefined && Buffer.compare(one, other) === 0;
-}
-
 /** Each folder is listed once: a draft may hold thousands of files of one folder. */
 function readProject({ files }: FormattableDraft, isOnPath: (program: string) => boolean): FormattedProject {
   const listed = new Map<string, readonly string[]>();
@@ -106,11 +103,6 @@ function readProject({ files }: FormattableDraft, isOnPath: (program: string) =>
       listed.set(folder, names);
       return names;
     },
-    text: (path) =>
-      attemptOr("", () => {
-        const entry = files.look(path);
-        const isText = entry.kind === "file" && entry.size <= MOST_BYTES;
-        return isText ? new TextDecoder().decode(files.read(path)) : "";
-      }),
+    text: (path) => attemptOr("", () => readSmallFile(files, path, MOST_BYTES) ?? ""),
   };
 }

@@ -9,6 +9,7 @@ import {
   type WhyNotChecked,
   withoutEmpty,
 } from "../../domain/checks/verdict.ts";
+import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
 import type { Baseline } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
@@ -323,11 +324,12 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
       if (results === null || record === null || landed.length > MOST_COMPARED) return () => {};
       const paths = landed.map(({ path }) => path);
       const others = memory.fingerprint(paths);
+      const readNow = (path: string) => (files.look(path).kind === "file" ? files.read(path) : null);
       return () => {
         const fingerprint = memory.fingerprint();
         const isAsJudged =
           memory.fingerprint(paths) === others &&
-          landed.every(({ path, after }) => hasBytes(files, path, after));
+          landed.every(({ path, after }) => after !== undefined && isSameFile(after, readNow(path)));
         if (isAsJudged) memory.keep({ ...record, fingerprint, results, at: deps.now() });
       };
     },
@@ -339,16 +341,6 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
 
 /** After a larger change, the next baseline is measured again. */
 const MOST_COMPARED = 500;
-
-function hasBytes(
-  files: Pick<WorkspaceFiles, "look" | "read">,
-  path: string,
-  bytes: Uint8Array | null | undefined,
-): boolean {
-  const isFile = files.look(path).kind === "file";
-  if (bytes === null) return !isFile;
-  return bytes !== undefined && isFile && Buffer.compare(files.read(path), bytes) === 0;
-}
 
 /** If no check judged for one of these reasons, a command that the coder proposes may. */
 const HELPED_BY_PROPOSAL: readonly WhyNotChecked[] = [

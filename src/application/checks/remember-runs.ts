@@ -1,6 +1,7 @@
 import { isTestFile } from "../../domain/checks/affected-tests.ts";
 import { hangingFiles, restOfLine, withoutFiles } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
+import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
 import { findAffected } from "./affected.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
@@ -179,9 +180,7 @@ function isSameContent(one: ReadonlyMap<string, SeenFile>, other: ReadonlyMap<st
   if (one.size !== other.size) return false;
   return [...one].every(([path, { entry, bytes }]) => {
     const same = other.get(path);
-    if (same === undefined || same.entry !== entry) return false;
-    if (bytes === null || same.bytes === null) return bytes === same.bytes;
-    return Buffer.compare(bytes, same.bytes) === 0;
+    return same !== undefined && same.entry === entry && isSameFile(bytes, same.bytes);
   });
 }
 

@@ -551,7 +551,7 @@ export interface ChecksFacts extends Judgement {
   readonly flaky?: readonly string[];
   /** Those of them that are connected with the change, and were never red without it. */
   readonly unstable?: readonly string[];
-  /** Test files that hang here without the change, too, and were left out. */
+  /** Test files that hang here without the change, and were left out. */
   readonly hung?: readonly string[];
   /** The affected tests judged alone; `wholeSeconds`: the duration of all tests, or their time limit where `isAtLeast`. */
   readonly affectedOnly?: {
@@ -606,12 +606,5 @@ export function withoutEmpty<Facts extends object>(facts: Facts): Partial<Facts>
 }
 
 export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {
-  return {
-    ...UNCOMPARED,
-    commands,
-    verdict: "not-checked",
-    counts: null,
-    isFlaky: false,
-    notChecked: why,
-  };
+  return { ...UNCOMPARED, commands, verdict: "not-checked", counts: null, isFlaky: false, notChecked: why };
 }

@@ -130,14 +130,11 @@ export function openProjectChecks({
 /** Judges the result of a merge by the project's checks, as the workspace remembers them. */
 export function createMergeJudge({
   files,
-  settings,
   now,
-  path,
   ...place
-}: CheckMemoryDeps & Pick<OpenChecksDeps, "files" | "settings" | "now"> & { readonly path: string }) {
+}: Parameters<typeof openProjectChecks>[0] & Pick<OpenChecksDeps, "files" | "now">) {
   return async (draft: JudgedDraft, signal: AbortSignal): Promise<WordsByLocale> => {
     const { judgeMerge } = await import("../../application/checks/judge-merge.ts");
-    const hasProgram = (name: string) => findProgram(name, path) !== null;
-    return judgeMerge({ files, settings, now, memory: createCheckMemory(place), hasProgram }, draft, signal);
+    return judgeMerge({ files, now, ...openProjectChecks(place) }, draft, signal);
   };
 }
