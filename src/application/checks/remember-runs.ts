@@ -91,7 +91,8 @@ export function createRunMemory(deps: RunMemoryDeps) {
       hung.add(file);
       if (withoutFiles(about.line, [file]) !== null) named.add(file);
     }
-    return leaveOut(about.line) === left ? checked : runLine(draft, request, about);
+    const rest = withoutFiles(about.line, [...hung]);
+    return rest === null || rest === left ? checked : runLine(draft, request, about);
   }
   async function check(draft: JudgedDraft, layers: RunLayers, request: CheckRequest): Promise<Checked> {
     const how = `${request.home} ${request.network} ${request.withoutBuildLayer === true}`;

@@ -132,3 +132,15 @@ test("a check whose only file hangs is ended by its time limit, and the next che
   const again = await next.over(draft).check({ ...before, commands: [line] });
   expect(again.ok && again.runs.map(({ outcome }) => outcome)).toEqual(["timed-out"]);
 });
+
+test("a check whose files hang one after the other is not run a third time", async () => {
+  const { memory, draft, lines, before } = openHanging(["a.test.mjs", "b.test.mjs"], {
+    "node --test a.test.mjs b.test.mjs": ["node /w/a.test.mjs"],
+    "node --test b.test.mjs": ["node /w/b.test.mjs"],
+  });
+  const checked = await memory
+    .over(draft)
+    .check({ ...before, commands: ["node --test a.test.mjs b.test.mjs"] });
+  expect(checked.ok && checked.runs.map(({ outcome }) => outcome)).toEqual(["timed-out"]);
+  expect(lines).toEqual(["node --test a.test.mjs b.test.mjs", "node --test b.test.mjs"]);
+});
