@@ -124,7 +124,6 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
   const { mask, config } = check.deps;
   const ended = await start(running, ["bash", "-c", command], request.onOutput);
   const { outcome, stdout, running: left = [] } = ended;
-  const { directory } = running.view;
   const whole = mask(`${ended.output}${ended.error?.message ?? ""}`);
   const output = cutMiddle(whole, config.output_limit);
   const exitCode = outcome === "exited" ? ended.exitCode : null;
@@ -139,8 +138,8 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
     output: cutMiddle(whole, JOURNAL_OUTPUT),
     duration: durationMs,
   });
-  const printed = { output, whole, wholeStdout: mask(stdout) };
-  return { command, outcome, exitCode, ...printed, durationMs, running: left, directory };
+  const about = { command, durationMs, running: left, directory: running.view.directory };
+  return { ...about, outcome, exitCode, output, whole, wholeStdout: mask(stdout) };
 }
 
 const JOURNAL_OUTPUT = 16_384;
