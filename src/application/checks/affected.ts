@@ -239,7 +239,8 @@ async function runFiles(
   const ran = await check(checks, more);
   if (!ran.ok) return null;
   const results = checkResults(checks, ran.runs);
-  return { runs: ran.runs, checks, results, flaky: [], files: files.length, of: affected.of, known };
+  const runs = ran.runs.map((run) => ({ ...run, partOf: test.line }));
+  return { runs, checks, results, flaky: [], files: files.length, of: affected.of, known };
 }
 
 export interface OldTestsDeps {

@@ -215,21 +215,23 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     return { kind: "ran", results: [...ran.results, ...ofChecks], stale };
   }
 
-  /** A command that the checks cover gets their result; if no check ran it, it is run. */
+  /** A command that the checks cover gets their result; if no check ran it, it is run, unless the draft is red. */
   async function judge(attempt: number): Promise<JudgedAttempt | null> {
     if (checks === null) return null;
     const open = mustBeOpen();
     const judged = await checks.judge(open, attempt);
     if (judged.facts.formatted !== undefined) rememberPaths(open.changes());
-    if (covered.length === 0 || judged.verdict === "red" || request.signal.aborted) return judged;
+    if (covered.length === 0 || request.signal.aborted) return judged;
     const waiting = covered;
     covered = [];
     const results: CommandResult[] = [];
     for (const { command, line } of waiting) {
-      const run = judged.runs.find((one) => one.command === line);
-      results.push(
-        ...(run === undefined ? await runChecksOf(deps, open, attempt, [command]) : [asResult(command, run)]),
+      // A failing part of a check's tests fails the whole of it, too.
+      const run = judged.runs.find(
+        (one) => one.command === line || (one.partOf === line && (one.exitCode ?? 0) !== 0),
       );
+      if (run !== undefined) results.push(asResult(command, run));
+      else if (judged.verdict !== "red") results.push(...(await runChecksOf(deps, open, attempt, [command])));
     }
     await open.addResults(results, attempt);
     return judged;

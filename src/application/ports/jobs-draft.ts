@@ -227,4 +227,6 @@ export interface CheckRun
   readonly wholeStdout: string;
   /** The files that the baseline's checks built were visible. */
   readonly overBuilt?: boolean;
+  /** The line of the check of which only the affected tests ran. */
+  readonly partOf?: string;
 }

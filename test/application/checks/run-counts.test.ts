@@ -229,6 +229,19 @@ describe.if(python)("runs of pytest", () => {
   });
 });
 
+test.if(python)("a command that the checks ran counts as failed in each red attempt", async () => {
+  const breaks = '```py:src/mod_a.py\ndef give():\n    return "A"\n```\n```bash\npython3 -m pytest -q\n```';
+  // The affected tests judge the first attempt, and all tests the second one.
+  await openPython([proposal("Break", breaks), proposal("Break", breaks)]);
+  const reply = await at.send("/code3 shout in src/mod_a.py");
+  expect(reply.text).toContain("Run: 3, succeeded: 2, failed: 1\n");
+  expect(reply.jobs[0]).toMatchObject({ status: "worse", executed_cmds: 2, failed_cmds: 1 });
+  const failed = at.archive
+    .events(reply.jobs[0]?.job_id as string)
+    .flatMap(({ event }) => (event.type === "command_finished" && !event.success ? [event] : []));
+  expect(failed).toMatchObject([1, 2].map((attempt) => ({ attempt, error: "exit status 1" })));
+});
+
 /** What was run, without what each run says of itself. */
 const inShort = () =>
   listRuns().map(({ over, altered, files }) => [over, ...(altered ? ["altered"] : []), ...files].join(" "));
