@@ -192,7 +192,8 @@ export function wordChatJob(
   const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
   const trouble = wordJobTrouble(messages, facts, "chat");
-  const unsaid = (error: string) => (trouble.endsWith(error) ? "" : cutMiddle(error, CHAT_ERROR));
+  const isSaid = (error: string) => facts.failedCmds === 1 && trouble.endsWith(error);
+  const unsaid = (error: string) => (isSaid(error) ? "" : cutMiddle(error, CHAT_ERROR));
   const commands = facts.commands.map((one) => ({ ...one, error: unsaid(wordError(messages, one.error)) }));
   const results = [
     words.countsCommands || facts.failedCmds > 0 ? wordSummary(messages, facts) : "",
@@ -242,13 +243,8 @@ function chatHeadline(messages: Messages, facts: RanJob, checks: string): string
 
 /** Status and counts, for places that show the rest separately. */
 export function wordJobBriefly(messages: Messages, facts: RanJob): string {
-  return [
-    chatHeadline(messages, facts, ""),
-    wordJobTrouble(messages, facts, "terminal"),
-    wordSummary(messages, facts),
-  ]
-    .filter((line) => line !== "")
-    .join("\n");
+  const first = [chatHeadline(messages, facts, ""), wordJobTrouble(messages, facts, "terminal")];
+  return [...first, wordSummary(messages, facts)].filter((line) => line !== "").join("\n");
 }
 
 /** A job that never began: why, and what helps. */
@@ -295,7 +291,10 @@ export function wordEviction(
 
 /** The sentence below the status where something went wrong as a whole; empty where nothing did. */
 export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): string {
-  const first = wordError(messages, facts.commands.find(({ success }) => !success)?.error ?? "");
+  const failed = facts.commands.filter(({ success }) => !success);
+  // A timeout and a path outside the workspace have a sentence of their own at their command.
+  const plain = failed.find(({ reason }) => !["timeout", "outside-workspace"].includes(reason?.code ?? ""));
+  const first = wordError(messages, (plain ?? failed[0])?.error ?? "");
   const error = (first.split("\n")[0] as string).replace(/ \(output: .*$/, "");
   switch (facts.ending) {
     case "rolled-back":
@@ -308,8 +307,8 @@ export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): 
       return messages.cannotRollBack(error === "" ? messages.aborted : error);
     default:
       if (facts.failedCmds === 0) return "";
-      if (at === "terminal") return countNotRun(facts) > 0 ? messages.commandFailed(error) : "";
-      return facts.executedCmds === 0 ? messages.workerFailed(error) : "";
+      if (at === "chat" && facts.executedCmds === 0) return messages.workerFailed(error);
+      return plain === undefined ? "" : messages.commandFailed(error);
   }
 }
 

@@ -123,6 +123,18 @@ test("a reply names the commands of the place where it is read: a shell's or a c
   }
 });
 
+test("the sentence about a failed command is in every report, whether or not a command was left out", async () => {
+  const [write, fails] = [edit("create", "a", "1"), shell("exit 3")];
+  const said = "コマンド実行に失敗したよ: コマンドが失敗しました: 終了コード 3";
+  for (const stopOnError of [false, true])
+    for (const commands of [[fails], [write, fails], [fails, edit("create", "b", "1")]])
+      expect(wordJob(ja, await factsOf(commands, { stopOnError })).split("\n")[2]).toBe(said);
+  const chat = wordChatJob(ja, await factsOf([write, fails, fails], {}), "p").split("\n");
+  expect(chat[2]).toBe(said);
+  // The sentence has the error of one command: with several, each shows its own.
+  expect(chat.filter((line) => line === "    エラー: コマンドが失敗しました: 終了コード 3")).toHaveLength(2);
+});
+
 describe("the first line of a report is what became of the job:", () => {
   const write = edit("create", "a", "1");
   test.each([
