@@ -176,7 +176,8 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
     if (inside.kind !== "none") return inside;
   }
   const parsed = parsePatch(text);
-  if (!parsed.ok || parsed.commands.length === 0) return { kind: "none", text };
+  const isEmpty = parsed.ok && parsed.commands.length === 0 && !/^\s*\[\s*\]\s*$/.test(text);
+  if (!parsed.ok || isEmpty) return { kind: "none", text };
   const proposal: Proposal = {
     plan: plan || proseBefore(text),
     patch: text,

@@ -299,6 +299,21 @@ describe("a proposal that cannot run", () => {
     expect(at.asked).toHaveLength(2);
   });
 
+  test.each([
+    ["with a claim", proposal(CLAIM, "[]"), `\n\n${CLAIM}`],
+    ["alone", "[]\n", ""],
+    ["in a fence", proposal("", "```json\n[]\n```"), ""],
+    ["as JSON", JSON.stringify({ plan: "It is right.", patch: "[]" }), "\n\nIt is right."],
+  ])(
+    "an empty list %s, sent twice, succeeds as what it is: nothing was changed",
+    async (_, answer, words) => {
+      at = await openConversation(() => answer);
+      const reply = await at.send("/code3 make the tests green");
+      expect(reply).toMatchObject({ ok: true, text: `Nothing was changed.${words}`, jobs: [] });
+      expect(at.asked).toHaveLength(2);
+    },
+  );
+
   test("an empty patch before the work of a browser needs no reason", async () => {
     at = await openConversation(() =>
       proposal("Add the meeting to the calendar.", "", { more: "\n## Flags\nuses_browser: true\n" }),
