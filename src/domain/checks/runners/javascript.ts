@@ -154,7 +154,7 @@ function takeMochaFailures(
 
 const VITEST_TEST = /^ ([✓×↓□]) (.+? > .*?)(?: [\d.]+m?s)?$/;
 const VITEST_FAILURE = /^ FAIL {2}(.+)$/;
-const VITEST_TOTAL = /^ +Tests {2}(?:no tests|(.*) \(\d+\))$/;
+const VITEST_TOTAL = /^ +Tests {2}(?:no tests|.* \(\d+\))$/;
 
 /** vitest. The reporter `verbose` lists every test, the others the failures. A file that could not be run is a failure, too. */
 export function readVitest(lines: readonly string[]): TestResults | null {
@@ -168,14 +168,14 @@ export function readVitest(lines: readonly string[]): TestResults | null {
     if (/^⎯+ Failed /.test(line)) inFailures = true;
     const test = inFailures ? null : VITEST_TEST.exec(line);
     const failure = VITEST_FAILURE.exec(line)?.[1];
-    const total = VITEST_TOTAL.exec(line);
+    const total = VITEST_TOTAL.exec(line)?.[0];
     if (test !== null)
       list.add(test[2] as string, test[1] === "✓" ? "pass" : test[1] === "×" ? "fail" : "skip");
     else if (failure !== undefined) failures.add(failure);
-    else if (total !== null) {
-      counts.passed += vitestNumber(total[1], "passed");
-      counts.failed += vitestNumber(total[1], "failed");
-      counts.skipped += vitestNumber(total[1], "skipped") + vitestNumber(total[1], "todo");
+    else if (total !== undefined) {
+      counts.passed += numberBefore(total, "passed");
+      counts.failed += numberBefore(total, "failed");
+      counts.skipped += numberBefore(total, "skipped") + numberBefore(total, "todo");
       runs++;
     }
   }
@@ -183,16 +183,8 @@ export function readVitest(lines: readonly string[]): TestResults | null {
   // `file [ file ]` is a file that could not be run; the number of failed tests does not have it.
   const broken = [...failures].filter((name) => / \[ .* \]$/.test(name));
   for (const name of broken) list.note(name, "fail");
-  return confirmTestCounts(
-    "vitest",
-    { ...counts, failed: counts.failed + broken.length },
-    list.tests,
-    failures,
-  );
-}
-
-function vitestNumber(total: string | undefined, word: string): number {
-  return Number(new RegExp(`(\\d+) ${word}\\b`).exec(total ?? "")?.[1] ?? 0);
+  const failed = counts.failed + broken.length;
+  return confirmTestCounts("vitest", { ...counts, failed }, list.tests, failures);
 }
 
 const NODE_LINE = /^( *)([✔✖﹣▶⚠]) (.*?)(?: \([\d.]+ms\))?( # .*)?$/u;
