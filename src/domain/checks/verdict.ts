@@ -36,10 +36,11 @@ export interface LowerRung {
 }
 
 /** Whether a result over the current project can serve as a baseline: it has a passed test or a green exit. */
-export function judgesBaseline({ state, results }: CheckResult): boolean {
+export function judgesBaseline(result: CheckResult): boolean {
+  const { state, results } = result;
   if (state === "green") return true;
   if (state !== "red" || results === null) return false;
-  return results.counts.passed > 0 || failedIn(results).length > 0;
+  return results.counts.passed > 0 || failingTests(result).length > 0;
 }
 
 /** Whether the result shows nothing about the code: no test could be set up, or a missing service ended the run before the tests. */
@@ -348,10 +349,6 @@ function outcomeIn(results: TestResults | null, name: string): SeenOutcome {
 
 function namesOf(...results: readonly (TestResults | null | undefined)[]): Set<string> {
   return new Set(results.flatMap((one) => [...(one?.tests.keys() ?? [])]));
-}
-
-function failedIn({ tests }: TestResults): string[] {
-  return [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
 }
 
 export interface JudgeAllInput {
