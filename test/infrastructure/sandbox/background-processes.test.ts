@@ -111,7 +111,10 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
     );
     const held = confinement === "confined" && !requirePart("bwrap") ? "limited" : confinement;
     expect(process).toMatchObject({ name: "web", state: { kind: "running" }, confinement: held, runs: 1 });
-    const [port] = process.ports;
+    const [port] = await until(async () => {
+      const [one] = await processes.list();
+      return one !== undefined && one.ports.length > 0 && one.ports;
+    });
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe("hello hunter2");
     expect(readFileSync(join(root, "made"), "utf8")).toBe("made\n");
     // The server answers before it says so.
@@ -322,10 +325,13 @@ describe("a background process", () => {
   test("starts again after a landing where that was asked for, and on request", async () => {
     const processes = open();
     started(await processes.start({ command: "echo up; sleep 300", name: "dev", restartsOnLanding: true }));
+    const isUp = async (times: number) =>
+      (await processes.log("dev", 20))?.text.match(/^up$/gm)?.length === times;
+    await until(() => isUp(1));
     noteLanding(home, root, new Date());
-    await until(() => recordOf("dev")?.runs === 2);
+    await until(() => isUp(2));
     expect(started(await processes.restart("dev"))).toMatchObject({ runs: 3, state: { kind: "running" } });
-    await until(async () => (await processes.log("dev", 20))?.text.match(/^up$/gm)?.length === 3);
+    await until(() => isUp(3));
   });
 
   test("is refused where its name, its port or the number of processes is taken", async () => {
