@@ -32,9 +32,7 @@ import {
   wordNote,
 } from "./word-notes.ts";
 
-/**
- * The outcome of undo, redo, applying or discarding a preview, or stopping a job: plain JSON, in no language.
- */
+/** The outcome of undo, redo, applying or discarding a preview, or stopping a job: plain JSON, in no language. */
 export interface ActionFacts {
   readonly about: "action";
   readonly action: "undo" | "redo" | "apply" | "discard" | "stop";
