@@ -3,7 +3,7 @@ import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import { hasFlag } from "../../domain/coder/proposal.ts";
 import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
-import { type JobResult, oneLine, type RanJob, refuseJob, wordError } from "../../domain/jobs/result.ts";
+import { type JobResult, oneLine, type RanJob, wordError } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
@@ -324,12 +324,6 @@ export async function runCoder(
   { role, text, planOnly, steering, chosen, handOver, beside, time, isSubAgent = false }: CoderRun,
 ): Promise<CoderRunResult> {
   const { settings, workspace } = deps;
-  const code = planOnly || turn.dryRun || turn.preview ? null : (deps.project.whyShut?.() ?? null);
-  if (code !== null) {
-    const refusal = { code, message: `permission denied: ${workspace.root}`, path: workspace.root };
-    const end = { kind: "refused", result: refuseJob(workspace.root, refusal) } as const;
-    return { role, text, end, talk: { model: () => undefined }, checked: null };
-  }
   const shownFiles = createShownFiles();
   const [{ bench, checks, state, checked }, outside] = await Promise.all([
     openBench(deps, turn, {

@@ -21,8 +21,6 @@ export interface ProjectFiles {
   /** For trying edits before they run. */
   readonly source: CheckedFiles;
   readonly planOptions: PlanOptions;
-  /** Why nothing of it can be written; null where something can. Absent if that is unknown. */
-  readonly whyShut?: () => "read-only" | "permission" | null;
 }
 
 export interface SoughtWord {

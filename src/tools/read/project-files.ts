@@ -1,5 +1,4 @@
 import {
-  accessSync,
   closeSync,
   constants,
   type Dirent,
@@ -9,7 +8,7 @@ import {
   readdirSync,
   readSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { FoundWords, ProjectFiles, SoughtWord, WordIndex } from "../../application/ports/drafts.ts";
 import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
@@ -136,26 +135,15 @@ export function createProjectFiles(
   const isInside = (path: string) =>
     path !== "" && !path.startsWith("/") && path.split("/").every((part) => part !== "" && part !== "..");
 
-  const list = (limit: number) =>
-    listSources(files, {
-      limit,
-      hidden,
-      entriesOf: (folder) => hostEntries(join(root, folder)),
-      kindOf: (entry) => (entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other"),
-    });
-
   return {
     planOptions,
-    list,
-    whyShut() {
-      const why = whyUnwritable(root);
-      // The owner of a folder may open it.
-      if (why !== "permission" || lstatSync(root).uid === process.geteuid?.())
-        return why === "read-only" ? why : null;
-      const paths = [...hostEntries(root).map(({ name }) => name), ...list(MOST_ENTRIES)];
-      const places = new Set(paths.flatMap((path) => [join(root, path), dirname(join(root, path))]));
-      return [...places].some((place) => whyUnwritable(place) === null) ? null : why;
-    },
+    list: (limit) =>
+      listSources(files, {
+        limit,
+        hidden,
+        entriesOf: (folder) => hostEntries(join(root, folder)),
+        kindOf: (entry) => (entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other"),
+      }),
     read(path, limitChars) {
       if (!isInside(path) || hidden(path)) return null;
       try {
@@ -178,16 +166,6 @@ export function createProjectFiles(
       look: (path) => lookAtFile(files, path),
     },
   };
-}
-
-function whyUnwritable(path: string): "read-only" | "permission" | null {
-  try {
-    accessSync(path, constants.W_OK);
-    return null;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === "EROFS" ? "read-only" : code === "EACCES" ? "permission" : null;
-  }
 }
 
 function sizeOf(files: WorkspaceFiles, path: string): number {
