@@ -37,7 +37,6 @@ function readTap(lines: readonly string[]): TestResults | null {
   let levels: Level[] = [emptyLevel()];
   let group = "";
   let block: string | null = null;
-  let documents = 0;
   for (const line of lines) {
     if (block !== null) {
       if (line === `${block}...`) block = null;
@@ -47,7 +46,7 @@ function readTap(lines: readonly string[]): TestResults | null {
     if (block !== null) continue;
     const top = levels[0] as Level;
     if (isFull(top) && top.count > 0 && /^(?:TAP version|(?:not )?ok 1\b|1\.\.)/.test(line)) {
-      documents += close(top, list);
+      close(top, list);
       levels = [emptyLevel()];
     }
     if (grouped && /^# (?!tests |pass |fail |ok$|skip|todo)/.test(line)) group = `${line.slice(2)} › `;
@@ -57,9 +56,9 @@ function readTap(lines: readonly string[]): TestResults | null {
   const top = levels[0] as Level;
   if (top.count > 0 || top.plan !== null) {
     if (!isFull(top)) return null;
-    documents += close(top, list);
+    close(top, list);
   }
-  if (documents === 0 || list.tests.size === 0) return null;
+  if (list.tests.size === 0) return null;
   return { formats: ["tap"], listed: "all", tests: list.tests, counts: countTests(list.tests) };
 }
 
@@ -96,9 +95,8 @@ function depthOf(indent = ""): number | null {
   return indent.length % LEVEL === 0 ? indent.length / LEVEL : null;
 }
 
-function close(level: Level, list: TestList): number {
+function close(level: Level, list: TestList): void {
   for (const { name, outcome } of level.cases) list.add(name, outcome);
-  return 1;
 }
 
 /** The protocol that tape, node and others speak. */
