@@ -15,7 +15,16 @@ function docker(...args: string[]) {
 
 /** The tree is read-only, the engine's own seccomp profile and capabilities are left as they are. */
 function inContainer(image: string, command: readonly string[], more: readonly string[] = []) {
-  const shown = ["src", "test", "bin", "package.json", "tsconfig.json", "bunfig.toml", "node_modules"];
+  const shown = [
+    "src",
+    "test",
+    "scripts",
+    "bin",
+    "package.json",
+    "tsconfig.json",
+    "bunfig.toml",
+    "node_modules",
+  ];
   const mounts = shown.flatMap((name) => ["-v", `${realpathSync(join(ROOT, name))}:/picoclaw/${name}:ro`]);
   const options = [
     ...["run", "--rm", "--network", "none", "--user", "12345:12345", "--label", "picoclaw.installation=test"],
