@@ -119,7 +119,7 @@ export const namesMissingService = (text: string) => NO_SERVICE.test(text);
 
 /** A line about one test, or the number of them, in the output of a runner whose format is not known. */
 const TEST_LINE =
-  /^[^\w\n]*(?:(?:not )?ok|pass(?:ed|es)?|fail(?:ed|s)?|[✓✔√✗✘✖×])(?![\w-])|[\d#] (?:tests? )?(?:pass|fail)(?:ed|ing|ures?)?\b/im;
+  /^[^\w\n]*(?:(?:not )?ok|pass(?:ed|es)?|fail(?:ed|s)?(?! to )|[✓✔√✗✘✖×])(?![\w-])|[\d#] (?:tests? )?(?:pass|fail)(?:ed|ing|ures?)?\b/im;
 
 /** Whether a run without named tests ended for lack of a service before its first test. */
 export function lacksService({ message, tail }: CheckFailure): boolean {

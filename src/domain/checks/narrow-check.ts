@@ -12,7 +12,7 @@ export function nameCheck(command: string): string {
 
 /** Flags whose value is the next word, which is not a test file. */
 const TAKES_VALUE =
-  /^(?:-r|--require|-c|--config|--import|--loader|--experimental-loader|-t|--timeout|-u|--ui|-R|--reporter|--test-reporter|--file|--extension|--ignore|--exclude|--env|--environment|--project|-p|--dir|--root|--rootDir|--setupFiles|--globals?|-g|--grep|--test-name-pattern|-k|-m|--rootdir|--cov)$/;
+  /^(?:-r|--require|-c|--config|--import|--loader|--experimental-loader|-t|--timeout|-u|--ui|-R|--reporter|--test-reporter|--file|--extension|--ignore|--exclude|--env|--environment|--project|-p|--dir|--root|--rootDir|--setupFiles|--globals?|-g|--grep|--test-name-pattern|-k|-m|--rootdir|--cov|--cov-config|--cov-report|-o|--override-ini|--deselect|--ignore-glob|--confcutdir|--basetemp|--junit-?xml|-W|-n)$/;
 const FILES_APPENDED = /^(?:mocha|jest|vitest|tape|node|pytest)$/;
 
 /**

@@ -140,6 +140,9 @@ describe("the line with these files alone", () => {
       "python -m pytest --cov tests a_test.py",
     );
     expect(narrowLine(named, ["a.test.js"], texts)).toBe(named);
+    expect(narrowLine("python -m pytest --deselect tests/test_a.py::test_x", ["a_test.py"], texts)).toBe(
+      "python -m pytest --deselect tests/test_a.py::test_x a_test.py",
+    );
     expect(narrowLine("python -m pytest -q | tee log", ["a_test.py"], texts)).toBeNull();
     expect(narrowLine("go test -v ./...", ["flag/flag_test.go"], texts)).toBe(
       "go test -v ./flag -run '^(TestA|TestB)$'",

@@ -50,6 +50,15 @@ describe("how a project is checked", () => {
       ["test: python -m pytest -q test.py"],
     ],
     [
+      "a test.py where pytest is only a dependency",
+      () =>
+        checks(["pyproject.toml", "app.py", "test.py"], {
+          "pyproject.toml": "[dependency-groups]\ndev = ['pytest']\n",
+          "test.py": "import pytest\n",
+        }),
+      ["test: python -m pytest -q test.py"],
+    ],
+    [
       "a test.py beside settings of pytest, which name the tests",
       () =>
         checks(["pyproject.toml", "mypkg", "test.py"], {

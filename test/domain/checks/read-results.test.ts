@@ -367,6 +367,10 @@ describe("a line that a test of unittest prints", () => {
       expect(inShort(read([`${begins} x`, printed, "ok", ...others], failed, 3))).toEqual(named);
     },
   );
+  test("the outcome of a test without a known name is not that of the test before it", () => {
+    const lines = ["test_a (t.T.test_a) ... expected failure", "unittest.case.FunctionTestCase (f) ... ok"];
+    expect(inShort(read(lines, [], 2))).not.toContain("test_a (t.T.test_a): pass");
+  });
   test("without an end hides its outcome, and no other test has it", () => {
     const lines = ["test_a (t.T.test_a) ... xok", "test_b (t.T.test_b) ... ok"];
     expect(inShort(read(lines, [], 2))).toEqual(["failed"]);

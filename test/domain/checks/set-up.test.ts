@@ -58,6 +58,7 @@ const NOT_DOWNLOADED = [
   "error: failed to get `serde` as a dependency\n  [6] Could not resolve hostname (Could not resolve host: index.crates.io)",
   "[ERROR] Unknown host repo.maven.apache.org: Temporary failure in name resolution -> [Help 2]",
   "Error: connect ECONNREFUSED 127.0.0.1:5432",
+  "Failed to connect to the database: ECONNREFUSED",
 ];
 
 describe("a run that ends before its tests", () => {

@@ -64,7 +64,13 @@ function hasTests({ names }: ProjectFiles): boolean {
 /** Tests in the root that pytest runs only if it is given their names; none where anything else says what is to be tested. */
 function uncollectedTests(files: ProjectFiles): readonly string[] {
   const hasOthers = hasTests(files) || testsBelow(files).length > 0;
-  if (hasOthers || hasPytest(files) || hasName(files, "tox.ini")) return [];
+  const isConfigured = hasPytest(files) && /testpaths|python_files/.test(pythonSettings(files));
+  if (
+    hasOthers ||
+    isConfigured ||
+    ["pytest.ini", "conftest.py", "tox.ini"].some((name) => hasName(files, name))
+  )
+    return [];
   const isTest = (text = "") => /^(?:import|from) (?:unittest|pytest)\b/m.test(text);
   return ["test.py", "tests.py"].filter((name) => isTest(files.texts[name]));
 }

@@ -39,8 +39,12 @@ export function readUnittest(lines: readonly string[]): TestResults | null {
     } else if (heading !== undefined) list.note(heading, NOT_LOADED.test(heading) ? "error" : "fail");
     else if (line === OVER_FAILED) open = null;
     else if (ran === null) {
-      open = BEGINS.exec(`${line}\n${lines[at + 1] ?? ""}`)?.[1] ?? open;
+      const begun = BEGINS.exec(`${line}\n${lines[at + 1] ?? ""}`)?.[1];
+      open = begun ?? open;
       const ended = ENDS.exec(line)?.[1];
+      // After the outcome of a test, one beside other words is of a test without a known name.
+      const isOfOther = begun === undefined && ended !== line && list.tests.has(open ?? "");
+      if (isOfOther && ended !== undefined) open = null;
       if (ended !== undefined && open !== null) list.note(open, unittestOutcome(ended));
     }
   }
