@@ -1,5 +1,7 @@
 import type { ChangedText } from "../checks/affected-tests.ts";
 import { compareLines } from "../patch/compare-lines.ts";
+import type { FileSource } from "../patch/patch-command.ts";
+import { attemptOr } from "../platform/error-text.ts";
 import { type Definition, definitionsOf, endOf, isAlias } from "./file-excerpts.ts";
 import { fileKind } from "./rank-files.ts";
 import { type CodeMention, codeMentions } from "./request-terms.ts";
@@ -66,14 +68,13 @@ export function hasName(text: string, name: string): boolean {
   return around.some((part, at) => at > 0 && !/[\w$]$/.test(around[at - 1] ?? "") && !/^[\w$]/.test(part));
 }
 
-/** Files of a project, as far as reasons for no change need them. */
+/** Files of a project, as far as reasons for no change need them. To look at one does not count as showing it to a coder. */
 interface NamedFiles {
   list(limit: number): readonly string[];
-  read(path: string, limitChars: number): { readonly text: string } | null;
+  readonly source: FileSource;
 }
 
 const MOST_LISTED_FILES = 20_000;
-const LONGEST = 2_000_000;
 
 /** Whether reasons for no change cover the whole request, or, with those of `before`, all code and files that it names. */
 export function leaveAll(
@@ -91,7 +92,8 @@ export function leaveAll(
   // The path of a source that has the code of a reason only says where that is.
   const sources = open.length === 0 ? [] : files.list(MOST_LISTED_FILES).filter(isSource);
   const hasLeft = (path: string) => {
-    const { text } = files.read(path, LONGEST) ?? { text: "" };
+    const entry = attemptOr(null, () => files.source.look(path));
+    const text = entry?.kind === "file" ? new TextDecoder().decode(entry.bytes) : "";
     return [...left].some((name) => !isPath(name) && hasName(text, name));
   };
   return open.every((name) => endingIn(sources, name).some(hasLeft));

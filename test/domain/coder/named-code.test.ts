@@ -104,7 +104,13 @@ describe("a reason for no change that names code", () => {
   ]);
   const files = {
     list: () => [...texts.keys()],
-    read: (path: string) => ({ text: texts.get(path) ?? "" }),
+    source: {
+      look: (path: string) => ({
+        kind: "file" as const,
+        bytes: new TextEncoder().encode(texts.get(path) ?? ""),
+        mode: 0o644,
+      }),
+    },
   };
   const covers = (request: string, ...reasons: string[]) => leaveAll(reasons, [], request, files);
   test.each(["Fix `parse` in src/parse.mjs", "In parse.mjs, `parse` loses the sign", "`parse` is wrong"])(
