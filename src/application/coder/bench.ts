@@ -224,14 +224,18 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     if (covered.length === 0 || request.signal.aborted) return judged;
     const waiting = covered;
     covered = [];
+    const isRed = judged.verdict === "red";
+    // Runs with the old versions of deciding files are not runs of this draft.
+    const runs = isRed && judged.facts.onlyWith !== undefined ? [] : judged.runs;
     const results: CommandResult[] = [];
-    for (const { command, line } of waiting) {
+    for (const one of waiting) {
+      const { command, line } = one;
       // A failing part of a check's tests fails the whole of it, too.
-      const run = judged.runs.find(
-        (one) => one.command === line || (one.partOf === line && (one.exitCode ?? 0) !== 0),
-      );
+      const fails = (run: CheckRun) => isRed && run.partOf === line && (run.exitCode ?? 0) !== 0;
+      const run = runs.find((each) => each.command === line || fails(each));
       if (run !== undefined) results.push(asResult(command, run));
-      else if (judged.verdict !== "red") results.push(...(await runChecksOf(deps, open, attempt, [command])));
+      else if (isRed) covered = [...covered, one];
+      else results.push(...(await runChecksOf(deps, open, attempt, [command])));
     }
     await open.addResults(results, attempt);
     return judged;
