@@ -1,29 +1,49 @@
 /**
- * Which test files touch a part that machines differ in (a start of bubblewrap, Docker or zsh, a control group, Landlock, a user
- * namespace), recorded by `npm test` with PICOCLAW_TEST_RECORD=1 and kept in `test/machine-parts.json`. A test that
- * gives the same result everywhere need not run everywhere: beside a full run, another machine runs the files that are about it
- * or that the record does not know, a third of those that touch a part in which it differs, another third each day, and a tenth of
- * the others. Files that touch no more than every job does, or that are only skipped there, are of the others.
+ * What `.ci/run` runs by day: the record of the test files (`test/machine-parts.json`), and whose turn it is. The record keeps which
+ * files touch a part that machines differ in (a start of bubblewrap, Docker or zsh, a control group, Landlock, a user namespace),
+ * what each costs, and a hash of its text. A test that gives the same result everywhere need not run everywhere: beside the full
+ * machine, another one runs the files that are about it, a third of those that touch a part in which it differs, another third each
+ * day, and a tenth of the others. Files that touch no more than every job does, or that are only skipped there, are of the others.
+ * A costly file has its turn a quarter as often, on the full machine too. One that is new or that changed runs on every machine.
  */
 import { basename } from "node:path";
 
-/** What a file touches, by the file's path from the repository's root. */
+export interface FileRecord {
+  /** Of the text that ran on every machine. */
+  readonly hash: string;
+  /** Of processors, its child processes and containers included. */
+  readonly seconds: number;
+  /** The parts. */
+  readonly touches: readonly string[];
+}
+
+/** By the file's path from the repository's root. */
 export interface PartsRecord {
   /** The day of the oldest entry, as YYYY-MM-DD. */
   readonly since: string;
-  readonly touches: Readonly<Record<string, readonly string[]>>;
+  readonly files: Readonly<Record<string, FileRecord>>;
 }
 
 /** One line a file, so that a change of the record can be read. */
-export function writeRecord({ since, touches }: PartsRecord): string {
-  const lines = Object.entries(touches).map(([file, parts]) => [file, parts.join(" ")]);
-  return `${JSON.stringify({ since, touches: Object.fromEntries(lines) }, undefined, 2)}\n`;
+export function writeRecord({ since, files }: PartsRecord): string {
+  const lines = Object.entries(files).map(([file, { hash, seconds, touches }]) => [
+    file,
+    [hash, seconds.toFixed(1), ...touches].join(" "),
+  ]);
+  return `${JSON.stringify({ since, files: Object.fromEntries(lines) }, undefined, 2)}\n`;
 }
 
 export function readRecord(text: string): PartsRecord {
-  const { since, touches } = JSON.parse(text) as { since: string; touches: Record<string, string> };
-  const lines = Object.entries(touches).map(([file, parts]) => [file, parts.split(" ").filter(Boolean)]);
-  return { since, touches: Object.fromEntries(lines) };
+  const { since, files } = JSON.parse(text) as { since: string; files: Record<string, string> };
+  const lines = Object.entries(files).map(([file, line]) => {
+    const [hash = "", seconds, ...touches] = line.split(" ");
+    return [file, { hash, seconds: Number(seconds), touches }];
+  });
+  return { since, files: Object.fromEntries(lines) };
+}
+
+export function hashText(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 12);
 }
 
 /** An older record selects nothing: every file runs. */
@@ -32,6 +52,9 @@ const DAY_MS = 86_400_000;
 /** In so many days each file has had its turn. */
 const THIRD = 3;
 const TENTH = 10;
+/** A file that takes so many processor seconds is costly, and has its turn once where a cheap one has so many. */
+const COSTLY_SECONDS = 3;
+const RARER = 4;
 /** What the sandbox of any job touches, with bubblewrap or without: a file that touches no more is one of many that run a job. */
 const OF_EVERY_JOB = ["bwrap", "landlock", "mount", "namespaces", "uid"];
 /** The sandbox is what these are about. */
@@ -144,7 +167,7 @@ const MACHINES: Readonly<Record<string, Machine>> = {
   },
 };
 
-/** How often a file runs on a machine: one day in so many. */
+/** How often a cheap file runs on a machine: one day in so many. */
 function turnOf(machine: Machine, file: string, given: { touched: readonly string[]; text: string }): number {
   if (OF_THE_MACHINE.test(file)) return 1;
   const { differs, lacks } = machine;
@@ -159,6 +182,34 @@ function turnOf(machine: Machine, file: string, given: { touched: readonly strin
   return found.every((part) => isSkipped(part) || OF_EVERY_JOB.includes(part)) ? TENTH : THIRD;
 }
 
+/** The machine where every part is: its files take turns by their cost alone. */
+export const FULL_MACHINE = "full";
+
+interface Turn {
+  readonly file: string;
+  readonly seconds: number;
+  /** One day in so many. */
+  readonly every: number;
+}
+
+/** The files of one day. The costliest are placed first, each on the day with the least to do, so that all days cost about the same. */
+function drawTurns(turns: readonly Turn[], day: number): ReadonlySet<string> {
+  const drawn = new Set<string>();
+  for (const every of new Set(turns.map((turn) => turn.every))) {
+    const costs = Array.from({ length: every }, () => 0);
+    const those = turns.filter((turn) => turn.every === every);
+    for (const { file, seconds } of those.sort(
+      (a, b) => b.seconds - a.seconds || (a.file < b.file ? -1 : 1),
+    )) {
+      const least = costs.indexOf(Math.min(...costs));
+      // A file that takes no time has a place, too: loading it does.
+      costs[least] = (costs[least] ?? 0) + seconds + 0.1;
+      if (least === day % every) drawn.add(file);
+    }
+  }
+  return drawn;
+}
+
 export interface Selection {
   readonly files: readonly string[];
   /** One line for the log. */
@@ -166,8 +217,8 @@ export interface Selection {
 }
 
 /**
- * The files to run on `machine`. A file that the record does not know is run, and so is each file where the record is too old;
- * an unknown machine differs in every part.
+ * The files to run on `machine`. A file that the record does not know, or knows with another text, is run, and so is each file where
+ * the record is too old; an unknown machine differs in every part.
  */
 export function selectFiles(
   files: readonly string[],
@@ -180,41 +231,60 @@ export function selectFiles(
   },
 ): Selection {
   const { record, today, readText } = given;
-  if (record === undefined) return { files, why: "all files: there is no record of what they touch" };
+  if (record === undefined) return { files, why: "all files: there is no record of them" };
   const days = (Date.parse(today) - Date.parse(record.since)) / DAY_MS;
   if (!(days <= OLDEST_DAYS))
-    return { files, why: `all files: the record of what they touch is of ${record.since} (npm run record)` };
+    return { files, why: `all files: the record of them is of ${record.since} (npm run record -- test)` };
   const machine = MACHINES[given.machine] ?? { differs: () => true, lacks: () => false };
-  const turns = files.map((file) => {
-    const touched = record.touches[file];
-    const every = touched === undefined ? 1 : turnOf(machine, file, { touched, text: readText(file) });
-    // Another day on each machine.
-    const offset = Bun.hash.crc32(`${given.machine} ${file}`);
-    return { file, every, isDrawn: (Date.parse(today) / DAY_MS + offset) % every === 0 };
+  const isNew = new Set<string>();
+  const turns = files.flatMap((file) => {
+    const text = readText(file);
+    const known = record.files[file];
+    if (known?.hash !== hashText(text)) isNew.add(file);
+    if (known === undefined) return [];
+    const { seconds, touches } = known;
+    const every = given.machine === FULL_MACHINE ? 1 : turnOf(machine, file, { touched: touches, text });
+    return { file, seconds, every: seconds < COSTLY_SECONDS ? every : every * RARER };
   });
-  const drawn = turns.filter(({ isDrawn }) => isDrawn);
-  const count = (every: number) => {
-    const all = turns.filter((one) => one.every === every).length;
-    return `${drawn.filter((one) => one.every === every).length}${every === 1 ? "" : ` of ${all}`}`;
-  };
+  // Another day on each machine.
+  const drawn = drawTurns(turns, Date.parse(today) / DAY_MS + Bun.hash.crc32(given.machine));
+  const selected = files.filter((file) => isNew.has(file) || drawn.has(file));
+  const shares = [...new Set(turns.map(({ every }) => every))]
+    .sort((a, b) => a - b)
+    .map((every) => {
+      const those = turns.filter((turn) => turn.every === every);
+      const share = those.filter(({ file }) => drawn.has(file) && !isNew.has(file)).length;
+      return every === 1
+        ? `${share} of every day`
+        : `${share} of the ${those.length} that run every ${every} days`;
+    });
   return {
-    files: drawn.map(({ file }) => file),
-    why: `${count(1)} files that are about this machine or that the record does not know, ${count(THIRD)} that touch a part in which it differs, ${count(TENTH)} others`,
+    files: selected,
+    why: `${selected.length} of ${files.length} files: ${[`${isNew.size} new or changed`, ...shares].join(", ")}; ${files.length - selected.length} are left to other days (npm test runs all)`,
   };
 }
 
 /** What was found now, beside what is still true of the earlier record. */
 export function mergeRecord(
   earlier: PartsRecord | undefined,
-  found: PartsRecord["touches"],
+  found: PartsRecord["files"],
   given: { readonly files: readonly string[]; readonly today: string },
 ): PartsRecord {
-  const kept = Object.entries(earlier?.touches ?? {}).filter(
+  const kept = Object.entries(earlier?.files ?? {}).filter(
     ([file]) => given.files.includes(file) && !(file in found),
   );
   const entries = [...kept, ...Object.entries(found)].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     since: kept.length > 0 && earlier !== undefined ? earlier.since : given.today,
-    touches: Object.fromEntries(entries),
+    files: Object.fromEntries(entries),
   };
+}
+
+/** The same with what a run of all machines found. A file whose touches are not recorded stays unknown. */
+export function mergeRun(
+  record: PartsRecord,
+  ran: Readonly<Record<string, Pick<FileRecord, "hash" | "seconds">>>,
+): PartsRecord {
+  const files = Object.entries(record.files).map(([file, known]) => [file, { ...known, ...ran[file] }]);
+  return { ...record, files: Object.fromEntries(files) };
 }

@@ -1,7 +1,8 @@
 /**
  * `npm test`: every check as a named step, all of them even after a failure, and the count at the end.
- * `npm test -- PATH …` runs those test files only. `npm run record` runs each file in a process of its own under strace, and
- * writes which of them touch a part that machines differ in (`machine-parts.ts`).
+ * `npm test -- PATH …` runs those test files only. `npm run record` runs each file that is new or that changed in a process of its
+ * own under strace, and writes which of them touch a part that machines differ in (`machine-parts.ts`); `npm run record -- PATH …`
+ * does so for all files there.
  */
 import {
   existsSync,
@@ -16,7 +17,11 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { clearRun } from "../test/left-behind.ts";
 import {
+  type FileRecord,
+  FULL_MACHINE,
+  hashText,
   mergeRecord,
+  mergeRun,
   type PartsRecord,
   readParts,
   readRecord,
@@ -34,6 +39,8 @@ const paths = process.argv.slice(2);
  */
 const machine = process.env.PICOCLAW_TEST_BRIEF ?? "";
 const isBrief = machine !== "";
+/** At a submission the full machine leaves costly files to other days, each to its turn. */
+const isDaily = (process.env.PICOCLAW_TEST_DAILY ?? "") !== "";
 /** Names the temporary folders of this run, and through them all that it starts. */
 const runName = process.pid.toString(36);
 const today = new Date().toISOString().slice(0, 10);
@@ -81,11 +88,11 @@ const TEST_OPTIONS = ["--only-failures"];
 /** Where the record is kept, and the variable by which another place takes a new one. */
 const RECORD = join(root, "test/machine-parts.json");
 const recordTo = process.env.PICOCLAW_TEST_RECORD;
+/** Where `.ci/run`, which runs changed files on every machine, takes the record with the hashes and costs of this run. */
+const costsTo = process.env.PICOCLAW_TEST_COSTS;
 /** Of suites that call the sources in their own process. The others start programs, whose lines are not counted. */
 const coverageIn = ({ folder, isMeasured }: Part) =>
-  isBrief || !isMeasured
-    ? []
-    : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${folder}`];
+  isMeasured ? ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${folder}`] : [];
 /** By night a test that fails once has failed. By day a few that other tests may have disturbed get a second run, alone. */
 const MOST_RUN_AGAIN = process.env.PICOCLAW_TEST_NIGHTLY ? 0 : 8;
 interface Suite {
@@ -179,14 +186,18 @@ function count(output: string, what: "pass" | "fail"): number {
   return Number(new RegExp(`^ *(\\d+) ${what}$`, "m").exec(output)?.[1] ?? 0);
 }
 
-/** The suites that this user can run: `test/root` is for root alone. */
-function testFiles(): string[] {
+function allTestFiles(): string[] {
   const folder = join(root, "test");
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".test.ts") && (process.getuid?.() === 0 || !path.startsWith("root/")))
+    .filter((path) => path.endsWith(".test.ts"))
     .map((path) => `./test/${path}`)
     .sort();
+}
+
+/** The suites that this user can run: `test/root` is for root alone. */
+function testFiles(): string[] {
+  return allTestFiles().filter((file) => process.getuid?.() === 0 || !file.startsWith("./test/root/"));
 }
 
 interface Counts {
@@ -277,13 +288,15 @@ function areImagesMade(): boolean {
   return !engine || existsSync(`${engine}.images`);
 }
 
+/** Each process loads the sources for itself, which is most of the work where it runs a few files. */
+const FEWER_PIECES = isBrief ? 4 : isDaily ? 2 : 1;
+
 /** Neighbours, which are often alike, are dealt out to the pieces of their suite. */
 function partsOf(files: readonly string[]): readonly Part[] {
   const suiteOf = new Map(files.map((file) => [file, SUITES.find((suite) => suite.holds(file))]));
   const suites = SUITES.map((suite) => {
     const { name, needsImages = false, isMeasured = false } = suite;
-    // Each process loads the sources for itself, which is most of the work where it runs a few files.
-    const pieces = isBrief ? Math.ceil(suite.pieces / 4) : suite.pieces;
+    const pieces = Math.ceil(suite.pieces / FEWER_PIECES);
     const those = files.filter((file) => suiteOf.get(file) === suite);
     return Array.from({ length: pieces }, (_, piece) => ({
       name: pieces === 1 ? name : `${name}, ${piece + 1} of ${pieces}`,
@@ -312,21 +325,30 @@ function printDearest(ran: readonly Ran[]): void {
     console.log(`processor seconds of the tests: ${all.toFixed(0)}; most: ${dearest.join(", ")}`);
 }
 
+function writeCosts(to: string, ran: readonly Ran[]): void {
+  const files = ran
+    .flatMap((run) => run.files)
+    .map(({ file, seconds }) => [file, { hash: hashText(readText(file)), seconds }]);
+  const earlier = lastRecord();
+  if (earlier !== undefined)
+    writeFileSync(resolve(to), writeRecord(mergeRun(earlier, Object.fromEntries(files))));
+}
+
 function lastRecord(): PartsRecord | undefined {
   return existsSync(RECORD) ? readRecord(readFileSync(RECORD, "utf8")) : undefined;
 }
 
+const nameOf = (file: string) => file.replace("./", "");
+const readText = (file: string) => readFileSync(join(root, file), "utf8");
+
 function filesHere(): readonly string[] {
   const files = testFiles();
-  if (!isBrief) return files;
-  const selection = selectFiles(
-    files.map((file) => file.replace("./", "")),
-    {
-      ...{ machine, today, record: lastRecord() },
-      readText: (file) => readFileSync(join(root, file), "utf8"),
-    },
-  );
-  console.log(`selected for ${machine}: ${selection.why}`);
+  if (!isBrief && !isDaily) return files;
+  const name = isBrief ? machine : FULL_MACHINE;
+  const selection = selectFiles(files.map(nameOf), {
+    ...{ machine: name, today, record: lastRecord(), readText },
+  });
+  console.log(`selected for ${name}: ${selection.why}`);
   return selection.files.map((file) => `./${file}`);
 }
 
@@ -335,10 +357,12 @@ async function record(to: string): Promise<number> {
   const all = testFiles();
   const isBelow = (file: string, path: string) =>
     `${join(root, file)}/`.startsWith(`${resolve(root, path)}/`);
-  const files = paths.length === 0 ? all : all.filter((file) => paths.some((path) => isBelow(file, path)));
+  const earlier = lastRecord();
+  const isNew = (file: string) => earlier?.files[nameOf(file)]?.hash !== hashText(readText(file));
+  const files = all.filter(paths.length === 0 ? isNew : (file) => paths.some((path) => isBelow(file, path)));
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-trace-"));
   const waiting = [...files];
-  const found: Record<string, readonly string[]> = {};
+  const found: Record<string, FileRecord> = {};
   const sum = { passed: 0, failed: 0 };
   const recordInTurn = async () => {
     for (let file = waiting.shift(); file; file = waiting.shift()) {
@@ -355,19 +379,23 @@ async function record(to: string): Promise<number> {
         "-e",
         `trace=${TRACED}`,
       ];
-      const { passed, failed } = await runTests(file, [file], strace);
-      sum.passed += passed;
-      sum.failed += failed;
+      const hash = hashText(readText(file));
+      const ran = await runTests(file, [file], strace);
+      sum.passed += ran.passed;
+      sum.failed += ran.failed;
       // A test that failed may not have come to the part that it touches: it stays unknown, and runs everywhere.
-      if (failed === 0 && existsSync(trace))
-        found[file.replace("./", "")] = readParts(readFileSync(trace, "utf8"));
+      if (ran.failed === 0 && existsSync(trace))
+        found[nameOf(file)] = {
+          hash,
+          seconds: earlier?.files[nameOf(file)]?.seconds ?? ran.files[0]?.seconds ?? 0,
+          touches: readParts(readFileSync(trace, "utf8")),
+        };
       rmSync(trace, { force: true });
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, recordInTurn));
   rmSync(folder, { recursive: true, force: true });
-  const known = all.map((file) => file.replace("./", ""));
-  const merged = mergeRecord(lastRecord(), found, { files: known, today });
+  const merged = mergeRecord(earlier, found, { files: allTestFiles().map(nameOf), today });
   writeFileSync(to, writeRecord(merged));
   return end(sum);
 }
@@ -376,14 +404,18 @@ async function main(): Promise<number> {
   if (recordTo) return record(recordTo === "1" ? RECORD : resolve(recordTo));
   if (paths.length > 0) return await end(await runAgain([await runTests("tests", paths)]));
   const files = filesHere();
-  if (!isBrief) {
+  // Floors hold for all files together.
+  const isMeasured = !isBrief && files.length === testFiles().length;
+  if (isMeasured) {
     rmSync(join(root, "coverage"), { recursive: true, force: true });
     mkdirSync(join(root, "coverage"));
   }
   const ran: Ran[] = [];
   let failedChecks = 0;
   const runPart = async (part: Part) =>
-    void ran.push(await runTests(`tests: ${part.name}`, [...coverageIn(part), ...part.files]));
+    void ran.push(
+      await runTests(`tests: ${part.name}`, [...(isMeasured ? coverageIn(part) : []), ...part.files]),
+    );
   const runCheck = async (step: Step) => {
     // Added after the wait: checks run beside each other, and each would add to what it read before.
     const failed = await failures([step]);
@@ -403,7 +435,8 @@ async function main(): Promise<number> {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, runInTurn));
   printDearest(ran);
-  if (!isBrief && files.length > 0) failedChecks += await failures([FLOORS]);
+  if (costsTo) writeCosts(costsTo, ran);
+  if (isMeasured && files.length > 0) failedChecks += await failures([FLOORS]);
   const { passed, failed } = await runAgain(ran);
   return end({ passed, failed: failed + failedChecks });
 }

@@ -107,6 +107,13 @@ describe("a machine beside the full one", () => {
     expect(run("PICOCLAW_TEST_NIGHTLY=1; brief root").out).toEqual([""]);
   });
 
+  test("leaves costly files of the full one to other days, unless the whole is asked for", () => {
+    expect(run("daily").out).toEqual(["PICOCLAW_TEST_DAILY=1"]);
+    for (const name of ["PICOCLAW_TEST_NIGHTLY", "PICOCLAW_TEST_WHOLE"])
+      expect(run(`${name}=1; daily`).out).toEqual([""]);
+    expect(run("PICOCLAW_TEST_WHOLE=1; brief root").out).toEqual(["PICOCLAW_TEST_BRIEF=root"]);
+  });
+
   test("has a bubblewrap that refuses where namespaces are forbidden", () => {
     const { err, exitCode } = run(
       'make_useless_bwrap "$source_tree/programs"; "$source_tree/programs/bwrap" true',

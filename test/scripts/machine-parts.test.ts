@@ -1,8 +1,12 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import {
+  FULL_MACHINE,
+  hashText,
   mergeRecord,
+  mergeRun,
   type PartsRecord,
   readParts,
   readRecord,
@@ -11,21 +15,34 @@ import {
 } from "../../scripts/machine-parts.ts";
 
 const root = join(import.meta.dir, "../..");
+const known = (touches: readonly string[], { text = "", seconds = 1 } = {}) => ({
+  ...{ hash: hashText(text), seconds, touches },
+});
 const RECORD: PartsRecord = {
   since: "2026-05-01",
-  touches: {
-    "test/hostile/sandboxed.test.ts": ["bwrap"],
-    "test/shells.test.ts": ["zsh"],
-    ...Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`test/plain-${n}.test.ts`, []])),
+  files: {
+    "test/hostile/sandboxed.test.ts": known(["bwrap"]),
+    "test/shells.test.ts": known(["zsh"]),
+    ...Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`test/plain-${n}.test.ts`, known([])])),
   },
 };
-const FILES = Object.keys(RECORD.touches);
+const FILES = Object.keys(RECORD.files);
 
 function select(
   machine: string,
   { today = "2026-05-02", record = RECORD as PartsRecord | null, files = FILES, text = "" } = {},
 ) {
   return selectFiles(files, { machine, today, record: record ?? undefined, readText: () => text });
+}
+/** How many of thirty days a file runs that the record knows with this text. */
+function countDays(
+  machine: string,
+  file: string,
+  { touches = [] as readonly string[], text = "", seconds = 1 } = {},
+) {
+  const record = { ...RECORD, files: { ...RECORD.files, [file]: known(touches, { text, seconds }) } };
+  return days.filter((today) => select(machine, { today, record, files: [file], text }).files.length === 1)
+    .length;
 }
 const isPlain = (file: string) => file.includes("plain");
 
@@ -47,10 +64,8 @@ test("a trace names the parts that a file touches", () => {
 const days = Array.from({ length: 30 }, (_, day) => `2026-05-${String(day + 1).padStart(2, "0")}`);
 
 test("a machine runs a third of the files that touch a part in which it differs, another third each day", () => {
-  const daysOf = (machine: string, file: string) =>
-    days.filter((today) => select(machine, { today }).files.includes(file)).length;
   const counts = (machine: string) =>
-    ["test/hostile/sandboxed.test.ts", "test/shells.test.ts"].map((file) => daysOf(machine, file));
+    [["bwrap"], ["zsh"]].map((touches) => countDays(machine, "test/hostile/sandboxed.test.ts", { touches }));
   expect(counts("bare")).toEqual([10, 10]);
   expect(counts("root")).toEqual([10, 3]);
   expect(counts("no-namespaces")).toEqual([10, 3]);
@@ -59,21 +74,17 @@ test("a machine runs a third of the files that touch a part in which it differs,
 
 test("the rest takes turns: about a tenth a day, the same all day, and each file once in ten days", () => {
   const drawn = (today: string) => select("root", { today }).files.filter(isPlain);
-  for (const day of days) expect(drawn(day).length).toBeWithin(5, 45);
+  for (const day of days) expect(drawn(day).length).toBeWithin(19, 22);
   expect(drawn("2026-05-02")).toEqual(drawn("2026-05-02"));
   expect(drawn("2026-05-02")).not.toEqual(drawn("2026-05-03"));
   expect(days.slice(0, 10).flatMap(drawn).sort()).toEqual(FILES.filter(isPlain).sort());
 });
 
+const MACHINES = ["bare", "root", "no-namespaces"];
+
 test("a file that touches no more than every job is one of the others, unless it is about the sandbox or the machine", () => {
-  const machines = ["bare", "root", "no-namespaces"];
   const counts = (file: string, text = "") =>
-    machines.map((machine) => {
-      const record = { ...RECORD, touches: { [file]: ["bwrap", "mount", "uid"] } };
-      const isDrawn = (today: string) =>
-        select(machine, { today, record, files: [file], text }).files.length === 1;
-      return days.filter(isDrawn).length;
-    });
+    MACHINES.map((machine) => countDays(machine, file, { touches: ["bwrap", "mount", "uid"], text }));
   expect(counts("test/e2e/job.test.ts")).toEqual([3, 3, 3]);
   expect(counts("test/hostile/escape.test.ts")).toEqual([10, 10, 10]);
   expect(counts("test/e2e/job.test.ts", "process.getuid()")).toEqual([3, 10, 3]);
@@ -83,32 +94,21 @@ test("a file that touches no more than every job is one of the others, unless it
 });
 
 test("where a part is missing or useless, a file that requires it is only skipped, and is one of the others", () => {
-  const record = { ...RECORD, touches: { "test/search.test.ts": ["zsh"] } };
   const counts = (text: string) =>
-    ["bare", "root"].map(
-      (machine) =>
-        days.filter(
-          (today) => select(machine, { today, record, files: ["test/search.test.ts"], text }).files.length,
-        ).length,
-    );
+    ["bare", "root"].map((machine) => countDays(machine, "test/search.test.ts", { touches: ["zsh"], text }));
   expect(counts("")).toEqual([10, 3]);
   expect(counts('requirePart("zsh")')).toEqual([3, 3]);
 });
 
 test("a file that names a part or a right in its own text runs where that differs, regardless of the record", () => {
-  const files = ["test/plain-1.test.ts"];
-  const count = (machine: string, text: string) =>
-    days.filter((today) => select(machine, { files, text, today }).files.length === 1).length;
+  const count = (machine: string, text: string) => countDays(machine, "test/plain.test.ts", { text });
   expect(count("root", 'describe.if(requirePart("zsh"))')).toBe(3);
   expect(count("root", "process.getuid()")).toBe(10);
   for (const machine of ["bare", "no-namespaces"]) expect(count(machine, "process.getuid()")).toBe(3);
 });
 
 test("a mode runs as root where it takes a right from the owner, or gives the power of another", () => {
-  const isRun = (text: string) =>
-    days.filter(
-      (today) => select("root", { files: ["test/plain-1.test.ts"], text, today }).files.length === 1,
-    ).length === 10;
+  const isRun = (text: string) => countDays("root", "test/plain.test.ts", { text }) === 10;
   const taken = [
     'chmodSync(at("a"), 0)',
     "chmodSync(a, 0o555)",
@@ -123,27 +123,109 @@ test("a mode runs as root where it takes a right from the owner, or gives the po
     expect([text, isRun(text)]).toEqual([text, false]);
 });
 
+test("a costly file has its turn a quarter as often, on the full machine too", () => {
+  const counts = (file: string, seconds: number) =>
+    [FULL_MACHINE, "root"].map((machine) => countDays(machine, file, { touches: ["bwrap"], seconds }));
+  expect(counts("test/e2e/job.test.ts", 2.9)).toEqual([30, 3]);
+  const [onFull = 0, ...rest] = counts("test/root/owner.test.ts", 3);
+  expect(onFull).toBeWithin(7, 9);
+  expect(rest).toEqual([onFull]);
+});
+
+const anyFile = fc.record({
+  folder: fc.constantFrom("root", "hostile", "e2e", "domain"),
+  seconds: fc.double({ min: 0, max: 60, noNaN: true }),
+  touches: fc.subarray(["bwrap", "zsh", "uid", "cgroup"]),
+  /** What the record does not say of it. */
+  fate: fc.constantFrom("recorded", "recorded", "recorded", "new", "changed"),
+});
+const anyTree = fc.record({
+  machine: fc.constantFrom(FULL_MACHINE, ...MACHINES),
+  files: fc.array(anyFile, { maxLength: 80 }),
+});
+type Tree = typeof anyTree extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** What runs on each of so many days. */
+function drawDays({ machine, files }: Tree, count: number) {
+  const named = files.map((file, n) => ({ ...file, name: `test/${file.folder}/${n}.test.ts` }));
+  const recorded = named.filter(({ fate }) => fate !== "new");
+  const record = {
+    since: "2026-05-01",
+    files: Object.fromEntries(recorded.map((file) => [file.name, known(file.touches, file)])),
+  };
+  const changed = new Set(named.filter(({ fate }) => fate === "changed").map(({ name }) => name));
+  const given = { machine, record, readText: (file: string) => (changed.has(file) ? "changed" : "") };
+  const all = named.map(({ name }) => name);
+  const runs = Array.from({ length: count }, (_, day) =>
+    selectFiles(all, { ...given, today: new Date(Date.UTC(2026, 4, 1 + day)).toISOString().slice(0, 10) }),
+  );
+  return { named, runs };
+}
+
+test("within the life of a record every file has its turn, and one that is new or changed runs every day", () => {
+  fc.assert(
+    fc.property(anyTree, (tree) => {
+      const { named, runs } = drawDays(tree, 40);
+      for (const { name, fate } of named) {
+        const count = runs.filter(({ files }) => files.includes(name)).length;
+        if (fate === "recorded") expect(count).toBeGreaterThan(0);
+        else expect(count).toBe(40);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("no day costs more than another by more than one costly file and a few cheap ones", () => {
+  fc.assert(
+    fc.property(anyTree, (tree) => {
+      const files = tree.files.map((file) => ({ ...file, fate: "recorded" as const }));
+      const { named, runs } = drawDays({ machine: FULL_MACHINE, files }, 4);
+      const costs = runs.map(({ files }) =>
+        named.reduce((sum, { name, seconds }) => sum + (files.includes(name) ? seconds + 0.1 : 0), 0),
+      );
+      const costliest = Math.max(0, ...named.map(({ seconds }) => seconds + 0.1));
+      expect(Math.max(...costs) - Math.min(...costs)).toBeLessThanOrEqual(costliest + 1e-6);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("the log says what was selected and what is left to other days", () => {
+  const files = { ...RECORD.files, "test/slow.test.ts": known([], { seconds: 30 }) };
+  const all = [...Object.keys(files), "test/new.test.ts"];
+  const lines = days
+    .slice(0, 4)
+    .map((today) => select(FULL_MACHINE, { today, record: { ...RECORD, files }, files: all }).why);
+  const left = (count: number, share: number) =>
+    `${204 - count} of 204 files: 1 new or changed, 202 of every day, ${share} of the 1 that run every 4 days; ${count} are left to other days (npm test runs all)`;
+  expect(lines.sort()).toEqual([left(1, 0), left(1, 0), left(1, 0), left(0, 1)]);
+});
+
 test("every file runs that the record does not know, and every file where the record is missing or old", () => {
   const files = [...FILES, "test/new.test.ts"];
   expect(select("root", { files }).files).toContain("test/new.test.ts");
   expect(select("root", { files, record: null }).files).toEqual(files);
   expect(select("root", { files, today: "2026-06-15" }).files.length).toBeLessThan(60);
   const old = select("root", { files, today: "2026-06-16" });
-  expect(old).toEqual({ files, why: expect.stringContaining("2026-05-01 (npm run record)") });
+  expect(old).toEqual({ files, why: expect.stringContaining("2026-05-01 (npm run record -- test)") });
   expect(select("root", { files, record: { ...RECORD, since: "no day" } }).files).toEqual(files);
 });
 
 test("a record of some files keeps the facts about the others, and its age", () => {
-  const found = { "test/b.test.ts": ["zsh"], "test/a.test.ts": [] };
-  const earlier = { since: "2026-01-01", touches: { "test/gone.test.ts": [], "test/c.test.ts": ["rg"] } };
+  const found = { "test/b.test.ts": known(["zsh"], { seconds: 7.5 }), "test/a.test.ts": known([]) };
+  const earlier = {
+    since: "2026-01-01",
+    files: { "test/gone.test.ts": known([]), "test/c.test.ts": known(["rg", "zsh"]) },
+  };
   const merged = mergeRecord(earlier, found, {
     files: ["test/a.test.ts", "test/b.test.ts", "test/c.test.ts"],
     today: "2026-05-01",
   });
-  expect(Object.entries(merged.touches)).toEqual([
-    ["test/a.test.ts", []],
-    ["test/b.test.ts", ["zsh"]],
-    ["test/c.test.ts", ["rg"]],
+  expect(Object.entries(merged.files)).toEqual([
+    ["test/a.test.ts", known([])],
+    ["test/b.test.ts", known(["zsh"], { seconds: 7.5 })],
+    ["test/c.test.ts", known(["rg", "zsh"])],
   ]);
   expect(merged.since).toBe("2026-01-01");
   const whole = { files: Object.keys(found), today: "2026-05-01" };
@@ -151,16 +233,34 @@ test("a record of some files keeps the facts about the others, and its age", () 
   expect(readRecord(writeRecord(merged))).toEqual(merged);
 });
 
+test("a run changes the hashes and costs of the files that the record knows, and nothing else", () => {
+  const ran = { hash: hashText("changed"), seconds: 12.5 };
+  expect(mergeRun(RECORD, { "test/shells.test.ts": ran, "test/new.test.ts": ran })).toEqual({
+    ...RECORD,
+    files: { ...RECORD.files, "test/shells.test.ts": { ...ran, touches: ["zsh"] } },
+  });
+});
+
 test("the record in the tree knows most of the test files and selects few of them", () => {
   const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".test.ts") && !path.startsWith("root/"))
     .map((path) => `test/${path}`);
   const record = readRecord(readFileSync(join(root, "test/machine-parts.json"), "utf8"));
-  const unknown = files.filter((file) => !(file in record.touches));
+  const unknown = files.filter((file) => !(file in record.files));
   // A file that was added since is run on every machine until the next record.
   expect(unknown.length).toBeLessThan(files.length / 5);
-  expect(Object.values(record.touches).some((parts) => parts.includes("bwrap"))).toBe(true);
+  const entries = Object.values(record.files);
+  expect(entries.some(({ touches }) => touches.includes("bwrap"))).toBe(true);
+  expect(entries.every(({ hash, seconds }) => hash !== "" && seconds >= 0)).toBe(true);
   const readText = (file: string) => readFileSync(join(root, file), "utf8");
-  const given = { machine: "no-namespaces", record, today: record.since, readText };
+  // As if none had changed.
+  const current = files.flatMap((file) => {
+    const entry = record.files[file];
+    return entry === undefined ? [] : [[file, { ...entry, hash: hashText(readText(file)) }]];
+  });
+  const given = {
+    ...{ machine: "no-namespaces", today: record.since, readText },
+    record: { ...record, files: Object.fromEntries(current) },
+  };
   expect(selectFiles(files, given).files.length).toBeLessThan(files.length / 2);
 });
