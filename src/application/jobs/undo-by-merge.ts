@@ -1,5 +1,5 @@
 import { type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
-import type { Change, Conflict, RanJob } from "../../domain/jobs/result.ts";
+import type { Change, RanJob } from "../../domain/jobs/result.ts";
 import { isLockFile } from "../../domain/platform/file-bytes.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
@@ -23,21 +23,17 @@ type MergeDeps = WorkspaceDeps & { readonly judge?: JudgeMerge | undefined };
 /** Whether a job is merged out of the files or into them again. */
 export type MergeDirection = "out" | "in";
 
-export type MergedUndo =
-  /** `jobId`: the job that took the other back, or brought it in again, and that can be undone itself. */
-  | {
-      readonly status: "done";
-      readonly jobId: string;
-      readonly changes: readonly Change[];
-      /** The verdict of the project's checks on the merge; absent without checks. */
-      readonly checked?: WordsByLocale;
-    }
-  /** Lines of the job were changed since, or something of it is not known any more. Nothing changed. */
-  | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] };
+export interface MergedUndo {
+  /** The job that took the other back, or brought it in again, and that can be undone itself. */
+  readonly jobId: string;
+  readonly changes: readonly Change[];
+  /** The verdict of the project's checks on the merge; absent without checks. */
+  readonly checked?: WordsByLocale;
+}
 
 /**
  * Undoes or redoes a job whose files were changed since: its changes are merged out of the files, or into them, as a new job.
- * All or nothing. Null if the job changed something other than file text, so that only an exact undo or redo is possible.
+ * All or nothing. Null if nothing changed: the job changed something other than file text, or its lines were changed since.
  */
 export async function mergeJob(
   deps: MergeDeps,
@@ -75,19 +71,19 @@ export async function mergeJob(
   );
   return run.orBroken(async () => {
     const merged: MergedNote[] = [];
-    const conflicts: Conflict[] = [];
+    let isInConflict = false;
     for (const difference of differences) {
       const { path, before, after } = difference;
       const sides = direction === "out" ? { base: after, ours: before } : { base: before, ours: after };
       const result = tryMerge(transaction, path, sides);
-      if (result === "conflict") conflicts.push({ path, reason: "changed" });
+      if (result === "conflict") isInConflict = true;
       else if (result === "merged") merged.push({ path, by: laterJob(deps, job, path) });
     }
-    if (conflicts.length > 0) {
+    if (isInConflict) {
       // It never began, so it must not be listed among the jobs.
       await transaction.discard();
       await deps.transactions.discard(jobId);
-      return { status: "conflict", conflicts };
+      return null;
     }
     run.start();
     run.noteMerged(merged);
@@ -95,11 +91,10 @@ export async function mergeJob(
     const ended = (await run.end([], [], { preview: false })) as RanJob;
     if (ended.outcome !== "committed") {
       await deps.transactions.discard(jobId);
-      return { status: "conflict", conflicts: ended.conflicts };
+      return null;
     }
     noteMerge(deps, job, direction === "out" ? { reversedBy: jobId } : { broughtInBy: jobId });
-    const { changes } = ended;
-    return { status: "done", jobId, changes, ...(checked !== null && { checked }) };
+    return { jobId, changes: ended.changes, ...(checked !== null && { checked }) };
   });
 }
 

@@ -1,6 +1,5 @@
 import { type Conflict, countFiles } from "../../domain/jobs/result.ts";
 import type { StoredJob } from "../ports/jobs.ts";
-import type { JobState } from "../ports/jobs-transaction.ts";
 import type { TakeBack, TakeBackOutcome, TakeBackRequest, TakenBack } from "../ports/jobs-workspace.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import { chooseJobs, movedLater, stuckTakeBack } from "./job-facts.ts";
@@ -19,68 +18,56 @@ export async function takeBack(deps: TakeBackDeps, request: TakeBackRequest): Pr
   return repaired === null ? outcome : { ...outcome, repaired };
 }
 
+type RefusedTakeBack = Extract<TakeBackOutcome, { status: "refused" }>;
+
 async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise<TakeBackOutcome> {
   const chosen = chooseJobs(deps, request);
   if (chosen === "nothing") return { status: "nothing" };
   if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
   const done: TakenBack[] = [];
   for (const job of chosen) {
-    const refused = (
-      reason: Extract<TakeBackOutcome, { status: "refused" }>["reason"],
-      state: JobState,
-      paths?: readonly string[],
-    ): TakeBackOutcome => ({
+    const refused = (why: Pick<RefusedTakeBack, "reason" | "paths">, state = job.state): RefusedTakeBack => ({
       status: "refused",
       job,
-      reason,
       state,
-      ...(paths !== undefined && { paths }),
       before: done,
+      ...why,
     });
-    if (job.damaged !== undefined) return refused("damaged", job.state, [job.damaged]);
-    if (job.state === "running") return refused("running", job.state);
-    if (job.kind === "none") return refused("not-undoable", job.state);
+    if (job.damaged !== undefined) return refused({ reason: "damaged", paths: [job.damaged] });
+    if (job.state === "running") return refused({ reason: "running" });
+    if (job.kind === "none") return refused({ reason: "not-undoable" });
     // The merge that undid or redid the job is now in effect: that merge is undone.
     const merge = job.reversedBy ?? job.broughtInBy;
     const isUndo = request.direction === "undo";
-    if (merge !== undefined && (job.state === "undone") === isUndo) return refused("wrong-state", job.state);
+    const type = isUndo ? "undone" : "redone";
+    if (merge !== undefined && (job.state === "undone") === isUndo) return refused({ reason: "wrong-state" });
     const outcome =
       merge === undefined
         ? await deps.transactions[request.direction](job.jobId, { force: request.force })
         : await deps.transactions.undo(merge, { force: request.force });
     if (outcome.status === "refused") {
-      const reason = outcome.reason === "unknown-job" ? "evicted" : outcome.reason;
-      return refused(reason, outcome.state ?? job.state, outcome.paths);
+      const { reason, state, paths } = outcome;
+      const why = reason === "unknown-job" ? "evicted" : reason;
+      return refused({ reason: why, ...(paths !== undefined && { paths }) }, state);
     }
     if (outcome.status === "conflict") {
       const merging = merge === undefined ? job : deps.archive.read(merge);
       const mayMerge = merging !== null && outcome.conflicts.every(isChangedPath);
       const way = merge !== undefined || isUndo ? "out" : "in";
       const merged = mayMerge ? ((await deps.mergeJob?.(merging, way)) ?? null) : null;
-      if (merged?.status === "done") {
-        const type = isUndo ? "undone" : "redone";
-        deps.archive.append(job.jobId, { type, changes: countFiles(merged.changes) });
-        const { jobId: mergedBy, checked } = merged;
-        done.push({
+      if (merged === null)
+        return {
+          status: "conflict",
           job,
-          changes: job.changes,
-          left: [],
-          mergedBy,
-          ...(checked !== undefined && { checked }),
-        });
-        continue;
-      }
-      return {
-        status: "conflict",
-        job,
-        conflicts: nameLaterJobs(deps, job, outcome.conflicts),
-        before: done,
-      };
+          conflicts: nameLaterJobs(deps, job, outcome.conflicts),
+          before: done,
+        };
+      const { jobId: mergedBy, changes: mergedChanges, ...verdict } = merged;
+      deps.archive.append(job.jobId, { type, changes: countFiles(mergedChanges) });
+      done.push({ job, changes: job.changes, left: [], mergedBy, ...verdict });
+      continue;
     }
-    deps.archive.append(job.jobId, {
-      type: request.direction === "undo" ? "undone" : "redone",
-      changes: countFiles(outcome.changes),
-    });
+    deps.archive.append(job.jobId, { type, changes: countFiles(outcome.changes) });
     const known = new Map(job.changes.map((change) => [change.path, change.ignored]));
     const changes = outcome.changes.map((change) => {
       const ignored = known.get(change.path);
