@@ -107,7 +107,8 @@ function toTakeBackFacts(
   direction: "undo" | "redo",
   taken: TakeBack,
 ): ActionFacts {
-  const done = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
+  const swapped = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
+  const done = swapped.filter((one) => one.changes.length + one.left.length > 0 || one.rebuilt !== undefined);
   const isPushed = direction === "undo" && done.some(({ job }) => job.source === PULL_SOURCE);
   const notes: readonly NoteFact[] = [
     ...repairNotes(taken.repaired),
@@ -118,19 +119,19 @@ function toTakeBackFacts(
     action: direction,
     workspace,
     ...(notes.length > 0 && { notes }),
-    done: done.map(({ job, changes, left, mergedBy, checked, rebuilt }) => ({
-      jobId: job.jobId,
-      changes,
-      left,
-      ...(mergedBy !== undefined && { mergedBy }),
-      ...(checked !== undefined && { checked }),
-      ...(rebuilt !== undefined && { rebuilt }),
-    })),
+    done: done.map(({ job: { jobId }, ...swap }) => ({ jobId, ...swap })),
     conflicts: [],
     failedCmds: 0,
   };
+  const nothing = (name: string) => ({
+    ...base,
+    code: "nothing" as const,
+    name,
+    status: "no-change" as const,
+  });
   switch (taken.status) {
     case "done": {
+      if (done.length === 0) return nothing(swapped.map(({ job }) => job.jobId).join(" "));
       const groups = new Set(done.map(({ job }) => job.groupId));
       const isGroup = done.length > MOST_TOGETHER && groups.size === 1;
       const name = isGroup ? (done[0]?.job.groupId ?? "") : done.map(({ job }) => job.jobId).join(" ");
@@ -138,7 +139,7 @@ function toTakeBackFacts(
       return { ...base, code: "done", name, status };
     }
     case "nothing":
-      return { ...base, code: "nothing", name: "", status: "no-change" };
+      return nothing("");
     case "unknown":
       return { ...base, code: "unknown-job", name: taken.name, status: null };
     case "conflict": {
@@ -159,6 +160,12 @@ function toTakeBackFacts(
     case "refused": {
       const { job, reason, state, paths } = taken;
       const { pid } = job;
+      if (
+        reason === "wrong-state" &&
+        job.changes.length === 0 &&
+        (state === "committed" || state === "undone")
+      )
+        return nothing(job.jobId);
       const died = reason === "running" && !isAlive(job);
       return {
         ...base,
@@ -349,8 +356,9 @@ function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Cha
     }));
 }
 
-function nothing(messages: Messages, action: ActionFacts["action"]): string {
+function wordNothing(messages: Messages, { action, name }: ActionFacts): string {
   if (action === "discard") return messages.nothingToDiscard;
+  if (name !== "") return messages.changedNothing(name);
   return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
 }
 
@@ -361,7 +369,7 @@ export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surfac
   const words = reportMessages(messages.locale);
   switch (code) {
     case "nothing":
-      return nothing(messages, action);
+      return wordNothing(messages, facts);
     case "unknown-job":
       return messages.unknownJob(name, at);
     case "conflict": {

@@ -67,7 +67,7 @@ export function toJobStatus(job: JobStatusFacts, alive: boolean): JobStatus {
     case "running":
       return alive ? "running" : "interrupted";
     case "undone":
-      return "taken-back";
+      return job.changeCount > 0 ? "taken-back" : "no-change";
     case "staged": {
       const isAside = job.standsRepaired === true && job.interruptions?.at(-1)?.aside !== undefined;
       return isAside ? "interrupted" : toKeptStatus(job.red);
@@ -95,7 +95,7 @@ export function toUndoState({
 }: Pick<JobStatusFacts, "state" | "kind" | "changeCount" | "unsettled">): UndoState {
   // An undo finishes what was begun, and takes it back.
   if (unsettled === "begun") return changeCount > 0 ? "available" : "none";
-  if (state === "undone") return "undone";
+  if (state === "undone") return changeCount > 0 ? "undone" : "none";
   if (state === "evicted" || kind === "none") return "unavailable";
   return state === "committed" && changeCount > 0 ? "available" : "none";
 }

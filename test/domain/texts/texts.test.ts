@@ -145,6 +145,7 @@ const SAMPLES: Samples = {
   previewsHint: (say) => [say(1, false), say(2, true)],
   workspaceReadOnly: (say) => [say("/ws")],
   notAPreview: (say) => [say("job_1")],
+  changedNothing: (say) => [say("#1")],
   stillAPreview: (say) => [say("job_1", "terminal"), say("job_1", "chat")],
   wrongState: (say) => [
     say("job_1", "undone", "terminal"),

@@ -187,6 +187,7 @@ export const workTexts = {
     `The files of ${jobId} were restored, but these git refs have moved since and were left alone:${paths(refs)}`,
   nothingToUndo: "There is no job to undo.",
   nothingToRedo: "There is no job to redo.",
+  changedNothing: (jobId: string) => `${jobId} changed nothing, so there is nothing to undo or redo.`,
   nothingToDiscard: "There is no preview to discard.",
   previewsWait: (jobIds: readonly string[]) => `There are several previews; name one:${paths(jobIds)}`,
   previewsHint: (count: number, isElsewhere: boolean) =>

@@ -182,6 +182,7 @@ export const workTexts: typeof englishWorkTexts = {
     `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,
   nothingToUndo: "取り消せるジョブはありません。",
   nothingToRedo: "やり直せるジョブはありません。",
+  changedNothing: (jobId) => `${jobId} は何も変更していないため、取り消しもやり直しも不要です。`,
   nothingToDiscard: "破棄できるプレビューはありません。",
   previewsWait: (jobIds) => `プレビューが複数あります。対象を指定してください:${paths(jobIds)}`,
   previewsHint: (count, isElsewhere) =>
