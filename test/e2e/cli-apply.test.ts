@@ -136,7 +136,7 @@ describe("apply", () => {
     const ran = cli.apply([create("a", "1"), shell("false"), create("b", "2")], ["--stop-on-error"]);
     expect(ran.code).toBe(1);
     expect(ran.out).toStartWith(
-      "Applied, 1 command failed\n\nThe command failed: command failed: exit status 1\n\nRun: 3, succeeded: 1, failed: 1",
+      "Applied, 1 command failed\n\nThe command failed: exit status 1\n\nRun: 3, succeeded: 1, failed: 1",
     );
     expect(ran.out).toContain("\nNot run: 1 (stopped at the first failure)\n");
     expect(cli.tree()).toEqual({ a: "1" });
@@ -147,7 +147,7 @@ describe("apply", () => {
     const ran = cli.apply([create("a", "new"), shell("echo x > c; false"), create("b", "2")], ["--atomic"]);
     expect(ran.code).toBe(1);
     expect(ran.out).toStartWith(
-      "Stopped, nothing changed\n\nFailed: command failed: exit status 1. Every change was undone; the workspace is as it was before.",
+      "Stopped, nothing changed\n\nFailed: exit status 1. Every change was undone; the workspace is as it was before.",
     );
     expect(cli.tree()).toEqual({ a: "old" });
     expect(cli.run(["undo"])).toEqual({

@@ -188,8 +188,12 @@ export function say<Name extends NamedTextKey>(
 /** `at`: where the reader types the commands that a reply names. */
 export function wordPieces(locale: Locale, said: readonly ReplyPiece[], at: Surface = "chat"): string {
   let text = "";
+  const isFailureShown = said.some((piece) => piece.kind === "job" && piece.facts.failedCmds > 0);
   for (const [index, piece] of said.entries()) {
-    const worded = wordPiece(locale, piece, at);
+    const redShown = isFailureShown && piece.kind === "coder" && piece.facts.red === "failing";
+    const worded = redShown
+      ? wordCoder(locale, piece.facts, { counted: true, redShown })
+      : wordPiece(locale, piece, at);
     if (worded === "") continue;
     text += text === "" ? worded : `${said[index - 1]?.kind === "heading" ? "\n" : "\n\n"}${worded}`;
   }

@@ -192,9 +192,12 @@ export function wordChatJob(
   const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
   const trouble = wordJobTrouble(messages, facts, "chat");
-  const isSaid = (error: string) => facts.failedCmds === 1 && trouble.endsWith(error);
-  const unsaid = (error: string) => (isSaid(error) ? "" : cutMiddle(error, CHAT_ERROR));
-  const commands = facts.commands.map((one) => ({ ...one, error: unsaid(wordError(messages, one.error)) }));
+  const unsaid = (error: string) => {
+    const [cause, whole] = [wordCause(messages, error), wordError(messages, error)];
+    const isSaid = facts.failedCmds === 1 && trouble.includes(cause) && whole.endsWith(cause);
+    return isSaid ? "" : cutMiddle(whole, CHAT_ERROR);
+  };
+  const commands = facts.commands.map(withoutOutput).map((one) => ({ ...one, error: unsaid(one.error) }));
   const results = [
     words.countsCommands || facts.failedCmds > 0 ? wordSummary(messages, facts) : "",
     chatFailures(messages, facts, commands),
@@ -294,8 +297,7 @@ export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): 
   const failed = facts.commands.filter(({ success }) => !success);
   // A timeout and a path outside the workspace have a sentence of their own at their command.
   const plain = failed.find(({ reason }) => !["timeout", "outside-workspace"].includes(reason?.code ?? ""));
-  const first = wordError(messages, (plain ?? failed[0])?.error ?? "");
-  const error = (first.split("\n")[0] as string).replace(/ \(output: .*$/, "");
+  const error = wordCause(messages, (plain ?? failed[0])?.error ?? "");
   switch (facts.ending) {
     case "rolled-back":
       return messages.rolledBack(error);
@@ -310,6 +312,12 @@ export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): 
       if (at === "chat" && facts.executedCmds === 0) return messages.workerFailed(error);
       return plain === undefined ? "" : messages.commandFailed(error);
   }
+}
+
+/** The first line of an error, without its output, in a sentence that says that a command failed. */
+function wordCause(messages: Messages, error: string): string {
+  const [first = ""] = error.split("\n", 1);
+  return wordError(messages, first.replace(/ \(output: .*$/, "").replace(/^(git )?command failed: /, ""));
 }
 
 /** A command that was stopped before it could fail has not succeeded either. */
@@ -347,9 +355,7 @@ function closing(messages: Messages, facts: RanJob, at: Surface): string[] {
 
 function chatFailures(messages: Messages, facts: RanJob, commands: readonly CommandResult[]): string {
   const failed = commands.flatMap((one, index) => (one.success ? [] : [{ one, index }]));
-  const lines = failed
-    .slice(0, CHAT_FAILURES)
-    .map(({ one, index }) => formatResult(withoutOutput(one), index, messages));
+  const lines = failed.slice(0, CHAT_FAILURES).map(({ one, index }) => formatResult(one, index, messages));
   const shown = commands.slice(0, failed[CHAT_FAILURES]?.index);
   lines.push(...explainFailures(messages, facts.workspace, shown));
   if (failed.length > CHAT_FAILURES) lines.push(`… +${failed.length - CHAT_FAILURES}`);
@@ -357,10 +363,12 @@ function chatFailures(messages: Messages, facts: RanJob, commands: readonly Comm
   return lines.join("\n");
 }
 
-/** A program's output is shown below, once. */
+/** A program's output is shown below, once. What was restored after the program ended follows its output in the error. */
 export function withoutOutput(facts: CommandResult): CommandResult {
   if (facts.command.type !== "shell_command" || facts.output.trim() === "") return facts;
-  return { ...facts, error: facts.error.replace(/ \(output: .*$/s, "") };
+  const whole = ` (output: ${facts.output})`;
+  const cut = facts.error.includes(whole) ? whole : / \(output: .*$/s;
+  return { ...facts, error: facts.error.replace(cut, "") };
 }
 
 /** The output of programs, cut; an edit's own report is of no use to a person. */

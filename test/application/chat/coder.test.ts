@@ -531,10 +531,9 @@ describe("a proposal that runs", () => {
   test("a job that fails altogether is not called done", async () => {
     at = await openConversation(() => proposal("p", "```bash\nexit 3\n```"), { locale: "ja" });
     const reply = await at.send("/code3 x");
-    expect(reply.text).toStartWith(
-      "変更なし、1 件のコマンドが失敗\n\nWorker実行失敗: コマンドが失敗しました: 終了コード 3\n",
-    );
+    expect(reply.text).toStartWith("変更なし、1 件のコマンドが失敗\n\nWorker実行失敗: 終了コード 3\n");
     expect(reply.text).not.toContain("exit status");
+    expect(reply.text.split("終了コード 3")).toHaveLength(2);
     expect(reply.text).not.toContain("実行完了");
     const told = at.events.flatMap((event) => (event.type === "notice" ? [event.text] : []));
     expect(told).toContain("試行 1/4: exit 3: コマンドが失敗しました: 終了コード 3。修正しています…");

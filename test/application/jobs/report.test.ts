@@ -125,7 +125,7 @@ test("a reply names the commands of the place where it is read: a shell's or a c
 
 test("the sentence about a failed command is in every report, whether or not a command was left out", async () => {
   const [write, fails] = [edit("create", "a", "1"), shell("exit 3")];
-  const said = "コマンド実行に失敗したよ: コマンドが失敗しました: 終了コード 3";
+  const said = "コマンド実行に失敗したよ: 終了コード 3";
   for (const stopOnError of [false, true])
     for (const commands of [[fails], [write, fails], [fails, edit("create", "b", "1")]])
       expect(wordJob(ja, await factsOf(commands, { stopOnError })).split("\n")[2]).toBe(said);
@@ -133,6 +133,22 @@ test("the sentence about a failed command is in every report, whether or not a c
   expect(chat[2]).toBe(said);
   // The sentence has the error of one command: with several, each shows its own.
   expect(chat.filter((line) => line === "    エラー: コマンドが失敗しました: 終了コード 3")).toHaveLength(2);
+});
+
+test("a chat says the cause of one failed command once, with its output and with what was restored", async () => {
+  bench.write(".env", "K=1\n");
+  const causes = async (script: string, request = {}) => {
+    const facts = await factsOf([edit("create", "a", "1"), shell(script)], request);
+    return [en, ja].map((messages) =>
+      wordChatJob(messages, facts, "p").match(/exit status 3|終了コード 3|\.env \(/g),
+    );
+  };
+  expect(await causes("echo said; exit 3")).toEqual([["exit status 3"], ["終了コード 3"]]);
+  expect(await causes("exit 3", { atomic: true })).toEqual([["exit status 3"], ["終了コード 3"]]);
+  expect(await causes("echo said; rm .env; exit 3")).toEqual([
+    ["exit status 3", "exit status 3", ".env ("],
+    ["終了コード 3", "終了コード 3", ".env ("],
+  ]);
 });
 
 describe("the first line of a report is what became of the job:", () => {
@@ -211,6 +227,29 @@ describe("the first line of a report is what became of the job:", () => {
     bench.write("a", "mine");
     expect(await swap("undo")).toBe("Refused");
     expect(said(takeBackFacts(workspace, "undo", { status: "nothing" }))).toBe("No change");
+  });
+
+  test("a job that changed nothing is neither undone nor applied again, alone and beside one that did", async () => {
+    const [written, idle] = [await factsOf([write]), await factsOf([shell("true")])];
+    const workspace = await bench.open();
+    const swap = async (direction: "undo" | "redo", { jobId: name } = idle) =>
+      takeBackFacts(workspace, direction, await workspace.takeBack({ direction, name, force: false }));
+    const stored = () => storedFacts(workspace.archive.read(idle.jobId) as StoredJob, [], false);
+    for (const direction of ["redo", "undo", "undo", "redo"] as const) {
+      const facts = await swap(direction);
+      expect([facts.status, facts.done, wordAction(en, facts, "chat")]).toEqual([
+        "no-change",
+        [],
+        "No change\n#2 changed nothing, so there is nothing to undo or redo.",
+      ]);
+      expect([stored().status, stored().undo]).toEqual(["no-change", "none"]);
+    }
+    const both = await swap("undo", { ...idle, jobId: `${written.jobId} ${idle.jobId}` });
+    expect([both.status, both.name, both.done.map(({ jobId }) => jobId)]).toEqual([
+      "taken-back",
+      written.jobId,
+      [written.jobId],
+    ]);
   });
 });
 

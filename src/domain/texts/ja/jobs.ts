@@ -93,9 +93,10 @@ export const workTexts: typeof englishWorkTexts = {
   details: "詳細:",
   errorLabel: "エラー:",
   errorWords: {
-    "command failed: exit status ": "コマンドが失敗しました: 終了コード ",
-    "command failed: signal: ": "コマンドが失敗しました: シグナル ",
-    "command failed: timed out after (\\d+) seconds": "コマンドが $1 秒以内に終わりませんでした",
+    "command failed: (?!timed out)": "コマンドが失敗しました: ",
+    "(^|: )exit status (?=\\d)": "$1終了コード ",
+    "(^|: )signal: (?=SIG)": "$1シグナル ",
+    "(?:command failed: )?timed out after (\\d+) seconds": "コマンドが $1 秒以内に終わりませんでした",
     "failed to (?:write|append to) file ": "ファイルを変更できません: ",
     "failed to delete file ": "ファイルを削除できません: ",
     "failed to create directory ": "フォルダを作成できません: ",
