@@ -1,10 +1,6 @@
-import type {
-  lineTexts as englishLineTexts,
-  slackTexts as englishSlackTexts,
-  telegramTexts as englishTelegramTexts,
-} from "../en/channels.ts";
+import type * as en from "../en/channels.ts";
 
-export const lineTexts: typeof englishLineTexts = {
+export const lineTexts: typeof en.lineTexts = {
   stillWorking: "まだ作業中です。しばらくしたら、下のボタンで結果を受け取れます。",
   collect: "結果を見る",
   cutHere: "…（長いため省略しました）",
@@ -13,7 +9,7 @@ export const lineTexts: typeof englishLineTexts = {
     `今月のプッシュ通知（${quota} 通）を使い切りました。次のメッセージへの返信としてお届けします。`,
 };
 
-export const slackTexts: typeof englishSlackTexts = {
+export const slackTexts: typeof en.slackTexts = {
   working: "作業中です…",
   accepted: "受け付けました。結果はここに届きます。",
   wholeText: "全文はファイルをご覧ください。",
@@ -21,7 +17,7 @@ export const slackTexts: typeof englishSlackTexts = {
   filesRight: "Slack アプリに files:read の権限が必要です",
 };
 
-export const telegramTexts: typeof englishTelegramTexts = {
+export const telegramTexts: typeof en.telegramTexts = {
   working: "作業中です…",
   wholeText: "全文はファイルをご覧ください。",
   pollsElsewhere:

@@ -1,4 +1,4 @@
-import type { pulls as englishPulls } from "../en/chat-pulls.ts";
+import type * as en from "../en/chat-pulls.ts";
 import { tokenVariables } from "../format-text.ts";
 
 const standing = (branch: string | null) =>
@@ -47,7 +47,7 @@ const STAYS = "手元のコミットは取り消せます。リモートにあ�
 
 const tokenName = (variable: string) => tokenVariables(variable, " か ");
 
-export const pulls: typeof englishPulls = {
+export const pulls: typeof en.pulls = {
   committed: ({ title, files: paths, left }) =>
     `${paths.length} 個のファイルをコミットしました: ${title}${left === 0 ? "" : `\n含めていない変更: ${left} 個のファイル`}\nプッシュはしていません。/undo でコミットを取り消し、/pr でプルリクエストを作成できます。`,
   commitDry: ({ title, files: paths }) =>

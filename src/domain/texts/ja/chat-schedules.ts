@@ -1,5 +1,5 @@
 import type { CronShape } from "../../chat/schedule-sentence.ts";
-import type { schedules as englishSchedules } from "../en/chat-schedules.ts";
+import type * as en from "../en/chat-schedules.ts";
 
 const DAYS = "日月火水木金土";
 
@@ -39,7 +39,7 @@ const OUTCOMES = { waits: "未回答", answered: "回答済み", failed: "失敗
 
 const NOT_SERVED = "サーバーが動いていません。picoclaw serve が動いている間に送られます。";
 
-export const schedules: typeof englishSchedules = {
+export const schedules: typeof en.schedules = {
   scheduleLabels: { run: "今すぐ実行", pause: "一時停止", resume: "再開", remove: "削除" },
   scheduleMade: (line, { isAway, isServed }) =>
     [

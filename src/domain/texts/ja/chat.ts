@@ -4,13 +4,7 @@ import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/job-status.ts";
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
 import type { ModelTrouble } from "../../models/model-facts.ts";
-import type {
-  AskedModel,
-  chatTexts as englishChatTexts,
-  memoryTexts as englishMemoryTexts,
-  rewind as englishRewind,
-  MeasuredCoder,
-} from "../en/chat.ts";
+import type * as en from "../en/chat.ts";
 import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
 import { schedules } from "./chat-schedules.ts";
@@ -26,7 +20,7 @@ const swapped = (jobs: readonly RewindJob[], again: readonly RewindJob[]) => [
   rewindJobs(again),
 ];
 
-export const rewind: typeof englishRewind = {
+export const rewind: typeof en.rewind = {
   rewindList: (messages) =>
     `${rewindMessages(messages, files)}\n\n戻るには: /rewind 番号（0 は最初）。取り消す内容を先に一覧します。`,
   rewindPlan: ({ number, messages, jobs, again }) =>
@@ -82,7 +76,7 @@ const DROPPED: Readonly<Record<RedReason, string>> = {
 };
 
 /** Advice beside the model's own message. */
-function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
+function hint(code: ModelTrouble, { role, provider, model }: en.AskedModel): string {
   switch (code) {
     case "unreachable":
       return provider === "ollama" ? "Ollama を起動してください: ollama serve" : "";
@@ -129,7 +123,7 @@ function reason(code: ModelTrouble, detail: string): string {
   return code === "over-budget" ? `今日の予算を使い切りました（${detail}）` : detail;
 }
 
-function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string {
+function trouble(code: ModelTrouble, asked: en.AskedModel, detail: string): string {
   if (code === "aborted") return "中断しました。";
   const why = reason(code, detail);
   // The model's own message often says what helps.
@@ -173,7 +167,7 @@ function doubt(one: Doubt): string {
   }
 }
 
-export const chatTexts: typeof englishChatTexts = {
+export const chatTexts: typeof en.chatTexts = {
   riskNote: (risk) => `リスク: ${risk}`,
   patchUnreadable: (_, line) =>
     `patch のフォーマットが不正だよ。JSON または Markdown で書いてね。${line === null ? "" : `\n問題のある行: ${line}`}\n何も変更していません。`,
@@ -490,7 +484,7 @@ export const chatTexts: typeof englishChatTexts = {
   },
 };
 
-const wordMeasured = ({ agent, solved, of, share }: MeasuredCoder) =>
+const wordMeasured = ({ agent, solved, of, share }: en.MeasuredCoder) =>
   `最初は ${agent}: あなたの事例 ${of} 件中 ${solved} 件を解決${share === null ? "" : `、費用は ${Math.round(share * 100)} %`}（picoclaw compare）`;
 
 const SOURCES = {
@@ -509,7 +503,7 @@ const reasonWords = (reason: string) =>
     .replace(/^learned rule /, "覚えたルール ")
     .replace(/^forced: /, "固定: ");
 
-const modelFacts: typeof englishMemoryTexts.models.facts = ({ local, context, price, images, effort }) => {
+const modelFacts: typeof en.memoryTexts.models.facts = ({ local, context, price, images, effort }) => {
   const cost = price == null ? "料金 –" : `100 万トークンあたり入力 $${price.input}、出力 $${price.output}`;
   return [
     local ? "ローカル" : "クラウド",
@@ -523,7 +517,7 @@ const modelFacts: typeof englishMemoryTexts.models.facts = ({ local, context, pr
 const aboutTokens = (tokens: number) =>
   `約 ${tokens < 1000 ? tokens : `${(tokens / 1000).toFixed(1)}k`} トークン`;
 
-export const memoryTexts: typeof englishMemoryTexts = {
+export const memoryTexts: typeof en.memoryTexts = {
   context: (facts) => {
     const { exchangeTokens, limitTokens, memoryTokens, window, model } = facts;
     const fills =

@@ -1,7 +1,7 @@
-import type { terminalTexts as en } from "../en/cli-terminal.ts";
+import type * as en from "../en/cli-terminal.ts";
 import { jobOrder } from "../format-text.ts";
 
-export const terminalTexts: typeof en = {
+export const terminalTexts: typeof en.terminalTexts = {
   title: (version, folder, branch) => `picoclaw ${version}  ${folder}${branch === "" ? "" : `（${branch}）`}`,
   who: (talks, codes) =>
     `会話: ${talks ?? (codes === null ? "未設定（picoclaw init）" : "ローカルのモデルなし（/cloud on でコーダーのモデル）")} · コード: ${codes ?? "未設定（picoclaw init）"}`,

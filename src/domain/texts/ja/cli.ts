@@ -1,6 +1,6 @@
-import type { helpTexts as englishHelpTexts, mcpTexts as englishMcpTexts } from "../en/cli.ts";
+import type * as en from "../en/cli.ts";
 
-export const helpTexts: typeof englishHelpTexts = {
+export const helpTexts: typeof en.helpTexts = {
   usage: "使い方: picoclaw コマンド [オプション]",
   version: "バージョンを表示する",
   exitCodes:
@@ -279,7 +279,7 @@ export const helpTexts: typeof englishHelpTexts = {
   },
 };
 
-export const mcpTexts: typeof englishMcpTexts = {
+export const mcpTexts: typeof en.mcpTexts = {
   usage:
     "使い方: picoclaw mcp add 名前 URL [--header '名前: 値'] · mcp add 名前 [--env 名前=値] -- コマンド 引数… · mcp list · mcp test [名前] · mcp login 名前 [--paste] · mcp logout 名前 · mcp remove 名前",
   none: "MCP サーバーはありません。picoclaw mcp add 名前 URL で追加するか、信頼したプロジェクトの .mcp.json を使ってください。",

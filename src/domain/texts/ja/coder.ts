@@ -1,21 +1,10 @@
 import type { ChosenBy, CoderCandidateFacts } from "../../coder/candidates.ts";
 import { checksMessagesFor } from "../checks.ts";
-import type {
-  coderAgent as englishAgent,
-  coderProgress as englishCoderProgress,
-  wordCandidates as englishHeads,
-} from "../en/coder.ts";
+import type * as en from "../en/coder.ts";
 
 const checks = checksMessagesFor("ja");
 
-export const coderProgress: typeof englishCoderProgress = ({
-  attempt,
-  of,
-  doing,
-  detail,
-  tokens,
-  costUsd,
-}) => {
+export const coderProgress: typeof en.coderProgress = ({ attempt, of, doing, detail, tokens, costUsd }) => {
   const what = {
     asking: `コーダーに依頼中${detail === "" ? "" : ` · ${detail}`}`,
     running: "実行中",
@@ -66,13 +55,13 @@ function wordUnchosen({
   return `* ${agent}: ${[OUTCOMES[outcome], ...draft].join(" · ")}${words === "" ? "" : `: ${words}`}`;
 }
 
-export const wordCandidates: typeof englishHeads = ({ chosen, by, others }) =>
+export const wordCandidates: typeof en.wordCandidates = ({ chosen, by, others }) =>
   [
     `コーダー: ${[chosen, ...others].map(({ agent }) => agent).join("、")}。採用: ${chosen.agent}（${BY[by]}）。`,
     ...(others.length === 0 ? [] : ["採用せず破棄したもの:", ...others.map(wordUnchosen)]),
   ].join("\n");
 
-export const coderAgent: typeof englishAgent = ({ number, task, writes, state, doing, files }) => {
+export const coderAgent: typeof en.coderAgent = ({ number, task, writes, state, doing, files }) => {
   const who = `サブエージェント ${number}`;
   switch (state) {
     case "working":

@@ -1,9 +1,6 @@
 import type { PrepareNotice } from "../../containers/prepare-event.ts";
 import { networkSettingKey } from "../../containers/refused-hosts.ts";
-import type {
-  dockerTexts as englishDockerTexts,
-  environmentsTexts as englishEnvironmentsTexts,
-} from "../en/containers.ts";
+import type * as en from "../en/containers.ts";
 
 const LIMITS = { memory: "メモリ", swap: "スワップ", cpu: "CPU", pids: "プロセス数" } as const;
 
@@ -27,7 +24,7 @@ const ENGINE_FAILURES: Readonly<Record<string, string>> = {
   disconnected: "コンテナとの接続が切れました",
 };
 
-export const dockerTexts: typeof englishDockerTexts = {
+export const dockerTexts: typeof en.dockerTexts = {
   engine: ({ version, api, host }) => `Docker ${version} (API ${api}): ${host}`,
   notReachable: (detail, needed) =>
     `Docker: 接続できません${needed ? "" : "（タスクの実行環境にだけ必要です）"}: ${detail}`,
@@ -77,7 +74,7 @@ export const dockerTexts: typeof englishDockerTexts = {
   },
 };
 
-export const environmentsTexts: typeof englishEnvironmentsTexts = {
+export const environmentsTexts: typeof en.environmentsTexts = {
   step: (step, subject) => {
     switch (step) {
       case "choosing":

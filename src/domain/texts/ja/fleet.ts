@@ -1,6 +1,6 @@
-import type { fleetTexts as englishFleetTexts } from "../en/fleet.ts";
+import type * as en from "../en/fleet.ts";
 
-export const fleetTexts: typeof englishFleetTexts = {
+export const fleetTexts: typeof en.fleetTexts = {
   title: "フリート",
   intro: "このデータベースを共有するマシン、キュー、失敗した処理です。",
   machines: "マシン",

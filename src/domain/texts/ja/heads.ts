@@ -1,6 +1,6 @@
-import type { headTexts as englishHeadTexts } from "../en/heads.ts";
+import type * as en from "../en/heads.ts";
 
-export const headTexts: typeof englishHeadTexts = {
+export const headTexts: typeof en.headTexts = {
   notInstalled: (name, program) =>
     `${name} はこのマシンにありません（PATH に \`${program}\` が見つかりません）。使うには、先にインストールしてください。`,
   noCommand:

@@ -13,13 +13,7 @@ import type {
   TransactionReason,
 } from "../../jobs/note.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../platform/machine-trouble.ts";
-import type {
-  configurationTexts as englishConfigurationTexts,
-  machineTexts as englishMachineTexts,
-  reportTexts as englishReportTexts,
-  sealedOtherwise as englishSealedOtherwise,
-  workTexts as englishWorkTexts,
-} from "../en/jobs.ts";
+import type * as en from "../en/jobs.ts";
 import { formatBytes, jobOrder, listPaths, nameFew, namePaths } from "../format-text.ts";
 
 const SWAPS = { commit: "適用", undo: "取り消し", redo: "やり直し" } as const;
@@ -81,7 +75,7 @@ const JOB_STATES: Readonly<Record<string, string>> = {
   evicted: "取り消しデータが削除されているため、",
 };
 
-export const workTexts: typeof englishWorkTexts = {
+export const workTexts: typeof en.workTexts = {
   locale: "ja",
 
   parseError: "patch のフォーマットが不正だよ。JSON または Markdown で書いてね。",
@@ -390,7 +384,7 @@ const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: strin
 };
 
 /** Texts about what this machine lets jobs do, and the remedies. */
-export const machineTexts: typeof englishMachineTexts = {
+export const machineTexts: typeof en.machineTexts = {
   remedy: (remedy) => REMEDIES[remedy],
   sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
   fileSystems: (type, storage, storageType) =>
@@ -401,7 +395,7 @@ export const machineTexts: typeof englishMachineTexts = {
 };
 
 /** The configuration, and how a command is called. */
-export const configurationTexts: typeof englishConfigurationTexts = {
+export const configurationTexts: typeof en.configurationTexts = {
   configInvalid: "設定に誤りがあるため、何も実行していません。",
   cannotWork: (role, why) => `roles.${role} はこのままでは使えません: ${why}`,
   configValid: "設定に問題はありません。",
@@ -502,7 +496,7 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   times: (names) => `${names}: 変わったのは更新時刻だけなので、適用されません`,
 };
 
-export const sealedOtherwise: typeof englishSealedOtherwise = ({ what, paths, count }) =>
+export const sealedOtherwise: typeof en.sealedOtherwise = ({ what, paths, count }) =>
   WORDS[what](namePaths(paths, count, (rest) => `ほか ${rest} 件`));
 
 const APPLIED = "適用済み";
@@ -536,7 +530,7 @@ function status(is: JobStatus, failed: number): string {
   }
 }
 
-export const reportTexts: typeof englishReportTexts = {
+export const reportTexts: typeof en.reportTexts = {
   status,
   sealedOtherwise,
   ignored: (count, places) =>

@@ -1,6 +1,6 @@
 import type { RemoteReason } from "../../models/locality.ts";
 import type { ModelFacts } from "../../models/model-facts.ts";
-import type { modelsTexts as englishModelsTexts } from "../en/models.ts";
+import type * as en from "../en/models.ts";
 
 const who = ({ provider, model }: ModelFacts) => `${provider}（${model}）`;
 const wait = ({ waitSeconds }: ModelFacts) =>
@@ -14,7 +14,7 @@ const WHY: Readonly<Record<RemoteReason, string>> = {
   "cloud-model": "この Ollama モデルは Ollama のクラウドで動作します",
 };
 
-export const modelsTexts: typeof englishModelsTexts = {
+export const modelsTexts: typeof en.modelsTexts = {
   unreachable: (facts) => `${who(facts)}に接続できません（${facts.address}）${said(facts)}`,
   connectTimeout: (facts) =>
     `${who(facts)}: ${facts.address} に ${facts.detail} 秒以内に接続できません（models.connect_timeout）`,

@@ -1,14 +1,10 @@
 import type { RefusedDestination } from "../../policy/network.ts";
 import type { RuleId } from "../../policy/rules/command-rule.ts";
-import type {
-  commandsTexts as englishCommandsTexts,
-  confinementTexts as englishConfinementTexts,
-  RuleFacts,
-} from "../en/policy.ts";
+import type * as en from "../en/policy.ts";
 import { formatBytes } from "../format-text.ts";
 
 /** Reason and advice. */
-const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: string, instead: string]>> = {
+const RULES: Readonly<Record<RuleId, (facts: en.RuleFacts) => readonly [reason: string, instead: string]>> = {
   syntax: ({ detail }) => [
     `シェルのコマンドとして解釈できません: ${detail}`,
     "引用符・括弧・ヒアドキュメントを確認して送り直してください。",
@@ -134,7 +130,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
 };
 
-export const commandsTexts: typeof englishCommandsTexts = {
+export const commandsTexts: typeof en.commandsTexts = {
   rule(id, facts) {
     const [reason, instead] = RULES[id](facts);
     return { reason, instead };
@@ -158,7 +154,7 @@ const LIMITED =
 const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
 
-export const confinementTexts: typeof englishConfinementTexts = {
+export const confinementTexts: typeof en.confinementTexts = {
   refusedHost: ({ host, reason, count }) =>
     `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
   limited: `${LIMITED}隔離するには: picoclaw doctor`,

@@ -1,6 +1,6 @@
-import type { processTexts as englishProcessTexts } from "../en/sandbox.ts";
+import type * as en from "../en/sandbox.ts";
 
-export const processTexts: typeof englishProcessTexts = {
+export const processTexts: typeof en.processTexts = {
   none: "バックグラウンドのプロセスはありません。",
   title: (count) => `バックグラウンドのプロセス: ${count} 個`,
   header: { name: "プロセス", state: "状態", time: "時間", ports: "接続先", command: "コマンド" },

@@ -1,6 +1,6 @@
-import type { serveTexts as englishServeTexts } from "../en/serve.ts";
+import type * as en from "../en/serve.ts";
 
-export const serveTexts: typeof englishServeTexts = {
+export const serveTexts: typeof en.serveTexts = {
   interrupted: (jobIds, undo) =>
     `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。${undo === null ? "" : `${undo} で取り消すか、`}もう一度送信してください。`,
   gaveUp: (attempts) =>

@@ -1,6 +1,6 @@
-import type { setupTexts as englishSetupTexts } from "../en/setup.ts";
+import type * as en from "../en/setup.ts";
 
-export const setupTexts: typeof englishSetupTexts = {
+export const setupTexts: typeof en.setupTexts = {
   file: {
     head: [
       "PicoClaw の設定。# で始まる行は例で、設定されません。",

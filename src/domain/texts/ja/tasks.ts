@@ -2,7 +2,7 @@ import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
 import type { TaskState } from "../../tasks/task-record.ts";
 import { figuresText } from "../../tasks/task-steps.ts";
 import { checksMessagesFor } from "../checks.ts";
-import type { solveTexts as englishSolveTexts, tasksTexts as englishTasksTexts } from "../en/tasks.ts";
+import type * as en from "../en/tasks.ts";
 import { formatBytes, jobOrder, listPaths, nameFew, tokenVariables } from "../format-text.ts";
 
 const checks = checksMessagesFor("ja");
@@ -92,7 +92,7 @@ function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): s
   return red === 0 ? "チェックはすべて成功" : `チェック ${ran.length} 件中 ${red} 件が失敗`;
 }
 
-export const solveTexts: typeof englishSolveTexts = {
+export const solveTexts: typeof en.solveTexts = {
   locale: "ja",
   working: (title) => `PicoClaw が「${title}」に取り組んでいます`,
   ended: {
@@ -195,7 +195,7 @@ const LOGIN = {
   unwritable: "このマシンのファイルに書き込めません",
 } as const;
 
-export const tasksTexts: typeof englishTasksTexts = {
+export const tasksTexts: typeof en.tasksTexts = {
   totalTime: (seconds) => `合計の制限時間 ${seconds} 秒に達しました（runner.max_total_time_sec）`,
   overBudget: (figures) =>
     `今日の予算を使い切りました（${figures}）。budget.daily を上げるか、明日 --resume で続けてください`,

@@ -1,5 +1,5 @@
 import { figuresText } from "../../tasks/task-steps.ts";
-import type { consoleTexts as englishConsoleTexts, manageTexts as englishManageTexts } from "../en/web.ts";
+import type * as en from "../en/web.ts";
 import { nameFew } from "../format-text.ts";
 import { coderProgress } from "./coder.ts";
 import { runningTexts, wordRollback } from "./jobs-running.ts";
@@ -22,7 +22,7 @@ function wordTaskState(state: string): string {
   return `${step === undefined ? words : `${words}: ${step}`}${state.endsWith(" ⏸") ? " ⏸" : ""}`;
 }
 
-export const consoleTexts: typeof englishConsoleTexts = {
+export const consoleTexts: typeof en.consoleTexts = {
   locale: "ja",
   appName: "PicoClaw",
   skipToContent: "本文へ移動",
@@ -330,7 +330,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
         : `稼働 ${Math.floor(seconds / 3_600)} 時間`,
 };
 
-export const manageTexts: typeof englishManageTexts = {
+export const manageTexts: typeof en.manageTexts = {
   title: "管理",
   pages: { access: "ユーザーとアクセス", settings: "設定" },
   tabs: "管理の項目",
