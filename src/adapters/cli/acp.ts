@@ -1,5 +1,5 @@
-import type { Subcommand } from "./command.ts";
-import { openOptions, readFlags } from "./flags.ts";
+import type { Flags, Subcommand } from "./command.ts";
+import { openOptions } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -7,8 +7,7 @@ const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** `acp`: an agent for editors. Standard output carries the protocol and nothing else. */
 export const command: Subcommand = { name: "acp", usage: "acp", flags: {}, words: 0, run: acp };
 
-async function acp(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, command, args);
+async function acp(program: CliProgram, { values }: Flags): Promise<number> {
   const stop = new AbortController();
   const end = () => stop.abort();
   for (const signal of STOPPING) process.once(signal, end);

@@ -3,8 +3,8 @@ import type { JobEvent } from "../../application/ports/jobs.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { type JobResult, oneLine, type RefusedJob } from "../../domain/jobs/result.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
-import { fail, printable, type Subcommand, styleReport } from "./command.ts";
-import { openFromFlags, readFlags } from "./flags.ts";
+import { type Flags, fail, printable, type Subcommand, styleReport } from "./command.ts";
+import { openFromFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
 import { repairFirst } from "./repair-first.ts";
@@ -108,10 +108,8 @@ export const command: Subcommand = {
   run: apply,
 };
 
-async function apply(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values, words } = await readFlags(program, command, args);
-  const json = values.json === true;
-  const opened = await openFromFlags(program, { values, words });
+async function apply(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+  const opened = await openFromFlags(program, { values });
   const { worker: settings } = opened.config;
   const dryRun = values["dry-run"] === true || settings.dry_run;
   if (typeof values.job === "string") {

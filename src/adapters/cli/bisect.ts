@@ -3,8 +3,8 @@ import { nameJobId } from "../../application/jobs/job-names.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { describeJob } from "./show.ts";
 
@@ -19,16 +19,14 @@ export const command: Subcommand = {
 
 const [DEFAULT_SECONDS, DEFAULT_AT_ONCE, MOST_AT_ONCE] = [600, 3, 16];
 
-async function bisect(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const opened = await openOrStop(program, flags.values, program.openHistory);
+async function bisect(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+  const opened = await openOrStop(program, values, program.openHistory);
   const { history, messages, workspace } = opened;
   const texts = historyMessagesFor(messages.locale);
-  const json = flags.values.json === true;
-  const [line = "", ...rest] = flags.words;
+  const [line = "", ...rest] = words;
   const [seconds, atOnce] = [
-    Number(flags.values.timeout ?? DEFAULT_SECONDS),
-    Number(flags.values["at-once"] ?? DEFAULT_AT_ONCE),
+    Number(values.timeout ?? DEFAULT_SECONDS),
+    Number(values["at-once"] ?? DEFAULT_AT_ONCE),
   ];
   const isUsable =
     line !== "" && seconds > 0 && Number.isInteger(atOnce) && atOnce > 0 && atOnce <= MOST_AT_ONCE;
@@ -44,7 +42,7 @@ async function bisect(program: CliProgram, args: readonly string[]): Promise<num
   process.once("SIGINT", stop);
   const end = await bisectJobs(workspace, stack, {
     // One word is a line for the shell, several are a program and its arguments.
-    command: rest.length === 0 ? line : quoteWords(flags.words),
+    command: rest.length === 0 ? line : quoteWords(words),
     timeoutSeconds: seconds,
     atOnce,
     signal: stopped.signal,

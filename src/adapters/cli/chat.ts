@@ -6,8 +6,8 @@ import { ROUTES, readRoute } from "../../domain/config/route.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { replyJson } from "../web/reply-json.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
-import { openOrStop, readFlags, Stop } from "./flags.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { openOrStop, Stop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
 import { prepareFolder } from "./repair-first.ts";
@@ -103,17 +103,19 @@ export const command: Subcommand = {
     plain: "boolean",
   },
   words: 1000,
-  run: (program, args) => chat(program, args, null),
+  run: (program, flags) => chat(program, flags, null),
 };
 
 /** `picoclaw "MESSAGE"` at a terminal: the conversation opens with it. */
 export function chatFrom(program: CliProgram, message: string | null): Promise<number> {
-  return chat(program, [], message);
+  return chat(program, { values: {}, words: [], json: false }, message);
 }
 
-async function chat(program: CliProgram, args: readonly string[], first: string | null): Promise<number> {
-  const { values, words } = await readFlags(program, command, args);
-  const json = values.json === true;
+async function chat(
+  program: CliProgram,
+  { values, words, json }: Flags,
+  first: string | null,
+): Promise<number> {
   const stays =
     words.length === 0 &&
     program.inIsTerminal &&

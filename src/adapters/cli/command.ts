@@ -10,10 +10,12 @@ export type FlagTypes = Readonly<Record<string, "boolean" | "string" | "lines">>
 export interface Flags {
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
   readonly words: readonly string[];
+  /** Whether a program reads the output. */
+  readonly json: boolean;
 }
 
 export type ParsedFlags =
-  | { readonly ok: true; readonly flags: Flags }
+  | { readonly ok: true; readonly flags: Omit<Flags, "json"> }
   | { readonly ok: false; readonly problem: "unknown" | "missing-value" | "no-value"; readonly flag: string };
 
 /**
@@ -53,7 +55,7 @@ export function parseFlags(args: readonly string[], types: FlagTypes): ParsedFla
 }
 
 /** It says what it did on the program's streams and returns the exit code. */
-export type CliCommand = (program: CliProgram, args: readonly string[]) => Promise<number>;
+export type RunCommand = (program: CliProgram, flags: Flags) => Promise<number>;
 
 /** The arguments of a command. */
 export interface CommandLine {
@@ -67,9 +69,12 @@ export interface CommandLine {
 }
 
 /** One subcommand: a file of its own, and one line in the table of `dispatch.ts`. */
-export interface Subcommand extends CommandLine {
-  readonly run: CliCommand;
-}
+export type Subcommand = CommandLine &
+  (
+    | { readonly run: RunCommand }
+    /** Where the first word is an action with flags of its own. */
+    | { readonly runAction: (program: CliProgram, args: readonly string[]) => Promise<number> }
+  );
 
 /** Words of a model, a program or a stranger's file name must not steer the terminal. */
 export function printable(text: string): string {

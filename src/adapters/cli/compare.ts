@@ -16,7 +16,7 @@ import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, fail, maskedJson, printable, type Subcommand } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedComparison } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -44,12 +44,11 @@ const DEFAULTS = { cases: 12, commits: 200, repeat: 1, budget: 5, "at-once": 2 }
 
 type Opened = Extract<OpenedComparison, { ok: true }>;
 
-async function compare(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
+async function compare(program: CliProgram, flags: Flags): Promise<number> {
   const opened = await openOrStop(program, flags.values, program.openCompare);
   const texts = historyMessagesFor(opened.messages.locale);
   if (flags.words[0] === "cases") return tellCases(program, opened, texts, flags);
-  const json = flags.values.json === true;
+  const { json } = flags;
   const stop = (code: string, text: string, exitCode: 2 | 3 = EXIT.usage) =>
     fail(program, json, { exitCode, code, text });
   if (flags.words.length === 0) return tellLast(program, opened, texts, flags);
@@ -159,10 +158,10 @@ function tellResult(
   program: CliProgram,
   { compare: { store, mask } }: Opened,
   texts: HistoryMessages,
-  { values }: Flags,
+  { values, json }: Flags,
   result: CompareResult,
 ): void {
-  if (values.json === true) {
+  if (json) {
     program.out(`${maskedJson(snakeCased(result), mask)}\n`);
     return;
   }
@@ -225,7 +224,7 @@ async function tellLast(
   const plays = run === undefined ? [] : store.readPlays(run);
   if (run === undefined || plays.length === 0) {
     const text = texts.compareUsage;
-    return fail(program, flags.values.json === true, { exitCode: EXIT.usage, code: "usage", text });
+    return fail(program, flags.json, { exitCode: EXIT.usage, code: "usage", text });
   }
   const contestants = [...new Set(plays.map(({ contestant }) => contestant))].map((name) => ({ name }));
   tellResult(program, opened, texts, flags, toResult(run, "finished", plays, { contestants }));
@@ -239,7 +238,7 @@ async function tellCases(
   flags: Flags,
 ): Promise<number> {
   const [, action, id, ...words] = flags.words;
-  const json = flags.values.json === true;
+  const { json } = flags;
   const { store } = opened.compare;
   const commits = readNumbers(flags)?.commits ?? DEFAULTS.commits;
   if (flags.values.issues === true) {

@@ -1,5 +1,5 @@
 import { type CommandLine, fail, type Subcommand } from "./command.ts";
-import { COMMON, readFlags, usageText } from "./flags.ts";
+import { COMMON, usageText } from "./flags.ts";
 import { EXIT } from "./program.ts";
 
 /** An entry for shell completion: a command with its flags and first words. */
@@ -12,26 +12,22 @@ interface Completed {
 const SHELLS = { bash, zsh, fish } as const;
 
 /** `completion bash|zsh|fish`: a script for that shell, made of the commands there are. */
-export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcommand => {
-  const command: Subcommand = {
-    name: "completion",
-    usage: "completion SHELL",
-    flags: {},
-    words: 1,
-    run: async (program, args) => {
-      const { values, words } = await readFlags(program, command, args);
-      const [shell = ""] = words;
-      if (!Object.hasOwn(SHELLS, shell)) {
-        const text = usageText(program, { name: "completion", usage: "completion bash|zsh|fish" });
-        return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
-      }
-      const script = SHELLS[shell as keyof typeof SHELLS]((await all()).map(completed));
-      program.out(values.json === true ? `${JSON.stringify({ shell, script })}\n` : script);
-      return EXIT.done;
-    },
-  };
-  return command;
-};
+export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcommand => ({
+  name: "completion",
+  usage: "completion SHELL",
+  flags: {},
+  words: 1,
+  async run(program, { words, json }) {
+    const [shell = ""] = words;
+    if (!Object.hasOwn(SHELLS, shell)) {
+      const text = usageText(program, { name: "completion", usage: "completion bash|zsh|fish" });
+      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+    }
+    const script = SHELLS[shell as keyof typeof SHELLS]((await all()).map(completed));
+    program.out(json ? `${JSON.stringify({ shell, script })}\n` : script);
+    return EXIT.done;
+  },
+});
 
 function completed({ name, usage, flags }: CommandLine): Completed {
   // `config show|check` and `serve [link|token …]` name their first words.

@@ -3,7 +3,6 @@ import { checkConfig, describeConfig, loadConfig, sourceText } from "../../confi
 import { listProblems } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { Flags, Subcommand } from "./command.ts";
-import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `config show` prints the effective configuration, `config check` judges it. */
@@ -15,8 +14,7 @@ export const command: Subcommand = {
   run: config,
 };
 
-async function config(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
+async function config(program: CliProgram, flags: Flags): Promise<number> {
   const [verb = "show"] = flags.words;
   const messages = messagesFor(resolveLocale({ env: program.env }));
   if (verb === "check") return check(program, flags);
@@ -40,7 +38,7 @@ async function check(program: CliProgram, flags: Flags): Promise<number> {
   const checked = await checkConfig(loadInput(program, flags));
   const troubles = checked.ok ? await program.modelTroubles(place) : [];
   const messages = messagesFor(resolveLocale({ env: program.env }));
-  if (flags.values.json === true) {
+  if (flags.json) {
     program.out(`${JSON.stringify({ ...checked, cannot_work: troubles })}\n`);
     return checked.ok ? EXIT.done : EXIT.usage;
   }
@@ -70,7 +68,7 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   for (const warning of loaded.warnings)
     program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
   const keys = describeConfig(loaded);
-  if (flags.values.json === true) {
+  if (flags.json) {
     program.out(
       `${JSON.stringify({ workspace: loaded.workspace, home: loaded.home, files: loaded.files, keys })}\n`,
     );

@@ -1,5 +1,5 @@
 import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
-import { openIndexFromFlags, readFlags, usageText } from "./flags.ts";
+import { openIndexFromFlags, usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportFilled, withStoreData } from "./store-data.ts";
 
@@ -12,8 +12,7 @@ export const command: Subcommand = {
   run: db,
 };
 
-async function db(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
+async function db(program: CliProgram, flags: Flags): Promise<number> {
   const [verb = "status"] = flags.words;
   if (verb === "copy" || verb === "forget") return whole(program, flags, verb);
   if ((verb !== "status" && verb !== "migrate") || flags.words.length > 1) return usage(program, flags);
@@ -22,7 +21,7 @@ async function db(program: CliProgram, args: readonly string[]): Promise<number>
     const applied = verb === "migrate" ? await index.migrate() : [];
     if (verb === "migrate") await index.syncAll();
     const status = await index.status();
-    if (flags.values.json === true)
+    if (flags.json)
       program.out(`${JSON.stringify({ ...status, ...(verb === "migrate" && { migrated: applied }) })}\n`);
     else
       program.out(
@@ -40,7 +39,7 @@ async function db(program: CliProgram, args: readonly string[]): Promise<number>
 /** `db copy ADDRESS` and `db forget CHANNEL:USER`. */
 async function whole(program: CliProgram, flags: Flags, verb: "copy" | "forget"): Promise<number> {
   const given = flags.words[1] ?? "";
-  const json = flags.values.json === true;
+  const { json } = flags;
   if (verb === "copy") {
     // The address holds a password, which other users of the machine may read among the arguments of a process.
     const named = /^env:(.+)$/.exec(given)?.[1];
@@ -58,8 +57,8 @@ async function whole(program: CliProgram, flags: Flags, verb: "copy" | "forget")
   });
 }
 
-function usage(program: CliProgram, { values }: Flags): number {
+function usage(program: CliProgram, { json }: Flags): number {
   const words = "db [status|migrate|copy postgres://…|copy env:NAME|forget CHANNEL:USER]";
   const text = usageText(program, { name: "db", usage: words });
-  return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
+  return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
 }

@@ -2,7 +2,6 @@ import { resolveLocale } from "../../config/environment.ts";
 import { terminalMessagesFor } from "../../domain/texts/cli-terminal.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
 import type { Subcommand } from "./command.ts";
-import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import type { DiffLine } from "./terminal-card.ts";
 
@@ -12,19 +11,13 @@ const RASH_FOLDERS = [".git", "node_modules", "src"];
 const RASH_COMMAND = `rm -rf ${RASH_FOLDERS.join(" ")}`;
 
 /** A tour in a throw-away project, by the real program: a failing test is fixed, and a fatal command is undone. */
-export const commandWith = (dispatch: Dispatch): Subcommand => {
-  const command: Subcommand = {
-    name: "demo",
-    usage: "demo",
-    flags: {},
-    words: 0,
-    run: async (program, args) => {
-      await readFlags(program, command, args);
-      return demo(program, dispatch);
-    },
-  };
-  return command;
-};
+export const commandWith = (dispatch: Dispatch): Subcommand => ({
+  name: "demo",
+  usage: "demo",
+  flags: {},
+  words: 0,
+  run: (program) => demo(program, dispatch),
+});
 
 async function demo(program: CliProgram, run: Dispatch): Promise<number> {
   const place = await program.openDemo();

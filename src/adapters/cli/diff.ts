@@ -4,8 +4,8 @@ import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import type { HandEdit, JobStack } from "../../application/ports/history.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { belowRoot } from "./why.ts";
 
@@ -20,13 +20,11 @@ export const command: Subcommand = {
 
 const MOST_NAMED = 5;
 
-async function diff(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const { history, messages, workspace } = await openOrStop(program, flags.values, program.openHistory);
+async function diff(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+  const { history, messages, workspace } = await openOrStop(program, values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
-  const json = flags.values.json === true;
   const stop = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });
-  const [name, file] = flags.words;
+  const [name, file] = words;
   const stack = history.stack();
   const path = file === undefined ? undefined : belowRoot(workspace.root, program.cwd, file);
   const isOwn = (one: FileDifference) =>

@@ -2,8 +2,8 @@ import { discardFacts } from "../../application/jobs/action-report.ts";
 import { waitingPreview } from "../../application/jobs/job-facts.ts";
 import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
-import { fail, type Subcommand, succeed } from "./command.ts";
-import { openFromFlags, readFlags } from "./flags.ts";
+import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
+import { openFromFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";
 
@@ -19,9 +19,8 @@ export const command: Subcommand = {
   run: discard,
 };
 
-async function discard(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const json = flags.values.json === true;
+async function discard(program: CliProgram, flags: Flags): Promise<number> {
+  const { json } = flags;
   const opened = await openFromFlags(program, flags);
   const { messages, workspace } = opened;
   const named = flags.words[0] === undefined ? undefined : resolveJobName(workspace, flags.words[0]);

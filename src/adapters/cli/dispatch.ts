@@ -88,7 +88,12 @@ export async function dispatch(
     const { fail } = await import("./command.ts");
     return fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "unknown-command", text });
   }
-  return guarded(program, args, async () => (await load()).run(program, args));
+  return guarded(program, args, async () => {
+    const command = await load();
+    if ("runAction" in command) return command.runAction(program, args);
+    const { readFlags } = await import("./flags.ts");
+    return command.run(program, await readFlags(program, command, args));
+  });
 }
 
 /** The exit code that a shell expects of a program that Ctrl-C ended. */
@@ -124,7 +129,7 @@ async function guarded(
 /** `picoclaw` alone at a terminal: the conversation; without a model that could answer, the set-up first. */
 async function openBare(program: CliProgram): Promise<number> {
   if (!program.isConfigured()) {
-    const code = await (await import("./init.ts")).command.run(program, []);
+    const code = await (await import("./init.ts")).init(program, { values: {}, words: [], json: false });
     if (code !== EXIT.done || !program.isConfigured()) return code;
   }
   const wish = { route: undefined, first: null };

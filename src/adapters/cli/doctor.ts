@@ -1,5 +1,5 @@
-import type { Subcommand } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import type { Flags, Subcommand } from "./command.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
 
@@ -12,14 +12,12 @@ export const command: Subcommand = {
   run: doctor,
 };
 
-async function doctor(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const json = flags.values.json === true;
-  const opened = await openOrStop(program, flags.values, (options) =>
-    program.openWorkspace({ ...options, reclaimStorage: flags.values.repair === true }),
+async function doctor(program: CliProgram, { values, json }: Flags): Promise<number> {
+  const opened = await openOrStop(program, values, (options) =>
+    program.openWorkspace({ ...options, reclaimStorage: values.repair === true }),
   );
   const checks = await whileWaiting(program, { words: opened.messages.waitsFor.checks, quiet: json }, () =>
-    program.diagnose(opened, { repair: flags.values.repair === true }),
+    program.diagnose(opened, { repair: values.repair === true }),
   );
   const report = await import("./terminal-report.ts");
   if (json) program.out(`${JSON.stringify({ checks })}\n`);

@@ -7,7 +7,7 @@ import { parseRepository, quoteWords as shellWords } from "../../domain/containe
 import { containerName } from "../../domain/containers/container-info.ts";
 import type { PrepareEvent } from "../../domain/containers/prepare-event.ts";
 import { environmentMessages } from "../../domain/texts/containers.ts";
-import { type CliCommand, type CommandLine, fail, type Subcommand, succeed } from "./command.ts";
+import { type CommandLine, type Flags, fail, type RunCommand, type Subcommand, succeed } from "./command.ts";
 import {
   abortable,
   environmentTexts,
@@ -23,36 +23,46 @@ import { type Waiting, whileWaiting } from "./progress-line.ts";
 import { exitCodeOf, readArguments } from "./tool.ts";
 
 /** The `--help` entry, for every action. */
-export const ENV: Pick<CommandLine, "name" | "usage"> = { name: "env", usage: "env ACTION" };
+const ENV: Pick<CommandLine, "name" | "usage"> = { name: "env", usage: "env ACTION" };
 
-const SUBCOMMANDS: Readonly<Record<string, CliCommand>> = {
-  prepare: (program, args) => envPrepare(program, args),
-  exec: (program, args) => envExec(program, args),
-  edit: (program, args) => envEdit(program, args),
-  list: (program, args) => envList(program, args),
-  info: (program, args) => envInfo(program, args),
-  cleanup: (program, args) => envCleanup(program, args),
-  prune: (program, args) => envPrune(program, args),
+type EnvAction = Pick<CommandLine, "flags" | "words"> & { readonly run: RunCommand };
+
+const ACTIONS: Readonly<Record<string, EnvAction>> = {
+  prepare: {
+    flags: { task: "string", env: "string", repo: "string", branch: "string", target: "string" },
+    words: 0,
+    run: prepare,
+  },
+  exec: {
+    flags: { task: "string", timeout: "string", cwd: "string", session: "string" },
+    words: Number.POSITIVE_INFINITY,
+    run: exec,
+  },
+  edit: { flags: { task: "string", tool: "string" }, words: 1, run: edit },
+  list: { flags: {}, words: 0, run: list },
+  info: { flags: { task: "string" }, words: 0, run: info },
+  cleanup: { flags: { task: "string" }, words: 0, run: cleanUp },
+  prune: { flags: {}, words: 0, run: prune },
 };
 
 /** `env list|prepare|exec|edit|info|cleanup|prune`: task environments. */
-const env: CliCommand = async (program, args) => {
+async function env(program: CliProgram, args: readonly string[]): Promise<number> {
   const at = actionAt(args);
   const name = args[at];
   const rest = args.toSpliced(at, 1);
-  const run = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
-  if (run !== undefined) return run(program, rest);
+  const action = name !== undefined && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+  if (action !== undefined) return action.run(program, await readFlags(program, { ...ENV, ...action }, rest));
   if (args.length === 0) {
     program.err((await import("./help.ts")).commandHelp(program.env, command, program.columns()));
     return EXIT.usage;
   }
   if (name === undefined) await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
   const texts = environmentMessages(resolveLocale({ env: program.env }));
-  const text = texts.unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(SUBCOMMANDS));
+  const text = texts.unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(ACTIONS));
   return fail(program, rest.includes("--json"), { exitCode: EXIT.usage, code: "usage", text });
-};
+}
 
-export const command: Subcommand = { ...ENV, flags: {}, words: 0, run: env };
+export const command: Subcommand = { ...ENV, flags: {}, words: 0, runAction: env };
 
 /** The first word, after flags that every command takes. */
 function actionAt(args: readonly string[]): number {
@@ -62,9 +72,7 @@ function actionAt(args: readonly string[]): number {
 }
 
 /** `env list`: every container of this installation. */
-export const envList: CliCommand = async (program, args) => {
-  const { values } = await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
-  const json = values.json === true;
+async function list(program: CliProgram, { values, json }: Flags): Promise<number> {
   const environments = await openEnvironments(program, values);
   try {
     const rows = await environments.list();
@@ -83,12 +91,10 @@ export const envList: CliCommand = async (program, args) => {
   } finally {
     await environments.close();
   }
-};
+}
 
 /** `env info --task UUID`: one of them. */
-export const envInfo: CliCommand = async (program, args) => {
-  const { values } = await readFlags(program, { ...ENV, flags: { task: "string" }, words: 0 }, args);
-  const json = values.json === true;
+async function info(program: CliProgram, { values, json }: Flags): Promise<number> {
   const uuid = taskFlag(program, values);
   const environments = await openEnvironments(program, values);
   try {
@@ -113,7 +119,7 @@ export const envInfo: CliCommand = async (program, args) => {
   } finally {
     await environments.close();
   }
-};
+}
 
 function environmentJson({ facts, info, repository }: EnvironmentRow) {
   return {
@@ -157,16 +163,7 @@ function alignColumns(rows: readonly (readonly string[])[]): string {
 }
 
 /** `env prepare --task UUID [--env NAME] --repo URL|PATH [--branch B] [--target B]` */
-export const envPrepare: CliCommand = async (program, args) => {
-  const flags = {
-    task: "string",
-    env: "string",
-    repo: "string",
-    branch: "string",
-    target: "string",
-  } as const;
-  const { values } = await readFlags(program, { ...ENV, flags, words: 0 }, args);
-  const json = values.json === true;
+async function prepare(program: CliProgram, { values, json }: Flags): Promise<number> {
   const uuid = taskFlag(program, values);
   const repository = repositoryFromHere(program, requiredFlag(program, values, "repo"));
   const environments = await openEnvironments(program, values);
@@ -223,7 +220,7 @@ export const envPrepare: CliCommand = async (program, args) => {
   } finally {
     await environments.close();
   }
-};
+}
 
 /** A folder is resolved against the current directory. */
 function repositoryFromHere(program: CliProgram, given: string): string {
@@ -251,14 +248,7 @@ const LONGEST_SECONDS = 7 * 24 * 3600;
 const TAIL_CHARS = 4096;
 
 /** `env exec --task UUID [--timeout S] [--cwd DIR] -- COMMAND`: one word is a shell's line, several are its words. */
-export const envExec: CliCommand = async (program, args) => {
-  const flags = { task: "string", timeout: "string", cwd: "string", session: "string" } as const;
-  const { values, words } = await readFlags(
-    program,
-    { ...ENV, flags, words: Number.POSITIVE_INFINITY },
-    args,
-  );
-  const json = values.json === true;
+async function exec(program: CliProgram, { values, words, json }: Flags): Promise<number> {
   const uuid = taskFlag(program, values);
   const timeoutSeconds = values.timeout === undefined ? undefined : Number(values.timeout);
   if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds <= LONGEST_SECONDS))
@@ -300,15 +290,10 @@ export const envExec: CliCommand = async (program, args) => {
   } finally {
     await environments.close();
   }
-};
+}
 
 /** `env edit --task UUID [--tool NAME] [ARGS|-]`: one call of the text editor, or another tool, on its files. */
-export const envEdit: CliCommand = async (program, args) => {
-  const { values, words } = await readFlags(
-    program,
-    { ...ENV, flags: { task: "string", tool: "string" }, words: 1 },
-    args,
-  );
+async function edit(program: CliProgram, { values, words }: Flags): Promise<number> {
   const uuid = taskFlag(program, values);
   const read = readArguments(program, words[0]);
   if (!read.ok) return fail(program, true, { exitCode: EXIT.usage, code: "arguments", text: read.text });
@@ -328,12 +313,10 @@ export const envEdit: CliCommand = async (program, args) => {
   } finally {
     await environments.close();
   }
-};
+}
 
 /** `env cleanup --task UUID`: removes a task's container, volumes and network. */
-export const envCleanup: CliCommand = async (program, args) => {
-  const { values } = await readFlags(program, { ...ENV, flags: { task: "string" }, words: 0 }, args);
-  const json = values.json === true;
+async function cleanUp(program: CliProgram, { values, json }: Flags): Promise<number> {
   const uuid = taskFlag(program, values);
   const environments = await openEnvironments(program, values);
   const { texts } = environments;
@@ -353,12 +336,10 @@ export const envCleanup: CliCommand = async (program, args) => {
   } finally {
     await environments.close();
   }
-};
+}
 
 /** `env prune`: removes what dead processes and old tasks left. */
-export const envPrune: CliCommand = async (program, args) => {
-  const { values } = await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
-  const json = values.json === true;
+async function prune(program: CliProgram, { values, json }: Flags): Promise<number> {
   const environments = await openEnvironments(program, values);
   const { texts } = environments;
   try {
@@ -371,4 +352,4 @@ export const envPrune: CliCommand = async (program, args) => {
   } finally {
     await environments.close();
   }
-};
+}

@@ -1,6 +1,6 @@
 import { chatKeyOf } from "../../domain/chat/session.ts";
-import { fail, type Subcommand } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import { type Flags, fail, type Subcommand } from "./command.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `export [--name CHAT] [--html]`: a conversation at a terminal as one document. */
@@ -12,8 +12,7 @@ export const command: Subcommand = {
   run: exportChat,
 };
 
-async function exportChat(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, command, args);
+async function exportChat(program: CliProgram, { values, json }: Flags): Promise<number> {
   const opened = await openOrStop(program, values, (options) =>
     program.openChat({ ...options, isOnce: true }),
   );
@@ -21,7 +20,7 @@ async function exportChat(program: CliProgram, args: readonly string[]): Promise
     const form = values.html === true ? "html" : "md";
     const name = String(values.name ?? "default");
     const text = await opened.exportTalk(chatKeyOf("cli", name), form);
-    const json = values.json === true;
+
     if (text === null)
       return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: opened.chat.noSuchChat(name) });
     program.out(json ? `${JSON.stringify({ form, text })}\n` : text);

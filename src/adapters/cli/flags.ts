@@ -52,7 +52,7 @@ export async function readFlags(
   }
   if (words.length > command.words)
     throw wrong(messages.unexpectedWords(words.slice(command.words).join(" ")));
-  return parsed.flags;
+  return { values, words, json: values.json === true };
 }
 
 function usage(program: CliProgram, args: readonly string[], text: string): Stop {
@@ -60,7 +60,10 @@ function usage(program: CliProgram, args: readonly string[], text: string): Stop
 }
 
 /** Opens the workspace that the common flags mean, and prints the configuration's warnings. */
-export async function openFromFlags(program: CliProgram, { values }: Flags): Promise<OpenedWorkspace> {
+export async function openFromFlags(
+  program: CliProgram,
+  { values }: Pick<Flags, "values">,
+): Promise<OpenedWorkspace> {
   return openOrStop(program, values, program.openWorkspace);
 }
 

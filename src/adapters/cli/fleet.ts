@@ -1,8 +1,8 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import type { FleetMessages } from "../../domain/texts/fleet.ts";
-import { fail, printable, type Subcommand, succeed } from "./command.ts";
-import { openedStoreOrStop, readFlags } from "./flags.ts";
+import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
+import { openedStoreOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `fleet [retry ID | discard ID]`: the machines that share the store, the queue, and failed work. */
@@ -14,9 +14,7 @@ export const command: Subcommand = {
   run: fleet,
 };
 
-async function fleet(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values, words } = await readFlags(program, command, args);
-  const json = values.json === true;
+async function fleet(program: CliProgram, { values, words, json }: Flags): Promise<number> {
   const opened = await openedStoreOrStop(program, values, program.openFleet);
   try {
     const { words: t } = opened;

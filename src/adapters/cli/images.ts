@@ -1,8 +1,8 @@
 import { EngineUnavailable } from "../../application/ports/containers.ts";
 import { IMAGE_RECIPES, recipeNamed } from "../../domain/containers/image-recipes.ts";
-import { fail, type Subcommand } from "./command.ts";
+import { type Flags, fail, type Subcommand } from "./command.ts";
 import { abortable, environmentTexts, failedEngine, openEnvironments, usageStop } from "./environments.ts";
-import { readFlags, usageText } from "./flags.ts";
+import { usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
 
@@ -15,9 +15,7 @@ export const command: Subcommand = {
   run: images,
 };
 
-async function images(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values, words } = await readFlags(program, command, args);
-  const json = values.json === true;
+async function images(program: CliProgram, { values, words, json }: Flags): Promise<number> {
   const [action, name] = words;
   if (action !== "build")
     throw usageStop(

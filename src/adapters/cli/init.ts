@@ -18,8 +18,7 @@ import {
 } from "../../domain/setup/first-config.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
-import { fail, type Subcommand } from "./command.ts";
-import { readFlags } from "./flags.ts";
+import { type Flags, fail, type Subcommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { wrapWords } from "./terminal-text.ts";
 
@@ -163,10 +162,8 @@ export const command: Subcommand = {
   run: init,
 };
 
-async function init(whole: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(whole, command, args);
-  const program: CliProgram = values.json === true ? whole : wrapping(whole);
-  const json = values.json === true;
+export async function init(whole: CliProgram, { values, json }: Flags): Promise<number> {
+  const program: CliProgram = json ? whole : wrapping(whole);
   const wish = {
     cwd: program.cwd,
     startOver: values.force === true,

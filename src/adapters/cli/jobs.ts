@@ -6,7 +6,7 @@ import type { OpenedWorkspace, Workspace } from "../../application/ports/jobs-wo
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
-import { openFromFlags, openIndexFromFlags, openOrStop, readFlags } from "./flags.ts";
+import { openFromFlags, openIndexFromFlags, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -19,8 +19,7 @@ export const command: Subcommand = {
   run: jobs,
 };
 
-async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
+async function jobs(program: CliProgram, flags: Flags): Promise<number> {
   if (flags.values.live === true) {
     const live = await openOrStop(program, flags.values, program.openProcesses);
     return (await import("./live-jobs.ts")).showLiveJobs(program, live, flags);
@@ -29,13 +28,13 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
   const limit = Number(flags.values.limit ?? 20);
   if (!Number.isInteger(limit) || limit < 1) {
     const text = opened.messages.badCount("--limit", String(flags.values.limit));
-    return fail(program, flags.values.json === true, { exitCode: EXIT.usage, code: "usage", text });
+    return fail(program, flags.json, { exitCode: EXIT.usage, code: "usage", text });
   }
   const list =
     flags.values.all === true
       ? await everywhere(program, flags, limit)
       : opened.workspace.archive.list().filter(isOwnJob).slice(-limit).map(toListedJob);
-  if (flags.values.json === true) {
+  if (flags.json) {
     program.out(
       `${JSON.stringify({ jobs: list.map((job) => toJobJson(job, isAliveIn(opened.workspace, job))) })}\n`,
     );

@@ -1,6 +1,6 @@
 import { fleetMessagesFor } from "../../domain/texts/fleet.ts";
-import { fail, type Subcommand, untilStopped } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import { type Flags, fail, type Subcommand, untilStopped } from "./command.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const MOST = 1_000;
@@ -14,9 +14,7 @@ export const command: Subcommand = {
   run: join,
 };
 
-async function join(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, command, args);
-  const json = values.json === true;
+async function join(program: CliProgram, { values, json }: Flags): Promise<number> {
   const opened = await openOrStop(program, values, (options) =>
     program.openServe({ ...options, demo: false }),
   );

@@ -23,11 +23,10 @@ const ENDED = { interrupt: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 export async function showLiveJobs(
   program: CliProgram,
   opened: Extract<OpenedProcesses, { ok: true }>,
-  { values }: Flags,
+  { values, json }: Flags,
 ): Promise<number> {
   const { workspace, messages } = opened;
   const words = runningMessagesFor(messages.locale);
-  const json = values.json === true;
   const other = (["all", "limit"] as const).find((name) => values[name] !== undefined);
   if (other !== undefined) {
     const text = messages.notTogether(["--live", `--${other}`]);

@@ -2,8 +2,7 @@ import { describeListTrouble } from "../../application/setup/setup-steps.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
-import { fail, type Subcommand, succeed } from "./command.ts";
-import { readFlags } from "./flags.ts";
+import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** Providers whose key can be stored, with its variable; common other names of a provider are accepted. */
@@ -31,9 +30,7 @@ export const command: Subcommand = {
   run: login,
 };
 
-async function login(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values, words: given } = await readFlags(program, command, args);
-  const json = values.json === true;
+async function login(program: CliProgram, { values, words: given, json }: Flags): Promise<number> {
   const words = setupMessagesFor(resolveLocale({ env: program.env }));
   const refuse = (code: string, text: string, exitCode: (typeof EXIT)[keyof typeof EXIT] = EXIT.usage) =>
     fail(program, json, { exitCode, code, text });

@@ -1,26 +1,21 @@
 import { resolveLocale } from "../../config/environment.ts";
 import { helpMessagesFor } from "../../domain/texts/cli.ts";
 import type { CommandLine, Subcommand } from "./command.ts";
-import { readFlags } from "./flags.ts";
 import { GROUPS } from "./help.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `man`: the manual page, for `man -l -` and for packages. Made of the same texts as the help. */
-export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcommand => {
-  const command: Subcommand = {
-    name: "man",
-    usage: "man",
-    flags: {},
-    words: 0,
-    run: async (program, args) => {
-      const { values } = await readFlags(program, command, args);
-      const page = manPage(program, await all());
-      program.out(values.json === true ? `${JSON.stringify({ page })}\n` : page);
-      return EXIT.done;
-    },
-  };
-  return command;
-};
+export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcommand => ({
+  name: "man",
+  usage: "man",
+  flags: {},
+  words: 0,
+  async run(program, { json }) {
+    const page = manPage(program, await all());
+    program.out(json ? `${JSON.stringify({ page })}\n` : page);
+    return EXIT.done;
+  },
+});
 
 function manPage({ env, version }: CliProgram, all: readonly CommandLine[]): string {
   const { commands, common, groups, exitCodes, man } = helpMessagesFor(resolveLocale({ env }));

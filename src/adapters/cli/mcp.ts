@@ -3,7 +3,7 @@ import { resolveLocale } from "../../config/environment.ts";
 import type { McpLoginState, McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
 import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
-import { openedStoreOrStop, openOrStop, readFlags } from "./flags.ts";
+import { openedStoreOrStop, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const INTERRUPTED = 130;
@@ -21,12 +21,10 @@ export const command: Subcommand = {
   run: mcp,
 };
 
-async function mcp(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const { values } = flags;
+async function mcp(program: CliProgram, flags: Flags): Promise<number> {
+  const { values, json } = flags;
   if (flags.words.length > 0) return manageServers(program, flags);
   const port = values.http === undefined ? null : portOf(values.http);
-  const json = values.json === true;
   if (port === "bad")
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "--http PORT: 0-65535" });
   const server = await openOrStop(program, values, program.openMcp);
@@ -51,8 +49,7 @@ function portOf(text: string | boolean): number | "bad" {
   return typeof text === "string" && /^\d{1,5}$/.test(text) && port <= 65_535 ? port : "bad";
 }
 
-async function manageServers(program: CliProgram, { values, words }: Flags): Promise<number> {
-  const json = values.json === true;
+async function manageServers(program: CliProgram, { values, words, json }: Flags): Promise<number> {
   const texts = mcpMessagesFor(resolveLocale({ env: program.env }));
   const usage = (text: string = texts.usage) =>
     fail(program, json, { exitCode: EXIT.usage, code: "usage", text });

@@ -1,8 +1,8 @@
 import type { Role } from "../../application/ports/serve.ts";
 import { createPairingCodes } from "../../application/serve/access.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
-import { fail, printable, type Subcommand, succeed } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER]`: who may speak to PicoClaw from a channel. */
@@ -14,9 +14,8 @@ export const command: Subcommand = {
   run: pair,
 };
 
-async function pair(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const json = flags.values.json === true;
+async function pair(program: CliProgram, flags: Flags): Promise<number> {
+  const { json } = flags;
   const opened = await openOrStop(program, flags.values, (options) =>
     program.openServe({ ...options, demo: false }),
   );

@@ -10,7 +10,7 @@ import {
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
 import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -35,8 +35,7 @@ type Opened = Extract<OpenedProcesses, { ok: true }>;
 const DEFAULT_LINES = 50;
 const MOST_LINES = 10_000;
 
-async function ps(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
+async function ps(program: CliProgram, flags: Flags): Promise<number> {
   const opened = await openOrStop(program, flags.values, program.openProcesses);
   const [action = "list", ...words] = flags.words;
   switch (action) {
@@ -61,14 +60,14 @@ function textsOf({ messages }: Opened): ProcessMessages {
   return processMessagesFor(messages.locale);
 }
 
-function usage(program: CliProgram, opened: Opened, { values }: Flags, text?: string): number {
+function usage(program: CliProgram, opened: Opened, { json }: Flags, text?: string): number {
   const said = [...(text === undefined ? [] : [text]), textsOf(opened).usage].join("\n");
-  return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text: said });
+  return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: said });
 }
 
-async function list(program: CliProgram, opened: Opened, { values }: Flags): Promise<number> {
+async function list(program: CliProgram, opened: Opened, { values, json }: Flags): Promise<number> {
   const found = values.all === true ? await opened.listEverywhere() : await opened.processes.list();
-  if (values.json === true) {
+  if (json) {
     program.out(`${JSON.stringify({ processes: found.map(toProcessJson) })}\n`);
     return EXIT.done;
   }
@@ -125,11 +124,10 @@ function readPort(text: string): number | null {
 function reportStart(
   program: CliProgram,
   { messages }: Opened,
-  { values }: Flags,
+  { json }: Flags,
   started: ProcessStarted,
   again = false,
 ): number {
-  const json = values.json === true;
   const text = wordStarted(started, messages.locale, { where: "cli", again });
   if (!started.ok) {
     const { why } = started;
@@ -158,7 +156,7 @@ async function stop(
   flags: Flags,
   words: readonly string[],
 ): Promise<number> {
-  const json = flags.values.json === true;
+  const { json } = flags;
   const { locale } = opened.messages;
   const names =
     flags.values.all === true && words.length === 0
@@ -191,7 +189,7 @@ async function log(
   flags: Flags,
   [name, ...more]: readonly string[],
 ): Promise<number> {
-  const json = flags.values.json === true;
+  const { json } = flags;
   const lines = Number(flags.values.lines ?? DEFAULT_LINES);
   if (name === undefined || more.length > 0 || !Number.isInteger(lines) || lines < 1 || lines > MOST_LINES)
     return usage(program, opened, flags);
@@ -205,8 +203,8 @@ async function log(
   return succeed(program, json, document, wordLog(found, opened.messages.locale));
 }
 
-async function clear(program: CliProgram, opened: Opened, { values }: Flags): Promise<number> {
+async function clear(program: CliProgram, opened: Opened, { json }: Flags): Promise<number> {
   const forgotten = await opened.processes.forgetEnded();
   const text = textsOf(opened).forgotten(forgotten);
-  return succeed(program, values.json === true, { success: true, forgotten }, text);
+  return succeed(program, json, { success: true, forgotten }, text);
 }

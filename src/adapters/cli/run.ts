@@ -15,7 +15,7 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
-import { openOrStop, readFlags, Stop } from "./flags.ts";
+import { openOrStop, Stop } from "./flags.ts";
 import { createTaskProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { repairFirst } from "./repair-first.ts";
@@ -35,10 +35,8 @@ export const command: Subcommand = {
   run: run,
 };
 
-async function run(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const { values } = flags;
-  const json = values.json === true;
+async function run(program: CliProgram, flags: Flags): Promise<number> {
+  const { values, json } = flags;
   if (values["print-schema"] === true) {
     const { taskFileJsonSchema } = await import("../../config/task-file.ts");
     program.out(`${JSON.stringify(taskFileJsonSchema(), null, 2)}\n`);
@@ -94,10 +92,9 @@ const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 function readSource(
   program: CliProgram,
-  { values, words }: Flags,
+  { words, json }: Flags,
 ): { readonly text: string; readonly name: string } {
   const [name] = words;
-  const json = values.json === true;
   const locale = resolveLocale({ env: program.env });
   const refuse = (text: string) =>
     new Stop(fail(program, json, { exitCode: EXIT.usage, code: "unreadable-task", text }));

@@ -8,11 +8,10 @@ type OpenServer = Extract<OpenedServe, { ok: true }>;
 /** `serve link` and `serve token create|list|remove`: works beside a running server, through the store. */
 export async function admit(
   program: CliProgram,
-  { values, words }: Flags,
+  { values, words, json }: Flags,
   opened: OpenServer,
 ): Promise<number> {
   const say = opened.words();
-  const json = values.json === true;
   const bad = (text: string) => fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
   const [what, verb, name] = words;
   const role = (values.role ?? "operator") as Role;

@@ -1,6 +1,6 @@
 import type { RunningServer } from "../../application/serve/server.ts";
 import { type Flags, fail, type Subcommand, untilStopped } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
 type OpenServer = Extract<OpenedServe, { ok: true }>;
@@ -22,8 +22,7 @@ export const command: Subcommand = {
   run: serve,
 };
 
-async function serve(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
+async function serve(program: CliProgram, flags: Flags): Promise<number> {
   const { values, words } = flags;
   const demo =
     values.demo === true ||
@@ -52,8 +51,7 @@ async function run(program: CliProgram, flags: Flags, { demo }: { readonly demo:
 }
 
 async function listen(program: CliProgram, flags: Flags, opened: OpenServer, demo: boolean): Promise<number> {
-  const { values } = flags;
-  const json = values.json === true;
+  const { values, json } = flags;
   const settings = opened.config.serve;
   const host = typeof values.host === "string" ? values.host : settings.host;
   const port = values.port === undefined ? settings.port : portOf(values.port);
@@ -91,9 +89,9 @@ async function isConfigured(program: CliProgram, { values }: Flags): Promise<boo
   return typeof values.config === "string" || existsSync(homeConfigFile(resolveHome(program.env)));
 }
 
-function usage(program: CliProgram, { values }: Flags): number {
+function usage(program: CliProgram, { json }: Flags): number {
   const text = "picoclaw serve --help";
-  return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
+  return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
 }
 
 function portOf(text: string | boolean): number | null {

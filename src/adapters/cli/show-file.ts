@@ -9,13 +9,12 @@ import { belowRoot } from "./why.ts";
 /** `show JOB:FILE`: a file as it was after a job, or a group; of a job that is not in effect, as the job has it. */
 export async function showFile(
   program: CliProgram,
-  { values }: Flags,
+  { values, json }: Flags,
   name: string,
   file: string,
 ): Promise<number> {
   const { history, messages, workspace } = await openOrStop(program, values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
-  const json = values.json === true;
   const stop = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });
   const jobId = resolveJobName(workspace, name);
   const path = belowRoot(workspace.root, program.cwd, file);

@@ -20,8 +20,8 @@ import { changedFiles, countFiles, wordError } from "../../domain/jobs/result.ts
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
-import { openFromFlags, readFlags } from "./flags.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { openFromFlags } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -143,8 +143,7 @@ export const command: Subcommand = {
   run: show,
 };
 
-async function show(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
+async function show(program: CliProgram, flags: Flags): Promise<number> {
   const file = /^([^:]+):(.+)$/s.exec(flags.words[0] ?? "");
   if (file !== null)
     return (await import("./show-file.ts")).showFile(program, flags, file[1] ?? "", file[2] ?? "");
@@ -160,14 +159,14 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   if (job === undefined) {
     const text = name === undefined ? messages.noJobs : messages.unknownJob(name, "terminal");
     const failure = { exitCode: EXIT.usage, code: "unknown-job", text };
-    return fail(program, flags.values.json === true, failure);
+    return fail(program, flags.json, failure);
   }
   const diff =
     flags.values.diff === true ? await diffText(archive.walkDifferences(job.jobId), WHOLE_DIFF) : null;
   const { jobId } = job;
   const interruption = await opened.workspace.findInterruption();
   const files = interruption?.jobId === jobId ? interruption.files : null;
-  if (flags.values.json === true) {
+  if (flags.json) {
     const document = {
       ...toJobJson(toListedJob(job), isAliveIn(opened.workspace, toListedJob(job))),
       ...(files !== null && { interrupted_files: files }),

@@ -4,8 +4,8 @@ import { isRedCheck, taskVerdict } from "../../domain/tasks/solve-decisions.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
-import { fail, type Subcommand } from "./command.ts";
-import { openOrStop, readFlags, usageText } from "./flags.ts";
+import { type Flags, fail, type Subcommand } from "./command.ts";
+import { openOrStop, usageText } from "./flags.ts";
 import { createSolveProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -20,16 +20,14 @@ export const command: Subcommand = {
   run: solve,
 };
 
-async function solve(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const json = flags.values.json === true;
-  const opened = await openOrStop(program, flags.values, program.openSolve);
-  const [url] = flags.words;
+async function solve(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+  const opened = await openOrStop(program, values, program.openSolve);
+  const [url] = words;
   if (url === undefined) {
     await opened.close();
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: usageText(program, command) });
   }
-  const candidates = Number(flags.values.candidates ?? 1);
+  const candidates = Number(values.candidates ?? 1);
   if (!Number.isInteger(candidates) || candidates < 1 || candidates > MOST_CANDIDATES) {
     await opened.close();
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: opened.texts.badCandidates });
@@ -45,8 +43,8 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
     now: () => new Date(),
   });
   try {
-    const worker = typeof flags.values.worker === "string" ? flags.values.worker : null;
-    const fresh = flags.values.fresh === true;
+    const worker = typeof values.worker === "string" ? values.worker : null;
+    const fresh = values.fresh === true;
     const solved = await opened.solve({
       url,
       worker,

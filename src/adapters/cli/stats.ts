@@ -2,8 +2,8 @@ import { csvOfFigures, figureCells } from "../../application/history/word-why.ts
 import type { FigureRow, WorkFigures } from "../../application/ports/history-opened.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
-import { notOpened, openOptions, readFlags } from "./flags.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { notOpened, openOptions } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -19,9 +19,8 @@ export const command: Subcommand = {
 const MOST_DAYS = 366;
 const BAR_COLUMNS = 12;
 
-async function stats(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const { values } = flags;
+async function stats(program: CliProgram, flags: Flags): Promise<number> {
+  const { values, json } = flags;
   const days = Number(values.days ?? 30);
   const opened = await program.openFigures(openOptions(program, values));
   if (!opened.ok) throw notOpened(program, values, opened, "store");
@@ -29,10 +28,10 @@ async function stats(program: CliProgram, args: readonly string[]): Promise<numb
   try {
     if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS) {
       const text = texts.statsDays(MOST_DAYS);
-      return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
+      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
     }
     const figures = await opened.figures.readFigures(days);
-    if (values.json === true) program.out(`${JSON.stringify(snakeCased(figures))}\n`);
+    if (json) program.out(`${JSON.stringify(snakeCased(figures))}\n`);
     else if (values.csv === true) program.out(csvOfFigures(figures.rows));
     else program.out(`${printable(wordFigures(texts, figures))}\n`);
     return EXIT.done;

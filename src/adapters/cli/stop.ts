@@ -1,7 +1,7 @@
 import { stopFacts } from "../../application/jobs/action-report.ts";
 import { resolveJobName } from "../../application/jobs/job-names.ts";
-import { fail, type Subcommand } from "./command.ts";
-import { openFromFlags, readFlags } from "./flags.ts";
+import { type Flags, fail, type Subcommand } from "./command.ts";
+import { openFromFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";
 
@@ -14,9 +14,8 @@ export const command: Subcommand = {
   run: stop,
 };
 
-async function stop(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const json = flags.values.json === true;
+async function stop(program: CliProgram, flags: Flags): Promise<number> {
+  const { json } = flags;
   // A background process of the list of what runs.
   if (/^proc_/.test(flags.words[0] ?? "")) return (await import("./ps.ts")).stopById(program, flags);
   const opened = await openFromFlags(program, flags);

@@ -4,7 +4,7 @@ import { resolveLocale } from "../../config/environment.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
-import { notOpened, openOptions, readFlags, usageText } from "./flags.ts";
+import { notOpened, openOptions, usageText } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
 
@@ -13,14 +13,13 @@ type OpenData = Extract<OpenedStoreData, { ok: true }>;
 /** Does something with the whole store that the common flags mean, and closes it. */
 export async function withStoreData(
   program: CliProgram,
-  { values }: Flags,
+  { values, json: quiet }: Flags,
   use: (opened: OpenData) => Promise<number>,
 ): Promise<number> {
   const opened = await program.openStoreData(openOptions(program, values));
   if (!opened.ok) throw notOpened(program, values, opened, "store");
   try {
     const { waitsFor } = messagesFor(resolveLocale({ env: program.env }));
-    const quiet = values.json === true;
     return await whileWaiting(program, { words: waitsFor.store, quiet }, () => use(opened));
   } finally {
     await opened.data.close();
@@ -65,8 +64,8 @@ export const backupCommand: Subcommand = {
   usage: "backup FOLDER",
   flags: {},
   words: 1,
-  run: (program, args) =>
-    withFolder(program, args, backupCommand, async ({ data, words }, folder, json) => {
+  run: (program, flags) =>
+    withFolder(program, flags, backupCommand, async ({ data, words }, folder, json) => {
       const made = await data.backup(folder);
       if (made.status === "exists")
         return fail(program, json, {
@@ -87,8 +86,8 @@ export const restoreCommand: Subcommand = {
   ...backupCommand,
   name: "restore",
   usage: "restore FOLDER",
-  run: (program, args) =>
-    withFolder(program, args, restoreCommand, async ({ data, words }, folder, json) =>
+  run: (program, flags) =>
+    withFolder(program, flags, restoreCommand, async ({ data, words }, folder, json) =>
       reportFilled(program, { json, words, filled: await data.restore(folder) }),
     ),
 };
@@ -96,12 +95,11 @@ export const restoreCommand: Subcommand = {
 /** The store, and the folder that the command has to name. */
 async function withFolder(
   program: CliProgram,
-  args: readonly string[],
+  flags: Flags,
   command: Subcommand,
   use: (opened: OpenData, folder: string, json: boolean) => Promise<number>,
 ): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const json = flags.values.json === true;
+  const { json } = flags;
   const [given] = flags.words;
   if (given === undefined)
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: usageText(program, command) });

@@ -1,6 +1,6 @@
 import type { ToolEnvelope } from "../../application/ports/tools.ts";
-import type { Subcommand } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import type { Flags, Subcommand } from "./command.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** The first of these ends the call and takes its job back; a second one ends the program. */
@@ -15,8 +15,7 @@ export const command: Subcommand = {
   run: tool,
 };
 
-async function tool(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values, words } = await readFlags(program, command, args);
+async function tool(program: CliProgram, { values, words }: Flags): Promise<number> {
   const [name, text] = words;
   if (name === undefined) {
     program.err((await import("./help.ts")).commandHelp(program.env, command, program.columns()));

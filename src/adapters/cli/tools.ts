@@ -1,8 +1,7 @@
 import type { ToolForm } from "../../application/ports/tools.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { fail, type Subcommand } from "./command.ts";
-import { readFlags } from "./flags.ts";
+import { type Flags, fail, type Subcommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const FORMS: readonly string[] = ["openai", "anthropic", "mcp"];
@@ -16,10 +15,8 @@ export const command: Subcommand = {
   run: tools,
 };
 
-async function tools(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, command, args);
+async function tools(program: CliProgram, { values, json }: Flags): Promise<number> {
   const { format } = values;
-  const json = values.json === true;
   if (typeof format === "string" && !FORMS.includes(format)) {
     const messages = messagesFor(resolveLocale({ env: program.env }));
     const text = messages.badChoice("--format", format, FORMS);

@@ -2,8 +2,7 @@ import { resolve } from "node:path";
 import { resolveHome, resolveLocale } from "../../config/environment.ts";
 import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { fail, type Subcommand, succeed } from "./command.ts";
-import { readFlags } from "./flags.ts";
+import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `trust`: the user has read this folder's `picoclaw.yaml`, commands and skills and lets them widen power, until they change. */
@@ -15,15 +14,10 @@ export const command: Subcommand = {
   run: trust,
 };
 
-async function trust(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
+async function trust(program: CliProgram, { values, json }: Flags): Promise<number> {
   const messages = messagesFor(resolveLocale({ env: program.env }));
-  const workspace = resolve(
-    program.cwd,
-    typeof flags.values.workspace === "string" ? flags.values.workspace : ".",
-  );
+  const workspace = resolve(program.cwd, typeof values.workspace === "string" ? values.workspace : ".");
   const trusted = trustWorkspace({ home: resolveHome(program.env), workspace, now: new Date() });
-  const json = flags.values.json === true;
   if (!trusted.ok) {
     if (trusted.reason === "not-written") throw trusted.cause;
     const text = messages.nothingToTrust;

@@ -3,8 +3,8 @@ import { chooseJobs } from "../../application/jobs/job-facts.ts";
 import { nameJob } from "../../application/jobs/job-names.ts";
 import type { OpenedWorkspace, TakeBack } from "../../application/ports/jobs-workspace.ts";
 import { changedFiles } from "../../domain/jobs/result.ts";
-import { printable, type Subcommand } from "./command.ts";
-import { openFromFlags, readFlags } from "./flags.ts";
+import { type Flags, printable, type Subcommand } from "./command.ts";
+import { openFromFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { repairFirst } from "./repair-first.ts";
 import { reportAction, swappedJson } from "./report-action.ts";
@@ -14,29 +14,27 @@ export const command: Subcommand = {
   usage: "undo [JOB …|GROUP]",
   flags: { list: "boolean", force: "boolean" },
   words: 50,
-  run: (program, args) => undoOrRedo(program, args, command),
+  run: (program, flags) => undoOrRedo(program, flags, "undo"),
 };
 
 export const redoCommand: Subcommand = {
   ...command,
   name: "redo",
   usage: "redo [JOB …|GROUP]",
-  run: (program, args) => undoOrRedo(program, args, redoCommand),
+  run: (program, flags) => undoOrRedo(program, flags, "redo"),
 };
 
 /** `undo [JOB|GROUP]`, `redo [JOB|GROUP]`: the same swap in either direction. */
-async function undoOrRedo(program: CliProgram, args: readonly string[], asked: Subcommand): Promise<number> {
-  const direction: "undo" | "redo" = asked.name === "redo" ? "redo" : "undo";
-  const flags = await readFlags(program, asked, args);
+async function undoOrRedo(program: CliProgram, flags: Flags, direction: "undo" | "redo"): Promise<number> {
+  const { values, words, json } = flags;
   const opened = await openFromFlags(program, flags);
   await repairFirst(program, opened);
   const request = {
     direction,
-    force: flags.values.force === true,
-    ...(flags.words.length > 0 && { name: flags.words.join(" ") }),
+    force: values.force === true,
+    ...(words.length > 0 && { name: words.join(" ") }),
   };
-  const json = flags.values.json === true;
-  if (flags.values.list === true) return list(program, opened, request, json);
+  if (values.list === true) return list(program, opened, request, json);
   return report(program, opened, await opened.workspace.takeBack(request), direction, json);
 }
 

@@ -2,8 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { resolveHome, resolveLocale } from "../../config/environment.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
-import { type Subcommand, succeed } from "./command.ts";
-import { readFlags } from "./flags.ts";
+import { type Flags, type Subcommand, succeed } from "./command.ts";
 import type { CliProgram } from "./program.ts";
 
 type InstalledBy = "checkout" | "npm" | "npx" | "one-file" | "image";
@@ -11,15 +10,14 @@ type InstalledBy = "checkout" | "npm" | "npx" | "one-file" | "image";
 /** `update`: how this installation is brought up to date. It changes nothing and contacts no server. */
 export const command: Subcommand = { name: "update", usage: "update", flags: {}, words: 0, run: update };
 
-async function update(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, command, args);
+async function update(program: CliProgram, { json }: Flags): Promise<number> {
   const { folder, by } = findInstallation();
   const words = setupMessagesFor(resolveLocale({ env: program.env })).update;
   const commands = words.commands[by];
   const document = { version: program.version, folder, installed_by: by, commands };
   const lines = commands.map((line) => `  ${line}`);
   const text = [words.current(program.version, folder), "", ...lines, "", words.after].join("\n");
-  return succeed(program, values.json === true, document, text);
+  return succeed(program, json, document, text);
 }
 
 /** `uninstall`: how this installation is removed. It changes nothing: the undo data of every job is in the home that it names. */
@@ -31,8 +29,7 @@ export const uninstallCommand: Subcommand = {
   run: uninstall,
 };
 
-async function uninstall(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, uninstallCommand, args);
+async function uninstall(program: CliProgram, { json }: Flags): Promise<number> {
   const { folder, by } = findInstallation();
   const words = setupMessagesFor(resolveLocale({ env: program.env })).uninstall;
   const home = resolveHome(program.env);
@@ -40,7 +37,7 @@ async function uninstall(program: CliProgram, args: readonly string[]): Promise<
   const document = { version: program.version, folder, installed_by: by, commands, home };
   const lines = commands.map((line) => `  ${line}`);
   const text = [words.current(program.version, folder), "", ...lines, "", words.data(home)].join("\n");
-  return succeed(program, values.json === true, document, text);
+  return succeed(program, json, document, text);
 }
 
 function findInstallation(): { readonly folder: string; readonly by: InstalledBy } {

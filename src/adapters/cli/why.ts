@@ -2,8 +2,8 @@ import { findRemoved, findWhy, readFileLine } from "../../application/history/fi
 import { wordRemoved, wordWhy } from "../../application/history/word-why.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { fail, maskedJson, printable, type Subcommand } from "./command.ts";
-import { openOrStop, readFlags } from "./flags.ts";
+import { type Flags, fail, maskedJson, printable, type Subcommand } from "./command.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `why FILE:LINE` and `why --removed TEXT`: the job that wrote a line, or removed it, and what for. */
@@ -15,11 +15,10 @@ export const command: Subcommand = {
   run: why,
 };
 
-async function why(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, command, args);
-  const { history, messages, workspace } = await openOrStop(program, flags.values, program.openHistory);
+async function why(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+  const { history, messages, workspace } = await openOrStop(program, values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
-  const [removed, json] = [flags.values.removed, flags.values.json === true];
+  const { removed } = values;
   const tell = (document: unknown, text: string) => {
     const said = json ? maskedJson(snakeCased(document), workspace.mask) : printable(workspace.mask(text));
     program.out(`${said}\n`);
@@ -29,7 +28,7 @@ async function why(program: CliProgram, args: readonly string[]): Promise<number
     const found = await findRemoved(history.why(), removed);
     return tell({ removed: found }, wordRemoved(texts, removed, found));
   }
-  const named = readFileLine(flags.words[0] ?? "");
+  const named = readFileLine(words[0] ?? "");
   if (named === null)
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.whyUsage });
   const path = belowRoot(workspace.root, program.cwd, named.path);
