@@ -16,6 +16,7 @@ import {
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { clearRun } from "../test/left-behind.ts";
+import { needsEngine } from "../test/require.ts";
 import {
   type FileRecord,
   FULL_MACHINE,
@@ -110,7 +111,13 @@ const below =
     folders.test(file);
 /** The suites by what they ask of the machine. A file is in the first that holds it. */
 const SUITES: readonly Suite[] = [
-  { name: "containers", holds: needsEngine, pieces: 8, needsImages: true, isMeasured: true },
+  {
+    name: "containers",
+    holds: (file) => needsEngine(readText(file)),
+    pieces: 8,
+    needsImages: true,
+    isMeasured: true,
+  },
   { name: "whole programs", holds: below(/^\.\/test\/e2e\//), pieces: 12 },
   { name: "faults", holds: below(/^\.\/test\/(?:faults|hostile|contracts)\//), pieces: 10 },
   {
@@ -277,10 +284,6 @@ async function runAgain(ran: readonly Ran[]): Promise<Counts> {
     sum.failed += failed;
   }
   return sum;
-}
-
-function needsEngine(file: string): boolean {
-  return /requirePart\("(?:docker|environment-images)/.test(readFileSync(join(root, file), "utf8"));
 }
 
 function areImagesMade(): boolean {

@@ -88,6 +88,11 @@ export function requirePart(name: string): boolean {
   return works;
 }
 
+/** Whether a test file with this text runs containers. */
+export function needsEngine(text: string): boolean {
+  return /requirePart\("(?:docker|environment-images)/.test(text);
+}
+
 function waitUntilMade(name: string): void {
   const engine = process.env.PICOCLAW_TEST_ENGINE;
   const ending = MADE_MEANWHILE[name];

@@ -1,6 +1,6 @@
 /** Runs before every suite: no test sees the developer's keys, configuration or home. */
 import { afterAll, mock, setDefaultTimeout } from "bun:test";
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { plugin } from "bun";
 import fc from "fast-check";
@@ -8,6 +8,7 @@ import * as installed from "../src/infrastructure/platform/installation.ts";
 import { removeTree } from "../src/infrastructure/platform/remove-tree.ts";
 import { isBundleFresh } from "./fresh-bundle.ts";
 import { clearLeftovers, findOwnLeftovers, noteTestFile, openTestFolder } from "./left-behind.ts";
+import { needsEngine } from "./require.ts";
 
 for (const name of Object.keys(process.env)) {
   if (/(_API_KEY|_TOKEN|_SECRET)$/.test(name)) delete process.env[name];
@@ -19,13 +20,15 @@ mkdirSync(ownHome);
 process.env.PICOCLAW_HOME = ownHome;
 
 // After each file nothing of it is left: asked when the next one is loaded, or at the end.
-const at = { file: "", usedSeconds: 0 };
+const at = { file: "", usedSeconds: 0, containerSeconds: containerSeconds(), isInContainers: false };
 const left: string[] = [];
 const look = async () => {
   const used = processorSeconds();
-  if (process.env.PICOCLAW_TEST_RUN)
-    console.error(`processor seconds: ${at.file} ${(used - at.usedSeconds).toFixed(1)}`);
+  const inContainers = containerSeconds();
+  const seconds = used - at.usedSeconds + (at.isInContainers ? inContainers - at.containerSeconds : 0);
+  if (process.env.PICOCLAW_TEST_RUN) console.error(`processor seconds: ${at.file} ${seconds.toFixed(1)}`);
   at.usedSeconds = used;
+  at.containerSeconds = inContainers;
   for (const one of await clearLeftovers(testFolder)) left.push(`${at.file} left ${one}`);
 };
 afterAll(async () => {
@@ -54,6 +57,15 @@ function processorSeconds(): number {
   return [user, system, childUser, childSystem].reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
 }
 
+/** Of every container, where the kernel counts it: those of a file that runs beside this one are among them. */
+function containerSeconds(): number {
+  if (!process.env.PICOCLAW_TEST_ENGINE) return 0;
+  const read = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : undefined);
+  const nanoseconds = read("/sys/fs/cgroup/cpuacct/docker/cpuacct.usage");
+  const microseconds = /^usage_usec (\d+)$/m.exec(read("/sys/fs/cgroup/docker/cpu.stat") ?? "")?.[1];
+  return nanoseconds === undefined ? Number(microseconds ?? 0) / 1e6 : Number(nanoseconds) / 1e9;
+}
+
 // The limit of each test, for `npm test` and for a plain `bun test` alike. The runtime's default is 5 s, `bunfig.toml` has no key
 // for another, and one that is set while this file loads would hold for the first test file alone.
 const LONGEST_TEST_MS = 300_000;
@@ -62,10 +74,12 @@ plugin({
   setup: (build) =>
     void build.onLoad({ filter: /\.test\.ts$/ }, async ({ path }) => {
       if (at.file !== "") await look();
+      const contents = await Bun.file(path).text();
       at.file = relative(program, path);
+      at.isInContainers = needsEngine(contents);
       noteTestFile(testFolder, at.file);
       setDefaultTimeout(LONGEST_TEST_MS);
-      return { contents: await Bun.file(path).text(), loader: "ts" };
+      return { contents, loader: "ts" };
     }),
 });
 
