@@ -260,7 +260,7 @@ export function selectFiles(
     });
   return {
     files: selected,
-    why: `${selected.length} of ${files.length} files: ${[`${isNew.size} new or changed`, ...shares].join(", ")}; ${files.length - selected.length} are left to other days (npm test runs all)`,
+    why: `${selected.length} of ${files.length} files: ${[`${isNew.size} new or changed`, ...shares].join(", ")}; ${files.length - selected.length} are left to other days (npm test, or PICOCLAW_TEST_WHOLE=1 .ci/run, runs all)`,
   };
 }
 

@@ -70,6 +70,11 @@ describe("the tree that was run", () => {
   });
 });
 
+test("what the full machine selected is among the last lines", () => {
+  const { out } = run('selected="selected for full: 3 of 4 files"; finish');
+  expect(out).toEqual(["ci: selected for full: 3 of 4 files", "0 passed, 0 failed"]);
+});
+
 describe("a machine beside the full one", () => {
   test("adds its counts, and its own last line is not the run's", () => {
     const path = log("ok   tests\n7 passed, 2 failed\n");

@@ -198,7 +198,7 @@ test("the log says what was selected and what is left to other days", () => {
     .slice(0, 4)
     .map((today) => select(FULL_MACHINE, { today, record: { ...RECORD, files }, files: all }).why);
   const left = (count: number, share: number) =>
-    `${204 - count} of 204 files: 1 new or changed, 202 of every day, ${share} of the 1 that run every 4 days; ${count} are left to other days (npm test runs all)`;
+    `${204 - count} of 204 files: 1 new or changed, 202 of every day, ${share} of the 1 that run every 4 days; ${count} are left to other days (npm test, or PICOCLAW_TEST_WHOLE=1 .ci/run, runs all)`;
   expect(lines.sort()).toEqual([left(1, 0), left(1, 0), left(1, 0), left(0, 1)]);
 });
 
