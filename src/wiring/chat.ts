@@ -1,17 +1,14 @@
 import type { Kysely } from "kysely";
 import { createChatMemory, createTerminalChats } from "../application/chat/chat-memory.ts";
 import { createChatQueue, createSteering } from "../application/chat/chat-queue.ts";
-import type { ChatDeps, FarJobs } from "../application/chat/chat-turn.ts";
-import {
-  createBackground,
-  createConversation,
-  type OpenChat,
-  slashCommands,
-} from "../application/chat/conversation.ts";
+import type { ChatDeps } from "../application/chat/chat-turn.ts";
+import { createBackground, createConversation, slashCommands } from "../application/chat/conversation.ts";
 import { nameAnsweringModels } from "../application/chat/model-commands.ts";
 import type { WorkspaceDeps } from "../application/jobs/execution.ts";
 import type { ModelCall } from "../application/models/meter.ts";
 import { type Advise, createAdvise } from "../application/platform/advise.ts";
+import type { FarJobs } from "../application/ports/chat.ts";
+import type { OpenChat } from "../application/ports/chat-opened.ts";
 import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { Models } from "../application/ports/models.ts";
 import { chatSettings } from "../config/settings.ts";

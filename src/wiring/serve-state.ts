@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { FarJobs } from "../application/chat/chat-turn.ts";
+import type { FarJobs } from "../application/ports/chat.ts";
 import type { FleetStore } from "../application/ports/fleet.ts";
 import type { AccessStore, MessageStore, WorkQueue } from "../application/ports/serve.ts";
 import type { ReloadableChat } from "../application/serve/server.ts";

@@ -1,5 +1,5 @@
-import type { FarJobs } from "../application/chat/chat-turn.ts";
 import type { ModelCall } from "../application/models/meter.ts";
+import type { FarJobs } from "../application/ports/chat.ts";
 import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { createSignIn } from "../application/serve/access.ts";
 import { openReloadableChat, type Server } from "../application/serve/server.ts";

@@ -8,11 +8,11 @@ import {
   type ToolCallContent,
   type ToolKind,
 } from "@agentclientprotocol/sdk";
-import type { OpenChat } from "../../application/chat/conversation.ts";
 import { type ImageFile, keepImages } from "../../application/chat/message-images.ts";
 import { nameJobId } from "../../application/jobs/job-names.ts";
 import { wordRepair } from "../../application/jobs/word-notes.ts";
 import type { ChatEvent, Reply } from "../../application/ports/chat.ts";
+import type { OpenChat } from "../../application/ports/chat-opened.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import type { NotOpened, Opening, Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";

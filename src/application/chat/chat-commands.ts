@@ -10,7 +10,7 @@ import {
 import { type Decision, isCoder, type Route, readRoute } from "../../domain/config/route.ts";
 import { jobsNamed } from "../jobs/follow-up-actions.ts";
 import { isOwnJob } from "../jobs/job-facts.ts";
-import type { OwnCommand } from "../ports/chat.ts";
+import type { FarJob, OwnCommand } from "../ports/chat.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import {
   type Answer,
@@ -19,7 +19,6 @@ import {
   type ChatTurn,
   type CoderSettings,
   createAnswer,
-  type FarJob,
   groupPrefix,
   type JobDeps,
   type LookRequest,

@@ -7,13 +7,13 @@ import type { Messages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { CheckSettings } from "../checks/baseline.ts";
-import type { ActionFacts } from "../jobs/action-report.ts";
 import type { Meter, MeteredModels } from "../models/meter.ts";
 import type { Advise } from "../platform/advise.ts";
 import type {
   ChatEvent,
   ChatSchedules,
   Decision,
+  FarJobs,
   ImageStore,
   IncomingMessage,
   LoadedImage,
@@ -28,7 +28,6 @@ import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ProjectForges } from "../ports/forges.ts";
 import type { Heads } from "../ports/heads.ts";
 import type { WorkspaceHistory } from "../ports/history-opened.ts";
-import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ModelTool } from "../ports/models.ts";
@@ -41,21 +40,6 @@ import type { ProcessTools } from "./process-tools.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
-
-/** Jobs that other machines hold. Null if there is none with this id, or the asker may not see it. */
-export type FarJobs = (
-  asker: { readonly channel: string; readonly userId: string },
-  jobId: string,
-) => Promise<FarJob | null>;
-
-/** Requests about it are sent to its machine. */
-export interface FarJob {
-  readonly job: StoredJob;
-  readonly machine: string;
-  act(action: "undo" | "redo" | "apply" | "discard", force?: boolean): Promise<ActionFacts>;
-  /** Null: the machine does not answer. */
-  differences(): Promise<Iterable<FileDifference> | null>;
-}
 
 /** One message on its way through the conversation. */
 export interface ChatTurn {

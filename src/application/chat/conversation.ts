@@ -15,28 +15,13 @@ import { toFaultText } from "../../domain/platform/error-text.ts";
 import { missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
-import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { JobBroken } from "../jobs/execution.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { wordNote, wordUsedUp } from "../jobs/word-notes.ts";
-import type {
-  ChatEvent,
-  Conversation,
-  HandleOptions,
-  ImageStore,
-  IncomingMessage,
-  NamedChat,
-  NamedChats,
-  NewTurn,
-  OwnCommands,
-  Reply,
-  Route,
-  TalkForm,
-} from "../ports/chat.ts";
+import type { ChatEvent, Conversation, HandleOptions, IncomingMessage, Reply, Route } from "../ports/chat.ts";
 import type { Logger } from "../ports/platform.ts";
-import type { WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import {
   type BUILT_IN,
   commandNames,
@@ -71,41 +56,7 @@ import {
 import { toExchanges } from "./exchanges.ts";
 import { createJobHistory } from "./job-history.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
-import type { Chat, ForkResult } from "./sessions.ts";
 import { createWorkBoard, type WorkBoard } from "./work-board.ts";
-
-/** A conversation on a workspace, with what a surface needs beside it. */
-export interface OpenChat {
-  readonly conversation: Conversation;
-  /** Where the images of its messages lie. */
-  readonly images: ImageStore;
-  readonly chat: ChatMessages;
-  /** The commands that can follow a slash, including routes. */
-  readonly commands: readonly string[];
-  /** Those that the user wrote, as they are by now. */
-  readonly ownCommands: OwnCommands;
-  /** Paths of the project's files, nearest the root first. */
-  listFiles(limit: number): readonly string[];
-  processes(): Promise<WorkspaceProcesses>;
-  /** The models that would talk and write code; null: none can. */
-  who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
-  /** How many tokens a model takes; null if that is unknown. */
-  contextOf(model: string): number | null;
-  /** A chat that has not begun begins with what another one knows. */
-  fork(from: Chat, to: Chat): Promise<ForkResult>;
-  /** The terminal's. */
-  readonly chats: NamedChats;
-  /** The editors', of every workspace, the one that was used last first. */
-  editorChats(): Promise<readonly NamedChat[]>;
-  /** The messages of the last day of a chat of this workspace, oldest first. */
-  spoken(chatKey: string, limit: number): Promise<readonly NewTurn[]>;
-  /** A chat of this workspace as the text of one file; null: nothing was said in it. */
-  exportTalk(chatKey: string, form: TalkForm): Promise<string | null>;
-  /** For a process that stays: sessions end with their day, even without a message. Returns how to end it. */
-  keepTime(): () => void;
-  /** Waits for what still runs behind the last reply. */
-  close(): Promise<void>;
-}
 
 /** The commands that can follow a slash: PicoClaw's own, routes, and those that the user wrote. */
 export function slashCommands(deps: ChatCommands): readonly string[] {

@@ -10,7 +10,7 @@ import { type JobReason, readFileLine } from "../history/find-why.ts";
 import { diffText, toListedJob } from "../jobs/job-facts.ts";
 import { nameJob } from "../jobs/job-names.ts";
 import { wordStatus } from "../jobs/job-report.ts";
-import type { OwnCommand, ReplyChoice } from "../ports/chat.ts";
+import type { FarJob, OwnCommand, ReplyChoice } from "../ports/chat.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import {
   findFarJob,
@@ -26,7 +26,6 @@ import {
   type ChatBase,
   type ChatCommands,
   createAnswer,
-  type FarJob,
   type JobDeps,
   type LookCommand,
   type LookRequest,

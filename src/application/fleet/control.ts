@@ -1,6 +1,5 @@
 import type { JobActionLabels } from "../../domain/jobs/job-status.ts";
-import type { FarJobs } from "../chat/chat-turn.ts";
-import type { Reply } from "../ports/chat.ts";
+import type { FarJobs, Reply } from "../ports/chat.ts";
 import type { ControlOrders, FleetStore } from "../ports/fleet.ts";
 import type { AccessStore, AwayReplies, MessageStore, WorkQueue } from "../ports/serve.ts";
 import type { LiveWork } from "../serve/serve-events.ts";

@@ -1,11 +1,10 @@
 import { type JobActionLabels, jobNamedInButton } from "../../domain/jobs/job-status.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
-import type { FarJobs } from "../chat/chat-turn.ts";
 import { addToSteps } from "../chat/describe-event.ts";
 import { type ActionFacts, discardFacts, orderFacts } from "../jobs/action-report.ts";
 import { isJobId } from "../jobs/execution.ts";
 import { presentActions } from "../jobs/follow-up-actions.ts";
-import type { Reply } from "../ports/chat.ts";
+import type { FarJobs, Reply } from "../ports/chat.ts";
 import type { FleetJob, FleetJobs, OrderVerb, TailedJob } from "../ports/fleet.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import type { MessageStore } from "../ports/serve.ts";

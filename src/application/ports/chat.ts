@@ -7,8 +7,9 @@ import type { ImageType } from "../../domain/models/image.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
+import type { ActionFacts } from "../jobs/action-report.ts";
 import type { ResultJson } from "../jobs/job-report.ts";
-import type { AgentEnd, FileDifference } from "./jobs.ts";
+import type { AgentEnd, FileDifference, StoredJob } from "./jobs.ts";
 import type { ModelChoiceOfRole, ModelImage, ModelRole } from "./models.ts";
 
 export type { Decision, Route } from "../../domain/config/route.ts";
@@ -598,4 +599,19 @@ export interface TurnClaim {
   readonly fence: number;
   /** The process began the work for itself; otherwise a server claimed it. */
   readonly isOwn: boolean;
+}
+
+/** Jobs that other machines hold. Null if there is none with this id, or the asker may not see it. */
+export type FarJobs = (
+  asker: { readonly channel: string; readonly userId: string },
+  jobId: string,
+) => Promise<FarJob | null>;
+
+/** Requests about it are sent to its machine. */
+export interface FarJob {
+  readonly job: StoredJob;
+  readonly machine: string;
+  act(action: "undo" | "redo" | "apply" | "discard", force?: boolean): Promise<ActionFacts>;
+  /** Null: the machine does not answer. */
+  differences(): Promise<Iterable<FileDifference> | null>;
 }
