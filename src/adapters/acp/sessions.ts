@@ -8,6 +8,7 @@ import {
   type ToolCallContent,
   type ToolKind,
 } from "@agentclientprotocol/sdk";
+import { readPlanSteps } from "../../application/chat/describe-event.ts";
 import { type ImageFile, keepImages } from "../../application/chat/message-images.ts";
 import { nameJobId } from "../../application/jobs/job-names.ts";
 import { wordRepair } from "../../application/jobs/word-notes.ts";
@@ -17,7 +18,6 @@ import type { FileDifference } from "../../application/ports/jobs.ts";
 import type { NotOpened, Opening, Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import { chatKeyOf } from "../../domain/chat/session.ts";
-import { readPlanSteps } from "../../domain/coder/plan-steps.ts";
 import { listProblems } from "../../domain/config/config-problem.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";

@@ -1,7 +1,7 @@
+import { stepLines } from "../../application/chat/describe-event.ts";
 import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
 import type { Outgoing } from "../../application/ports/serve.ts";
-import { stepLines } from "../../domain/coder/plan-steps.ts";
 
 export interface MarkdownMapping {
   readonly prose: (text: string) => string;

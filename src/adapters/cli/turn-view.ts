@@ -1,6 +1,5 @@
-import { addToSteps, settleSteps, type WorkStep } from "../../application/chat/describe-event.ts";
-import type { ChatEvent } from "../../application/ports/chat.ts";
-import { type PlanStep, stepLines } from "../../domain/coder/plan-steps.ts";
+import { addToSteps, settleSteps, stepLines, type WorkStep } from "../../application/chat/describe-event.ts";
+import type { ChatEvent, PlanStep } from "../../application/ports/chat.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";

@@ -1,7 +1,7 @@
 import type { WorkStep } from "../../application/chat/describe-event.ts";
+import { stepLines } from "../../application/chat/describe-event.ts";
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
 import type { LiveWork, ServeEvent } from "../../application/serve/serve-events.ts";
-import { stepLines } from "../../domain/coder/plan-steps.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";

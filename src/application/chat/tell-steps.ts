@@ -1,11 +1,5 @@
-import {
-  beginChecks,
-  beginCommand,
-  endSteps,
-  type PlanStep,
-  readPlanSteps,
-} from "../../domain/coder/plan-steps.ts";
-import type { ChatEvent } from "../ports/chat.ts";
+import type { ChatEvent, PlanStep } from "../ports/chat.ts";
+import { beginChecks, beginCommand, endSteps, readPlanSteps } from "./describe-event.ts";
 
 /**
  * Tells the list of steps in a coder's plan, and how far the work has come: by the commands that begin and the checks that

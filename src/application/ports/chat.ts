@@ -1,6 +1,5 @@
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
-import type { PlanStep } from "../../domain/coder/plan-steps.ts";
 import type { Decision, Route } from "../../domain/config/route.ts";
 import type { JobAction, JobStatus } from "../../domain/jobs/job-status.ts";
 import type { ImageType } from "../../domain/models/image.ts";
@@ -120,6 +119,12 @@ export interface MessageClaim {
   /** The unit that is done in order: the chat, or the message alone when it does not wait for its turn. */
   readonly key: string;
   readonly fence: number;
+}
+
+/** One step of a coder's plan, with its progress. */
+export interface PlanStep {
+  readonly text: string;
+  readonly state: "open" | "now" | "done" | "failed";
 }
 
 /** The domain events of one message, also the lines of `chat --events`. */

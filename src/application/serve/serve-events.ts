@@ -1,7 +1,6 @@
-import type { PlanStep } from "../../domain/coder/plan-steps.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { addToSteps, type WorkStep } from "../chat/describe-event.ts";
-import type { Agent, ChatEvent, Reply } from "../ports/chat.ts";
+import type { Agent, ChatEvent, PlanStep, Reply } from "../ports/chat.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { StoredMessage } from "../ports/serve.ts";
 
