@@ -10,7 +10,7 @@ import { countLines } from "../../domain/patch/compare-lines.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { BaselineDeps } from "../checks/baseline.ts";
 import { provesFix, runCoderCandidates, type SharedChecks, shareBaseline } from "../coder/candidates.ts";
-import type { CoderEnding } from "../coder/coder-ends.ts";
+import type { CoderEnding } from "../ports/coder.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import {

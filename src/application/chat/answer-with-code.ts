@@ -19,7 +19,6 @@ import {
 } from "../checks/checks-state.ts";
 import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
-import type { CoderEnd, CoderEnding, SentBackReason } from "../coder/coder-ends.ts";
 import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../coder/coder-loop.ts";
 import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked, wishOf } from "../coder/explorer.ts";
 import { type ContestedFile, createShownFiles, type ShownFiles } from "../drafts/shown-files.ts";
@@ -28,6 +27,7 @@ import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { CheckMemory, CheckProgress, CheckRecord } from "../ports/checks.ts";
+import type { CoderEnd, CoderEnding, SentBackReason } from "../ports/coder.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";

@@ -15,7 +15,6 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { type Messages, messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
-import type { CoderStopReason } from "../coder/coder-ends.ts";
 import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
 import { nameByNumber } from "../jobs/job-names.ts";
 import {
@@ -31,6 +30,7 @@ import {
   wordStatus,
 } from "../jobs/job-report.ts";
 import { changeLines, describeConflicts, type Surface } from "../jobs/word-notes.ts";
+import type { CoderStopReason } from "../ports/coder.ts";
 
 /** How a coder reached its result; plain JSON, stored with the reply. */
 export interface CoderFacts {

@@ -13,20 +13,14 @@ import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
 import { nameJob } from "../jobs/job-names.ts";
 import type { Advise } from "../platform/advise.ts";
+import type { CoderEnd, CoderEnding, CoderStopReason, RedAttempt, SentBackReason } from "../ports/coder.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import type { Bench, CarryOutResult } from "./bench.ts";
 import {
-  type CoderEnd,
-  type CoderEnding,
-  type CoderStopReason,
+  failureMark,
   findHookRed,
   findRedAttempt,
-  type RedAttempt,
-  type SentBackReason,
-} from "./coder-ends.ts";
-import {
-  failureMark,
   findUntouched,
   linesToShowAgain,
   showAfterRun,

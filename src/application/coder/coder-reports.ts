@@ -10,10 +10,14 @@ import {
 import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain/coder/named-code.ts";
 import { fileKind } from "../../domain/coder/rank-files.ts";
 import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
-import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
+import type { RedReason } from "../../domain/jobs/job-status.ts";
+import { findHookRefusal } from "../../domain/jobs/note.ts";
+import { type CommandResult, type JobResult, oneLine } from "../../domain/jobs/result.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { decodeText } from "../../domain/platform/file-bytes.ts";
+import type { JudgedAttempt } from "../checks/project-checks.ts";
+import type { RedAttempt } from "../ports/coder.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { FileDifference } from "../ports/jobs.ts";
 
@@ -261,4 +265,26 @@ export function wordUntouched(names: readonly string[]): string {
   const list = names.map((name) => `\`${name}\``).join(", ");
   const it = names.length === 1 ? "it" : "them";
   return `You did not touch ${list}, which the message names. Change ${it} as well, or say why not, in one line for each: \`No change: NAME: reason\`.`;
+}
+
+/** The user's hook that kept the draft from landing, even if there were other problems. */
+export function findHookRed(result: JobResult | null): RedAttempt | null {
+  if (result?.about !== "job" || result.outcome !== "staged") return null;
+  const refusal = findHookRefusal(result.notes);
+  return refusal === undefined ? null : { kind: "hook", failed: [], brief: refusal.command };
+}
+
+/** Why an attempt is red: its own commands failed, or the checks are red; null if it is not. */
+export function findRedAttempt(
+  failed: readonly CommandResult[],
+  judged: JudgedAttempt | null,
+): RedAttempt | null {
+  if (failed.length > 0) return { kind: "failing", failed, brief: firstFailureLine(failed) };
+  if (judged?.verdict !== "red") return null;
+  return { kind: redReasonOf(judged.facts), failed: [], brief: judged.brief, lands: judged.landsAnyway };
+}
+
+function redReasonOf({ verdict, unended }: JudgedAttempt["facts"]): RedReason {
+  if (unended !== undefined) return "unended";
+  return verdict === "still-red" || verdict === "new-failing" ? verdict : "worse";
 }

@@ -1,12 +1,9 @@
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import type { Doubt } from "../../domain/drafts/check-edits.ts";
-import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
-import { findHookRefusal } from "../../domain/jobs/note.ts";
+import type { RedReason } from "../../domain/jobs/job-status.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParseFailure } from "../../domain/patch/patch-command.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
-import type { JudgedAttempt } from "../checks/project-checks.ts";
-import { firstFailureLine } from "./coder-reports.ts";
 
 /** Why an answer was not carried out, as facts: the coder and the user get different wordings. */
 export type SentBackReason =
@@ -58,7 +55,7 @@ interface CoderStory {
 }
 
 export interface RedAttempt {
-  readonly kind: WhyRed;
+  readonly kind: RedReason;
   readonly failed: readonly CommandResult[];
   readonly brief: string;
   /** The coder was only asked to review it once more: it lands if there is no better answer. */
@@ -75,25 +72,3 @@ export type CoderStopReason =
   | { readonly why: "conflict" }
   /** The coder did not answer any more; `text` is for the user. */
   | { readonly why: "unanswered"; readonly text: WordsByLocale };
-
-/** The user's hook that kept the draft from landing, even if there were other problems. */
-export function findHookRed(result: JobResult | null): RedAttempt | null {
-  if (result?.about !== "job" || result.outcome !== "staged") return null;
-  const refusal = findHookRefusal(result.notes);
-  return refusal === undefined ? null : { kind: "hook", failed: [], brief: refusal.command };
-}
-
-/** Why an attempt is red: its own commands failed, or the checks are red; null if it is not. */
-export function findRedAttempt(
-  failed: readonly CommandResult[],
-  judged: JudgedAttempt | null,
-): RedAttempt | null {
-  if (failed.length > 0) return { kind: "failing", failed, brief: firstFailureLine(failed) };
-  if (judged?.verdict !== "red") return null;
-  return { kind: redReasonOf(judged.facts), failed: [], brief: judged.brief, lands: judged.landsAnyway };
-}
-
-function redReasonOf({ verdict, unended }: JudgedAttempt["facts"]): WhyRed {
-  if (unended !== undefined) return "unended";
-  return verdict === "still-red" || verdict === "new-failing" ? verdict : "worse";
-}
