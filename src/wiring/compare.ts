@@ -8,10 +8,10 @@ import {
   UNPLAYED,
 } from "../application/history/case-room.ts";
 import { mergeSettings } from "../application/history/compare.ts";
-import type { ModelCall } from "../application/models/meter.ts";
 import type { ReadIssue } from "../application/ports/history.ts";
 import type { OpenedCompare } from "../application/ports/history-opened.ts";
 import type { Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
+import type { ModelCall } from "../application/ports/models-meter.ts";
 import type { ConfigOverrides } from "../config/config.ts";
 import { editYaml } from "../config/edit-yaml.ts";
 import { homeConfigFile } from "../config/environment.ts";

@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
-import { createMeter, type ModelCall } from "../application/models/meter.ts";
+import { createMeter } from "../application/models/meter.ts";
 import type { Models } from "../application/ports/models.ts";
+import type { ModelCall } from "../application/ports/models-meter.ts";
 import { createDayClock, type MachineZone } from "../domain/chat/session.ts";
 import { costBy } from "../domain/models/catalogue.ts";
 import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";

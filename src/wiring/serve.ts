@@ -1,6 +1,6 @@
-import type { ModelCall } from "../application/models/meter.ts";
 import type { FarJobs } from "../application/ports/chat.ts";
 import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { ModelCall } from "../application/ports/models-meter.ts";
 import { createSignIn } from "../application/serve/access.ts";
 import { openReloadableChat, type Server } from "../application/serve/server.ts";
 import { createCommitGuard } from "../application/serve/take-work.ts";

@@ -3,10 +3,10 @@ import { compileRules, compileTrustedRule, SHIPPED_RULES } from "../../domain/ch
 import { chatKeyOf } from "../../domain/chat/session.ts";
 import type { Catalogue } from "../../domain/models/catalogue.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
-import type { Meter } from "../models/meter.ts";
 import type { NamedChat, NamedChats, RoutingStore } from "../ports/chat.ts";
 import type { JobArchive } from "../ports/jobs.ts";
 import type { Model, ModelFailure, Models, UsageStore } from "../ports/models.ts";
+import type { Meter } from "../ports/models-meter.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import { type ChatCommand, type ChatDeps, groupPrefix, type LookCommand } from "./chat-turn.ts";

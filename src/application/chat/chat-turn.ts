@@ -7,7 +7,6 @@ import type { Messages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { CheckSettings } from "../checks/baseline.ts";
-import type { Meter, MeteredModels } from "../models/meter.ts";
 import type { Advise } from "../platform/advise.ts";
 import type {
   ChatEvent,
@@ -31,6 +30,7 @@ import type { WorkspaceHistory } from "../ports/history-opened.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ModelTool } from "../ports/models.ts";
+import type { Meter, MeteredModels } from "../ports/models-meter.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import type { ChatQueue, Steering } from "./chat-queue.ts";

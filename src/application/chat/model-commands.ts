@@ -3,7 +3,6 @@ import { agentOf, describeMeasured } from "../../domain/chat/agents.ts";
 import { type Catalogue, findInCatalogue } from "../../domain/models/catalogue.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { type MemoryMessages, type ModelFactsLine, memoryMessagesFor } from "../../domain/texts/chat.ts";
-import type { ChosenModels } from "../models/meter.ts";
 import type { ReplyChoice } from "../ports/chat.ts";
 import {
   EFFORTS,
@@ -15,6 +14,7 @@ import {
   type ModelRole,
   type Models,
 } from "../ports/models.ts";
+import type { ChosenModels } from "../ports/models-meter.ts";
 import { isOwnersChannel } from "./chat-commands.ts";
 import {
   type AgentDeps,

@@ -2,7 +2,6 @@ import { estimateTokens, type TaskUsage } from "../../domain/models/model-facts.
 import { createAdvise } from "../platform/advise.ts";
 import type {
   Model,
-  ModelChoiceOfRole,
   ModelEvent,
   ModelFailure,
   ModelRequest,
@@ -12,16 +11,16 @@ import type {
   UsageEntry,
   UsageStore,
 } from "../ports/models.ts";
+import type {
+  BudgetNotice,
+  Meter,
+  MeterContext,
+  MeteredModels,
+  ModelCall,
+  StandIn,
+  UsedByMessage,
+} from "../ports/models-meter.ts";
 import type { Logger } from "../ports/platform.ts";
-
-/** Another coder's model answered in the place of the one that was asked. */
-export interface StandIn {
-  readonly asked: ModelRole;
-  readonly answered: ModelRole;
-  readonly model: string;
-  /** Why the one that was asked could not. */
-  readonly code: ModelFailure["code"];
-}
 
 export interface Candidate {
   readonly role: ModelRole;
@@ -96,81 +95,6 @@ export function withFallback(
   };
 }
 
-/**
- * Models whose use is written down and whose cost stays within the day's budget. The one place where either happens:
- * everything that answers a message takes its models from here.
- */
-export type Meter = ReturnType<typeof createMeter>;
-
-export interface MeterContext {
-  readonly chatKey: string;
-  readonly sessionId: string;
-  readonly groupId: string;
-}
-
-/** The chat's choices for its roles at run time. */
-export type ChosenModels = Readonly<Partial<Record<ModelRole, ModelChoiceOfRole>>>;
-
-/** A model was asked, and how that ended. */
-export interface ModelCall extends MeterContext {
-  readonly role: ModelRole;
-  readonly provider: string;
-  readonly model: string;
-  readonly local: boolean;
-  readonly begun: Date;
-  readonly ended: Date;
-  /** Null when it did not finish. */
-  readonly usage: ModelUsage | null;
-  readonly costUsd: number | null;
-  /** The failure's code, or `aborted`. */
-  readonly failure: string | null;
-}
-
-export interface MeteredModels {
-  readonly models: Models;
-  /** The reply's notices about the budget, each once. */
-  notices(): readonly BudgetNotice[];
-  /** The models that answered in place of another, each once. */
-  standIns(): readonly StandIn[];
-  used(): UsedByMessage;
-  /** The same models for a part of the message: `used` says what this part used, and the whole counts it, too. */
-  part(): MeteredModels;
-  /** Worker CLIs bring models of their own, which count all the same. */
-  readonly workers: WorkerAccount;
-}
-
-export interface UsedByMessage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Of `inputTokens`, those that the provider read from its cache. */
-  readonly cachedTokens: number;
-  /** Of the last request and its answer: what the conversation with that model holds by now. */
-  readonly contextTokens: number;
-  /** Of what has a price. */
-  readonly costUsd: number;
-  /** Some of it was answered by a model whose price is unknown. */
-  readonly isUnpriced: boolean;
-}
-
-export interface WorkerAccount {
-  /** Why none may run now: the day's budget is spent, and no local model can replace that of a CLI. */
-  refusal(): Promise<ModelFailure | null>;
-  /** The usage of a run, as the CLI reported it. */
-  count(kind: string, used: TaskUsage): Promise<void>;
-}
-
-export type BudgetNotice =
-  | { readonly kind: "warn"; readonly spentUsd: number; readonly dailyUsd: number }
-  /** A coder's cloud model was replaced by a local one. */
-  | { readonly kind: "local"; readonly spentUsd: number; readonly dailyUsd: number; readonly model: string }
-  /** The price of this model is unknown, so the budget does not count it. */
-  | {
-      readonly kind: "unpriced";
-      readonly spentUsd: number;
-      readonly dailyUsd: number;
-      readonly model: string;
-    };
-
 export interface MeterDeps {
   readonly models: Models;
   readonly usage: UsageStore;
@@ -196,7 +120,7 @@ const LOOK_MS = 2_000;
 /** From which share of the budget on a reply warns. */
 const WARN_AT = 0.8;
 
-export function createMeter(given: MeterDeps) {
+export function createMeter(given: MeterDeps): Meter {
   const advise = createAdvise(given.log);
   const deps: MeterDeps = {
     ...given,
@@ -204,8 +128,7 @@ export function createMeter(given: MeterDeps) {
   };
   const day = openDay();
   return {
-    /** `role`: the one that will be asked. Without it nothing is known of the local server's models until `models.look`. */
-    async open(context: MeterContext, chosen: ChosenModels = {}, asked?: ModelRole): Promise<MeteredModels> {
+    async open(context, chosen = {}, asked) {
       const account = openAccount(deps, context, day);
       const others = (role: ModelRole) =>
         role.startsWith("coder") ? (deps.fallback ?? []).filter((other) => other !== role) : [];

@@ -1,5 +1,5 @@
-import type { ModelCall } from "../models/meter.ts";
 import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
+import type { ModelCall } from "../ports/models-meter.ts";
 import type { Span, SpanFacts, Tracing } from "../ports/platform.ts";
 import type { StoredMessage } from "../ports/serve.ts";
 import type { Bus, ServeEvent } from "./serve-events.ts";

@@ -1,8 +1,8 @@
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
-import type { BudgetNotice } from "../models/meter.ts";
 import type { FleetStore } from "../ports/fleet.ts";
+import type { BudgetNotice } from "../ports/models-meter.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { NewReply } from "../ports/serve.ts";
 import type { ClaimedTask, SolveStore, SolveTask } from "../ports/tasks.ts";

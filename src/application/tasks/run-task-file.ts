@@ -9,10 +9,10 @@ import { isEnded, recordOf, type TaskFacts } from "../../domain/tasks/task-recor
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import { type BuildImageDeps, ensureImage } from "../containers/ensure-image.ts";
 import { createPatience } from "../models/complete.ts";
-import type { Meter, WorkerAccount } from "../models/meter.ts";
 import type { Images, SandboxFailure } from "../ports/containers.ts";
 import type { NotOpened } from "../ports/jobs-workspace.ts";
 import type { Model, ModelRole } from "../ports/models.ts";
+import type { Meter, WorkerAccount } from "../ports/models-meter.ts";
 import type {
   OpenedWorker,
   TaskFiles,

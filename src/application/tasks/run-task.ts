@@ -35,10 +35,10 @@ import type { JudgedAttempt } from "../checks/project-checks.ts";
 import { type Bench, createPlainBench } from "../coder/bench.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { askJson, completionFailure, type JsonReading, type Patience } from "../models/complete.ts";
-import type { WorkerAccount } from "../models/meter.ts";
 import { createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { Model } from "../ports/models.ts";
+import type { WorkerAccount } from "../ports/models-meter.ts";
 import type { TaskFiles, WorkerExecutor, WorkerProgress } from "../ports/tasks.ts";
 
 interface RunDeps {

@@ -3,7 +3,6 @@ import type { PriorProgress, StepFacts, TaskStep } from "../../domain/tasks/task
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { CheckSettings } from "../checks/baseline.ts";
 import { completionFailure, type Patience, type UnfinishedCompletion } from "../models/complete.ts";
-import type { BudgetNotice, WorkerAccount } from "../models/meter.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { ContainerClaim } from "../ports/containers.ts";
 import type {
@@ -15,6 +14,7 @@ import type {
   Publisher,
 } from "../ports/forges.ts";
 import type { Model, ModelFailure } from "../ports/models.ts";
+import type { BudgetNotice, WorkerAccount } from "../ports/models-meter.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { SolveStore, SolveTask, TaskEnvironment, TaskEnvironments } from "../ports/tasks.ts";
 import type { WorkKeeper } from "../serve/take-work.ts";

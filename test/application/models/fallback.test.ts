@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { type Candidate, type StandIn, withFallback } from "../../../src/application/models/meter.ts";
+import { type Candidate, withFallback } from "../../../src/application/models/meter.ts";
 import type { Model, ModelFailure, ModelRole } from "../../../src/application/ports/models.ts";
+import type { StandIn } from "../../../src/application/ports/models-meter.ts";
 import { answering } from "../chat/memory-kit.ts";
 
 const { signal } = new AbortController();
