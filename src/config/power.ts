@@ -1,4 +1,4 @@
-import { isCoder, type Route } from "../domain/config/route.ts";
+import { isCoder, type Route } from "../domain/config/configured-kinds.ts";
 import { parseByteSize } from "./scalar-values.ts";
 import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 

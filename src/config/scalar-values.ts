@@ -1,4 +1,3 @@
-import { succeeds } from "../domain/platform/error-text.ts";
 import { isJsonObject, ownMember } from "../domain/platform/json-members.ts";
 import type { SchemaNode } from "./keys.ts";
 
@@ -14,10 +13,6 @@ export function parseByteSize(text: string): number | undefined {
   const base = /^[KMGT]B$/.test(unit) ? 1000 : 1024;
   const bytes = Math.floor(Number(match[1]) * base ** power);
   return Number.isSafeInteger(bytes) ? bytes : undefined;
-}
-
-export function isTimeZone(name: string): boolean {
-  return succeeds(() => new Intl.DateTimeFormat("en", { timeZone: name }));
 }
 
 const WORDS: Readonly<Record<string, boolean>> = {

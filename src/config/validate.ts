@@ -1,9 +1,10 @@
 import type { ConfigProblem } from "../domain/config/config-problem.ts";
+import { isTimeZone } from "../domain/platform/days.ts";
 import { nearestName } from "../domain/platform/nearest.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
 import { type Config, DEFAULTS } from "./config.ts";
 import { expectedOf, invalidValue, knownKeys, nodeAt, type Origin, type SchemaNode } from "./keys.ts";
-import { isTimeZone, parseByteSize } from "./scalar-values.ts";
+import { parseByteSize } from "./scalar-values.ts";
 import { getAt, isTree, type Path, pathText, type Tree } from "./tree.ts";
 
 /** One place of a tree that the schema refuses. */

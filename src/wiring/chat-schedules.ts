@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { ChatSchedules } from "../application/ports/chat.ts";
 import { configuredSchedules } from "../application/serve/timed-rounds.ts";
-import { resolveTimeZone } from "../domain/chat/session.ts";
+import { resolveTimeZone } from "../domain/platform/days.ts";
 import { createChatSchedules } from "../infrastructure/serve/chat-schedules.ts";
 import { liveAddress } from "../infrastructure/serve/live-address.ts";
 import type { Database } from "../infrastructure/store/schema.ts";

@@ -3,7 +3,7 @@ import { toResult } from "../application/history/compare.ts";
 import type { OpenedFigures, OpenedHistory } from "../application/ports/history-opened.ts";
 import type { NotOpened, Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ComparisonReader } from "../application/ports/web.ts";
-import { formatDayIn } from "../domain/chat/session.ts";
+import { formatDayIn } from "../domain/platform/days.ts";
 import { createCompareStore } from "../infrastructure/history/compare-store.ts";
 import { blameLine, createAskGit } from "../infrastructure/history/git-log.ts";
 import { openJobStack } from "../infrastructure/history/job-stack.ts";

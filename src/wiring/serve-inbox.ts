@@ -7,7 +7,7 @@ import { chooseMessageLane, createReceiver, openAdmission } from "../application
 import { createReplySender } from "../application/serve/send-replies.ts";
 import { type Bus, createLiveWorks } from "../application/serve/serve-events.ts";
 import { createWorkKeeper } from "../application/serve/take-work.ts";
-import { formatDayIn } from "../domain/chat/session.ts";
+import { formatDayIn } from "../domain/platform/days.ts";
 import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { maskAtEdge } from "../infrastructure/platform/standard-streams.ts";
 import { timers } from "../infrastructure/platform/timers.ts";

@@ -14,7 +14,8 @@ import {
 } from "../application/web/console-chats.ts";
 import type { Config, Secrets } from "../config/config.ts";
 import { homeConfigFile } from "../config/environment.ts";
-import { chatKeyOf, formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
+import { chatKeyOf } from "../domain/chat/session.ts";
+import { formatDayIn, resolveTimeZone } from "../domain/platform/days.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import { createNamedChats, createSessionStore } from "../infrastructure/chat/session-store.ts";
 import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";

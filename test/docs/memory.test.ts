@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { parse } from "yaml";
 import { configSchema } from "../../src/config/schema/root.ts";
 import { compileRules } from "../../src/domain/chat/routing-rules.ts";
-import { ROUTES } from "../../src/domain/config/route.ts";
+import { ROUTES } from "../../src/domain/config/configured-kinds.ts";
 
 const docs = join(import.meta.dir, "../../docs");
 const read = (name: string) => readFileSync(join(docs, name), "utf8");

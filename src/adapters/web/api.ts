@@ -16,9 +16,9 @@ import type {
 } from "../../application/ports/serve.ts";
 import type { Viewer } from "../../application/serve/access.ts";
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
-import { dayFormatter } from "../../domain/chat/session.ts";
 import type { RefusedJob } from "../../domain/jobs/result.ts";
 import { refuseLongPatch } from "../../domain/patch/parse-patch.ts";
+import { dayFormatter } from "../../domain/platform/days.ts";
 import { missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreAway } from "../../domain/store/store-trouble.ts";

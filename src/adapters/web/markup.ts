@@ -1,6 +1,6 @@
 import type { HealthLine } from "../../application/ports/serve.ts";
 import { type AgentName, agentOf, roleOf } from "../../domain/chat/agents.ts";
-import type { Route } from "../../domain/config/route.ts";
+import type { Route } from "../../domain/config/configured-kinds.ts";
 import type { PageContext } from "./page-context.ts";
 import { html, type Markup, type Piece } from "./safe-html.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { isTimeZone } from "../../config/scalar-values.ts";
-import { ROUTES } from "../../domain/config/route.ts";
+import { ROUTES } from "../../domain/config/configured-kinds.ts";
 import { JOB_STATUSES } from "../../domain/jobs/job-status.ts";
 import { MOST_IMAGES } from "../../domain/models/image.ts";
+import { isTimeZone } from "../../domain/platform/days.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
 import document from "./openapi.json" with { type: "json" };
 

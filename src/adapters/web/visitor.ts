@@ -1,6 +1,6 @@
 import type { WebSession } from "../../application/ports/serve.ts";
 import { SESSION_MS, type SignIn, type Viewer } from "../../application/serve/access.ts";
-import { isTimeZone } from "../../config/scalar-values.ts";
+import { isTimeZone } from "../../domain/platform/days.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isLocale, type Locale } from "../../domain/texts/locale.ts";
 import type { ServerAddress } from "./host.ts";

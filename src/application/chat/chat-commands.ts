@@ -7,7 +7,7 @@ import {
   readSlashCommand,
   withSkill,
 } from "../../domain/chat/message-commands.ts";
-import { type Decision, isCoder, type Route, readRoute } from "../../domain/config/route.ts";
+import { type Decision, isCoder, type Route, readRoute } from "../../domain/config/configured-kinds.ts";
 import { jobsNamed } from "../jobs/follow-up-actions.ts";
 import { isOwnJob } from "../jobs/job-facts.ts";
 import type { FarJob, OwnCommand } from "../ports/chat.ts";

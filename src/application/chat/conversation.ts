@@ -8,7 +8,7 @@ import {
 import { maybeSchedule } from "../../domain/chat/schedule-sentence.ts";
 import { readAsideQuestion, readSentenceCommand } from "../../domain/chat/sentence-commands.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
-import { isCoder, ROUTES } from "../../domain/config/route.ts";
+import { isCoder, ROUTES } from "../../domain/config/configured-kinds.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
 import { imageMark } from "../../domain/models/image.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";

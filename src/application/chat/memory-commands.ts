@@ -1,9 +1,10 @@
 import { describeMeasured } from "../../domain/chat/agents.ts";
 import { readExplicitRoute } from "../../domain/chat/message-commands.ts";
 import type { RuleProblem } from "../../domain/chat/rule-pattern.ts";
-import { type DayClock, readMemoryLine } from "../../domain/chat/session.ts";
-import { ROUTES, readRoute } from "../../domain/config/route.ts";
+import { readMemoryLine } from "../../domain/chat/session.ts";
+import { ROUTES, readRoute } from "../../domain/config/configured-kinds.ts";
 import type { UsageTotal } from "../../domain/models/model-facts.ts";
+import type { DayClock } from "../../domain/platform/days.ts";
 import { type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import type { UsageFilter, UsageStore } from "../ports/models.ts";

@@ -1,5 +1,6 @@
-import { changedMemory, chatKeyOf, type DayClock, sessionIdOf } from "../../domain/chat/session.ts";
+import { changedMemory, chatKeyOf, sessionIdOf } from "../../domain/chat/session.ts";
 import { estimateTokens } from "../../domain/models/model-facts.ts";
+import type { DayClock } from "../../domain/platform/days.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type {
   ChatSettings,

@@ -1,7 +1,7 @@
 import { agentOf } from "../../domain/chat/agents.ts";
-import type { DayClock } from "../../domain/chat/session.ts";
 import { findInCatalogue } from "../../domain/models/catalogue.ts";
 import { estimateTokens } from "../../domain/models/model-facts.ts";
+import type { DayClock } from "../../domain/platform/days.ts";
 import { type ContextLine, type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";

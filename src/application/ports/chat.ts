@@ -1,6 +1,6 @@
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
-import type { Decision, Route } from "../../domain/config/route.ts";
+import type { Decision, Route } from "../../domain/config/configured-kinds.ts";
 import type { JobAction, JobStatus } from "../../domain/jobs/job-status.ts";
 import type { ImageType } from "../../domain/models/image.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
@@ -11,7 +11,7 @@ import type { ResultJson } from "../jobs/job-report.ts";
 import type { AgentEnd, FileDifference, StoredJob } from "./jobs.ts";
 import type { ModelChoiceOfRole, ModelImage, ModelRole } from "./models.ts";
 
-export type { Decision, Route } from "../../domain/config/route.ts";
+export type { Decision, Route } from "../../domain/config/configured-kinds.ts";
 
 /**
  * The chat as channels see it: one message is answered with events, and the reply is the last of them.

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { resolveTimeZone } from "../../domain/chat/session.ts";
+import { resolveTimeZone } from "../../domain/platform/days.ts";
 import type { Timers } from "../ports/platform.ts";
 import {
   type AccessStore,

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { AgentRole, CoderRole } from "../../domain/chat/agents.ts";
-import { resolveTimeZone } from "../../domain/chat/session.ts";
+import { resolveTimeZone } from "../../domain/platform/days.ts";
 import type { ManageMessages } from "../../domain/texts/web.ts";
 import type { Schedule } from "../ports/serve.ts";
 import type { SettingEdit, SettingsStore } from "../ports/web.ts";

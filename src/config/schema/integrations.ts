@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { byForge, forgeFacts } from "../../domain/config/configured-kinds.ts";
-import { ROUTES } from "../../domain/config/route.ts";
-import { isTimeZone } from "../scalar-values.ts";
+import { byForge, forgeFacts, ROUTES } from "../../domain/config/configured-kinds.ts";
+import { isTimeZone } from "../../domain/platform/days.ts";
 import {
   chosenName,
   count,

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { HEAD_NAMES, WIRE_TYPES } from "../../domain/config/configured-kinds.ts";
-import { ROUTES } from "../../domain/config/route.ts";
+import { HEAD_NAMES, ROUTES, WIRE_TYPES } from "../../domain/config/configured-kinds.ts";
 import {
   chosenName,
   count,

@@ -1,4 +1,4 @@
-import type { Route } from "../config/route.ts";
+import type { Route } from "../config/configured-kinds.ts";
 
 /** The agents and their roles. */
 export type AgentName = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";

@@ -1,4 +1,4 @@
-import { type Route, readRoute } from "../config/route.ts";
+import { type Route, readRoute } from "../config/configured-kinds.ts";
 import { isJsonObject } from "../platform/json-members.ts";
 
 export interface SlashCommand {

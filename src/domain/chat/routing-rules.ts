@@ -1,4 +1,4 @@
-import { isCoder, type Route } from "../config/route.ts";
+import { isCoder, type Route } from "../config/configured-kinds.ts";
 import {
   type CompiledRule,
   findCatastrophe,

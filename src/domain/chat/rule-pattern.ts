@@ -1,4 +1,4 @@
-import type { Route } from "../config/route.ts";
+import type { Route } from "../config/configured-kinds.ts";
 
 /** One entry of the rule dictionary, as the configuration and the shipped file write it. */
 export interface Rule {

@@ -1,4 +1,4 @@
-import { readRoute } from "../config/route.ts";
+import { readRoute } from "../config/configured-kinds.ts";
 import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { attemptOr } from "../platform/error-text.ts";
 

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { LearnedRule, RoutingStore, StoredDecision } from "../../application/ports/chat.ts";
-import { type DecisionSource, readRoute } from "../../domain/config/route.ts";
+import { type DecisionSource, readRoute } from "../../domain/config/configured-kinds.ts";
 import { type Database, type DecisionRow, fromRow, type LearnedRuleRow, storable } from "../store/schema.ts";
 
 const SOURCES: readonly string[] = ["forced", "explicit", "rule", "classifier", "fallback"];

@@ -1,6 +1,6 @@
 /** Run as a process of its own by cut-over-crash.test.ts: cuts a session over and kills itself at the named step. */
 import { createSessions } from "../../../src/application/chat/sessions.ts";
-import { createDayClock } from "../../../src/domain/chat/session.ts";
+import { createDayClock } from "../../../src/domain/platform/days.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 

@@ -4,7 +4,7 @@ import { memoryCommands } from "../../../src/application/chat/memory-commands.ts
 import { createRouteTeacher } from "../../../src/application/chat/route-message.ts";
 import type { ChatEvent, NewDecision, RoutingStore } from "../../../src/application/ports/chat.ts";
 import type { UsageStore } from "../../../src/application/ports/models.ts";
-import { createDayClock } from "../../../src/domain/chat/session.ts";
+import { createDayClock } from "../../../src/domain/platform/days.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { createRoutingStore } from "../../../src/infrastructure/chat/routing-store.ts";
 import { createUsageStore } from "../../../src/infrastructure/models/usage-store.ts";

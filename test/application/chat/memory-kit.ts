@@ -5,7 +5,7 @@ import type { Kysely } from "kysely";
 import { createSessions, type SessionDeps } from "../../../src/application/chat/sessions.ts";
 import type { Model, ModelFailure, ModelRequest, Models } from "../../../src/application/ports/models.ts";
 import type { Logger } from "../../../src/application/ports/platform.ts";
-import { createDayClock } from "../../../src/domain/chat/session.ts";
+import { createDayClock } from "../../../src/domain/platform/days.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { type Database, migrate } from "../../../src/infrastructure/store/schema.ts";

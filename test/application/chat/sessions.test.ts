@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { cutSessionsOnTime } from "../../../src/application/chat/sessions.ts";
 import { createSummarise } from "../../../src/application/chat/summarise.ts";
 import type { NewTurn } from "../../../src/application/ports/chat.ts";
-import { createDayClock } from "../../../src/domain/chat/session.ts";
+import { createDayClock } from "../../../src/domain/platform/days.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { answering, type Bench, listeningLogger, NO_MODEL, openBench } from "./memory-kit.ts";
 

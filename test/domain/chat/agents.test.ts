@@ -8,7 +8,7 @@ import {
   roleOf,
   systemPrompt,
 } from "../../../src/domain/chat/agents.ts";
-import { ROUTES } from "../../../src/domain/config/route.ts";
+import { ROUTES } from "../../../src/domain/config/configured-kinds.ts";
 import { readWorkerOutput, readWrittenCall } from "../../../src/domain/models/worker-output.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";

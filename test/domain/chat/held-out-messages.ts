@@ -1,4 +1,4 @@
-import type { Route } from "../../../src/domain/config/route.ts";
+import type { Route } from "../../../src/domain/config/configured-kinds.ts";
 
 /** Written after the rules, and not used to change them: what the dictionary does with messages it was not made for. */
 export const HELD_OUT: readonly (readonly [Route, string])[] = [

@@ -1,4 +1,4 @@
-import type { Route } from "../../../src/domain/config/route.ts";
+import type { Route } from "../../../src/domain/config/configured-kinds.ts";
 
 /** Messages as people write them, with the route a person would choose. Hard ones included: near misses on purpose. */
 export const MESSAGES: readonly (readonly [Route, string])[] = [

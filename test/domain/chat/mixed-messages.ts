@@ -1,4 +1,4 @@
-import type { Route } from "../../../src/domain/config/route.ts";
+import type { Route } from "../../../src/domain/config/configured-kinds.ts";
 
 /** Messages that cite, quote or ask something and order a change as well: a coder's. */
 export const ORDERS_AMONG_OTHER_WORDS: readonly string[] = [

@@ -11,7 +11,7 @@ import {
   tellsFault,
 } from "../../../src/domain/chat/routing-rules.ts";
 import type { Rule } from "../../../src/domain/chat/rule-pattern.ts";
-import { otherRoute, ROUTES } from "../../../src/domain/config/route.ts";
+import { otherRoute, ROUTES } from "../../../src/domain/config/configured-kinds.ts";
 import { memoryMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 import { HELD_OUT } from "./held-out-messages.ts";

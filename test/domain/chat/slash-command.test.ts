@@ -5,7 +5,7 @@ import {
   readShellLine,
   readSlashCommand,
 } from "../../../src/domain/chat/message-commands.ts";
-import { isCoder, ROUTES, readRoute } from "../../../src/domain/config/route.ts";
+import { isCoder, ROUTES, readRoute } from "../../../src/domain/config/configured-kinds.ts";
 import { runs } from "../../require.ts";
 
 describe("an explicit command", () => {

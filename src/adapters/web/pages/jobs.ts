@@ -23,9 +23,9 @@ import {
 import { giveWay } from "../../../application/platform/give-way.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import { wordStopped } from "../../../application/sandbox/process-report.ts";
-import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
 import { countFiles, wordError } from "../../../domain/jobs/result.ts";
+import { dayFormatter } from "../../../domain/platform/days.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import { reportMessages } from "../../../domain/texts/jobs.ts";
 import { runningMessagesFor } from "../../../domain/texts/jobs-running.ts";

@@ -3,7 +3,7 @@ import type { HealthReport } from "../../../application/ports/serve.ts";
 import type { SettingsRead, TrustState } from "../../../application/ports/web.ts";
 import { createManageSettings, type SettingRefusal } from "../../../application/web/edit-settings.ts";
 import { type AgentRole, agentOf, isCoderRole } from "../../../domain/chat/agents.ts";
-import { resolveTimeZone } from "../../../domain/chat/session.ts";
+import { resolveTimeZone } from "../../../domain/platform/days.ts";
 import { type ManageMessages, manageMessagesFor } from "../../../domain/texts/web.ts";
 import { formField, formSelect, managePage, noticeBox } from "../layout.ts";
 import {

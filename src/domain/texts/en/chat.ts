@@ -7,7 +7,7 @@ import {
   rewindMessages,
 } from "../../chat/rewind-plan.ts";
 import type { RuleProblem } from "../../chat/rule-pattern.ts";
-import { type DecisionSource, otherRoute, ROUTES } from "../../config/route.ts";
+import { type DecisionSource, otherRoute, ROUTES } from "../../config/configured-kinds.ts";
 import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/job-status.ts";
 import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";

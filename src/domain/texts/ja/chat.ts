@@ -1,5 +1,5 @@
 import { type RewindJob, rewindJobs, rewindMessages } from "../../chat/rewind-plan.ts";
-import { otherRoute, ROUTES } from "../../config/route.ts";
+import { otherRoute, ROUTES } from "../../config/configured-kinds.ts";
 import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/job-status.ts";
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
