@@ -1,6 +1,10 @@
 import type { FileSource, FileWrite, PatchCommand } from "../../domain/patch/patch-command.ts";
-import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../../domain/patch/plan-edit.ts";
-import { Matching } from "../../domain/patch/target-lines.ts";
+import {
+  createEditPlanner,
+  editPaths,
+  formatEditReport,
+  type PlanOptions,
+} from "../../domain/patch/plan-edit.ts";
 import { type TakenEdit, type View, ViewFault } from "../ports/jobs-transaction.ts";
 import { permitTarget, type ResolvedTarget } from "./edit-policy.ts";
 import {
@@ -62,15 +66,15 @@ export interface MatchedEditDeps extends FileEditDeps {
 
 /** Runs the matched edits of one patch, which share one budget for matching. */
 export function createMatchedEdits(): (deps: MatchedEditDeps, command: PatchCommand) => CommandOutcome {
-  const matching = new Matching();
-  return (deps, command) => runMatchedEdit(deps, command, matching);
+  const plan = createEditPlanner();
+  return (deps, command) => runMatchedEdit(deps, command, plan);
 }
 
 /** A diff, a V4A operation or a SEARCH/REPLACE block: all new contents are computed before the first write. */
 function runMatchedEdit(
   { view, policy, planOptions }: MatchedEditDeps,
   command: PatchCommand,
-  matching: Matching,
+  planEdit: ReturnType<typeof createEditPlanner>,
 ): CommandOutcome {
   const edit = command.edit;
   if (edit === undefined) return failedOutcome("no edit");
@@ -92,7 +96,7 @@ function runMatchedEdit(
       return entry.kind === "file" ? { kind: "file", bytes: view.read(place), mode: entry.mode } : entry;
     },
   };
-  const plan = planEdit(edit, source, planOptions, matching);
+  const plan = planEdit(edit, source, planOptions);
   if (!plan.ok) return { ok: false, output: formatEditReport(plan.reports), error: plan.error, warnings };
   allOrNothing(
     view,

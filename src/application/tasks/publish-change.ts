@@ -1,13 +1,11 @@
 import { fenced, isShowable, type PullText, postedCommit } from "../../domain/forges/posted-text.ts";
 import {
   branchName,
-  type ChangedLines,
-  changedLines,
   findLeftOut,
-  isChangedNear,
   isWorkflowPath,
   type LeftOutPath,
 } from "../../domain/forges/publishable-change.ts";
+import { type ChangedLines, changedLines, isChangedNear } from "../../domain/patch/parse-patch.ts";
 import { isRedCheck, taskVerdict } from "../../domain/tasks/solve-decisions.ts";
 import { oneLine } from "../../domain/tasks/task-note.ts";
 import { figuresOf, type TaskFigures } from "../../domain/tasks/task-steps.ts";

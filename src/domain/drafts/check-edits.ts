@@ -8,8 +8,7 @@ import type {
   HunkReport,
   PatchCommand,
 } from "../patch/patch-command.ts";
-import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../patch/plan-edit.ts";
-import { Matching } from "../patch/target-lines.ts";
+import { createEditPlanner, editPaths, formatEditReport, type PlanOptions } from "../patch/plan-edit.ts";
 
 /** The current files. A path that is not judged (protected, outside, behind a link) is left to the executor. */
 export interface CheckedFiles extends FileSource {
@@ -33,7 +32,7 @@ export function checkEdits(
   const written = new Map<string, FileEntry>();
   const source: FileSource = { look: (path) => written.get(path) ?? files.look(path) };
   const reports: HunkReport[] = [];
-  const matching = new Matching();
+  const planEdit = createEditPlanner();
   let failed = 0;
   for (const command of commands) {
     if (command.type !== "file_edit") break;
@@ -42,7 +41,7 @@ export function checkEdits(
       continue;
     }
     if (!editPaths(command.edit).every((path) => files.judges(path))) continue;
-    const plan = planEdit(command.edit, source, options, matching);
+    const plan = planEdit(command.edit, source, options);
     reports.push(...plan.reports);
     if (plan.ok) for (const write of plan.writes) note(write, source, written);
     else failed++;

@@ -1,3 +1,4 @@
+import { BOM, fromBytesText, joinBytes, readableText, toBytesText } from "../platform/bytes-text.ts";
 import { countOld, findOwnResult, findResult, isInsertedAt } from "./already-applied.ts";
 import {
   anchorLines,
@@ -9,7 +10,6 @@ import {
   searchHunk,
 } from "./match-hunk.ts";
 import type { Hunk, HunkLine, HunkReport, MatchCandidate } from "./patch-command.ts";
-import { BOM, fromBytesText, joinBytes, readableText, toBytesText } from "./patch-text.ts";
 import { lineKey, type Matching, type MatchTarget, spendBudget, TextLines } from "./target-lines.ts";
 
 /**

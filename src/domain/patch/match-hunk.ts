@@ -1,5 +1,5 @@
+import { indentLength, isAscii, trimBlank } from "../platform/bytes-text.ts";
 import type { Hunk, HunkLine, MatchStrategy } from "./patch-command.ts";
-import { indentLength, isAscii, trimBlank } from "./patch-text.ts";
 import { type KeyRung, type LineIndex, lineKey, type MatchTarget, spendBudget } from "./target-lines.ts";
 
 /** Where in the file the hunks have come to. */

@@ -1,7 +1,7 @@
 /**
  * Edits that are found by matching, in one intermediate form for three formats.
  *
- * All text in here is *bytes as a latin1 string* (one char per byte, see `patch-text.ts`), so that every
+ * All text in here is *bytes as a latin1 string* (one char per byte, see `bytes-text.ts`), so that every
  * byte of a file that an edit does not touch survives in any encoding. Paths are ordinary strings.
  */
 export type Edit =
@@ -190,4 +190,16 @@ export function executionSummary(commands: readonly PatchCommand[]): ExecutionSu
     else if (type === "git_operation") gitOperations++;
   }
   return { totalCommands: commands.length, fileEdits, shellCommands, gitOperations };
+}
+
+/** A hunk that knows its place in the patch; its lines are read when a plan first asks for them. */
+export abstract class UnreadHunk {
+  private kept: readonly HunkLine[] | undefined;
+
+  get lines(): readonly HunkLine[] {
+    this.kept ??= this.read();
+    return this.kept;
+  }
+
+  protected abstract read(): readonly HunkLine[];
 }

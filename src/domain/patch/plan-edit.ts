@@ -1,3 +1,4 @@
+import { fromBytesText, readableText, toBytesText } from "../platform/bytes-text.ts";
 import { editFile, type MatchRule } from "./apply-hunks.ts";
 import type {
   BinaryPatch,
@@ -10,7 +11,6 @@ import type {
   Hunk,
   HunkReport,
 } from "./patch-command.ts";
-import { fromBytesText, readableText, toBytesText } from "./patch-text.ts";
 import { Matching } from "./target-lines.ts";
 
 /** The functions that the planner receives, because the domain itself does no such work. */
@@ -474,6 +474,12 @@ export function planEdit(
     case "search-replace":
       return planOne(source, edit.path, [edit.hunk], "search-replace", matching);
   }
+}
+
+/** Plans the edits of one patch, which share one matching. */
+export function createEditPlanner(): (edit: Edit, source: FileSource, options: PlanOptions) => EditPlan {
+  const matching = new Matching();
+  return (edit, source, options) => planEdit(edit, source, options, matching);
 }
 
 /** Every path an edit may read or write, each once. */

@@ -1,5 +1,5 @@
+import { isAscii, readableText, trimBlank, trimEndBlank } from "../platform/bytes-text.ts";
 import type { HunkLine } from "./patch-command.ts";
-import { isAscii, readableText, trimBlank, trimEndBlank } from "./patch-text.ts";
 
 /** The steps left for matching one patch. A step is about one line compared or some hundred characters scanned. */
 export interface WorkBudget {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { changedLines, isChangedNear } from "../../../src/domain/forges/publishable-change.ts";
+import { changedLines, isChangedNear } from "../../../src/domain/patch/parse-patch.ts";
 
 const PATCH = `diff --git a/src/a.ts b/src/a.ts
 index 1..2 100644

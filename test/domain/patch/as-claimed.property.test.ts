@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { applyAsClaimed, editFile } from "../../../src/domain/patch/apply-hunks.ts";
 import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import type { Hunk } from "../../../src/domain/patch/patch-command.ts";
-import { toBytesText } from "../../../src/domain/patch/patch-text.ts";
 import { Matching } from "../../../src/domain/patch/target-lines.ts";
+import { toBytesText } from "../../../src/domain/platform/bytes-text.ts";
 
 /** Few different lines, so that hunks match in several places. */
 const line = fc.constantFrom("a", "b", "{", "}", "", "  x", "値", "-- y");

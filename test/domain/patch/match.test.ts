@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { applyHunks, type MatchRule } from "../../../src/domain/patch/apply-hunks.ts";
 import type { Hunk, HunkLine } from "../../../src/domain/patch/patch-command.ts";
-import { fromBytesText, readableText, toBytesText } from "../../../src/domain/patch/patch-text.ts";
 import { Matching } from "../../../src/domain/patch/target-lines.ts";
+import { fromBytesText, readableText, toBytesText } from "../../../src/domain/platform/bytes-text.ts";
 
 function hunk(body: string, more: Partial<Hunk> = {}): Hunk {
   const lines = body.split("\n").map((line): HunkLine => {

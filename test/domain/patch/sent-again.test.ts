@@ -9,8 +9,8 @@ import { parseSearchReplace } from "../../../src/domain/patch/formats/search-rep
 import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import { parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
 import type { DiffFile, Hunk } from "../../../src/domain/patch/patch-command.ts";
-import { readableText, toBytesText } from "../../../src/domain/patch/patch-text.ts";
 import { Matching } from "../../../src/domain/patch/target-lines.ts";
+import { readableText, toBytesText } from "../../../src/domain/platform/bytes-text.ts";
 
 type Applied = ReturnType<typeof applyHunks>;
 

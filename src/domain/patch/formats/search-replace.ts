@@ -1,5 +1,11 @@
-import type { Hunk, HunkLine, ParseFailure, PatchCommand } from "../patch-command.ts";
-import { createLineCounter, lineAfter, lineAt, toBytesText, UnreadHunk } from "../patch-text.ts";
+import { createLineCounter, lineAfter, lineAt, toBytesText } from "../../platform/bytes-text.ts";
+import {
+  type Hunk,
+  type HunkLine,
+  type ParseFailure,
+  type PatchCommand,
+  UnreadHunk,
+} from "../patch-command.ts";
 import {
   createFinder,
   type EmbeddedFormat,

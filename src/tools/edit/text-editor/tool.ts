@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { StoredJob } from "../../../application/ports/jobs.ts";
-import { fromBytesText, isAscii, readableText, toBytesText } from "../../../domain/patch/patch-text.ts";
 import { planEdit } from "../../../domain/patch/plan-edit.ts";
+import { fromBytesText, isAscii, readableText, toBytesText } from "../../../domain/platform/bytes-text.ts";
 import { succeeds } from "../../../domain/platform/error-text.ts";
 import { createSecureTool, type ToolCall, type ToolRunResult } from "../../create-secure-tool.ts";
 import { maskShownText, readLines } from "../../read/read-lines.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ViewFault } from "../../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../../application/ports/jobs-workspace.ts";
-import { isAscii } from "../../../domain/patch/patch-text.ts";
+import { isAscii } from "../../../domain/platform/bytes-text.ts";
 import { globSource, type IgnoreMatcher } from "../../../domain/policy/ignore-rules.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { type ResolvedPath, resolvePathArgument } from "../../resolved-path.ts";

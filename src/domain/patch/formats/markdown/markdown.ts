@@ -1,5 +1,5 @@
+import { createLineCounter } from "../../../platform/bytes-text.ts";
 import type { ParseFailure, ParseResult, PatchCommand, PatchFormat } from "../../patch-command.ts";
-import { createLineCounter } from "../../patch-text.ts";
 import { type EmbeddedContext, type EmbeddedFormat, shiftFailure, shiftWarning } from "../embedded-format.ts";
 import { jsonFailure, jsonMeaning, parseJsonText, readCommands } from "../json.ts";
 import { diffFormat } from "../unified-diff/unified-diff.ts";

@@ -1,4 +1,4 @@
-import { readableText, trimEndBlank } from "../../patch-text.ts";
+import { readableText, trimEndBlank } from "../../../platform/bytes-text.ts";
 
 /** File names as diffs write them: quoted, followed by a date, with a prefix to strip. Input is bytes text. */
 

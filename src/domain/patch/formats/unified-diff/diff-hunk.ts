@@ -1,5 +1,5 @@
-import type { Hunk, HunkLine } from "../../patch-command.ts";
-import { isAscii, lineAfter, lineAt, toBytesText, UnreadHunk } from "../../patch-text.ts";
+import { isAscii, lineAfter, lineAt, toBytesText } from "../../../platform/bytes-text.ts";
+import { type Hunk, type HunkLine, UnreadHunk } from "../../patch-command.ts";
 import { stripCr } from "./diff-file-names.ts";
 
 /** The text of a diff, gone through by offset. Only what is read for good is turned into bytes text. */

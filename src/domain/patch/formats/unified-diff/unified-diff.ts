@@ -1,3 +1,4 @@
+import { createLineCounter } from "../../../platform/bytes-text.ts";
 import type {
   BinaryPatch,
   DiffFile,
@@ -6,7 +7,6 @@ import type {
   ParseFailure,
   PatchCommand,
 } from "../../patch-command.ts";
-import { createLineCounter } from "../../patch-text.ts";
 import { type EmbeddedFormat, type EmbeddedRead, shiftLines } from "../embedded-format.ts";
 import {
   cleanPath,

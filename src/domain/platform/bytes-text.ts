@@ -1,5 +1,3 @@
-import type { HunkLine } from "./patch-command.ts";
-
 /**
  * Bytes seen as text: one char per byte (latin1). Matching works on this form, so that bytes which are not
  * valid UTF-8 survive an edit. A JavaScript string is encoded as UTF-8 first; pure ASCII is the same in both.
@@ -91,16 +89,4 @@ export function createLineCounter(text: string): (offset: number) => number {
     }
     return line;
   };
-}
-
-/** A hunk that knows its place in the patch; its lines are read when a plan first asks for them. */
-export abstract class UnreadHunk {
-  private kept: readonly HunkLine[] | undefined;
-
-  get lines(): readonly HunkLine[] {
-    this.kept ??= this.read();
-    return this.kept;
-  }
-
-  protected abstract read(): readonly HunkLine[];
 }
