@@ -10,8 +10,9 @@ import type {
 import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
 import type { Remedy } from "../domain/platform/machine-trouble.ts";
+import { isInside } from "../domain/platform/paths.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
-import { findGit, isInside } from "../infrastructure/jobs/git-roots.ts";
+import { findGit } from "../infrastructure/jobs/git-roots.ts";
 import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/jobs/job-storage.ts";
 import { findFolderTrouble, protectFolder } from "../infrastructure/policy/folder-protection.ts";
 import { ownPathsInside, readHomeRules } from "../infrastructure/sandbox/homes-inside.ts";

@@ -1,4 +1,5 @@
 import { succeeds } from "../platform/error-text.ts";
+import { parentOf } from "../platform/paths.ts";
 
 /** `.gitignore`, as git reads it: the rules of one file, for paths below its folder. */
 interface IgnoreRule {
@@ -153,11 +154,6 @@ export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatche
     return isLeftOut(path, isFolder, last.place);
   };
   return { has };
-}
-
-/** The folder of a path below a root; "" is the root. */
-export function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 export function lastPathName(path: string): string {

@@ -14,7 +14,8 @@ import {
 import { basename, dirname, join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { Identity, identifyAt, inParent } from "../jobs/entry-identity.ts";
-import { findGit, isInside } from "../jobs/git-roots.ts";
+import { findGit } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { makeParents, walkFolder } from "../jobs/walk-folder.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { removeTree } from "../platform/remove-tree.ts";

@@ -36,7 +36,8 @@ import {
   retryDespiteOthers,
   watchView,
 } from "../jobs/folder-view.ts";
-import { isInside, repositoryOf, rootsFor } from "../jobs/git-roots.ts";
+import { repositoryOf, rootsFor } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import {
   type JobFolder,
   type Op,

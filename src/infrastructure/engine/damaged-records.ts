@@ -11,7 +11,8 @@ import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { areaOf } from "../jobs/compare-entries.ts";
 import { identify, identifyAt, sameBody, shownBelow } from "../jobs/entry-identity.ts";
-import { isInside, rootsFor } from "../jobs/git-roots.ts";
+import { rootsFor } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import {
   hasRecords,
   type Intent,

@@ -20,8 +20,8 @@ import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { OpenInterruption, TransactionReason } from "../../domain/jobs/note.ts";
 import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
 import { succeeds } from "../../domain/platform/error-text.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { createWorkspaceFiles } from "../jobs/folder-view.ts";
-import { isInside } from "../jobs/git-roots.ts";
 import {
   checkFolders,
   createJobFolder,

@@ -24,7 +24,8 @@ import { gatherSealNotes, type TransactionReason } from "../../domain/jobs/note.
 import { readSettled } from "../jobs/compare-entries.ts";
 import { identify, rewriteFile } from "../jobs/entry-identity.ts";
 import { retryDespiteOthers, watchView } from "../jobs/folder-view.ts";
-import { isInside, repositoryOf, rootsFor } from "../jobs/git-roots.ts";
+import { repositoryOf, rootsFor } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import {
   BUILT_FOLDER,
   HOME_LAYER,

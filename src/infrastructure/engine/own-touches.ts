@@ -1,8 +1,7 @@
 import { dirname, join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { parentOf } from "../../domain/policy/ignore-rules.ts";
+import { parentOf, isInside } from "../../domain/platform/paths.ts";
 import { type Identity, identifyAt, joinFolder } from "../jobs/entry-identity.ts";
-import { isInside } from "../jobs/git-roots.ts";
 import {
   type FolderTouch,
   type Intent,

@@ -29,7 +29,8 @@ import {
   sameUntouched,
   shownBelow,
 } from "../jobs/entry-identity.ts";
-import { isInside, repositoryOf } from "../jobs/git-roots.ts";
+import { repositoryOf } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
 import { syncfs } from "../platform/libc.ts";
 import { removeTree } from "../platform/remove-tree.ts";

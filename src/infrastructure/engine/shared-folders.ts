@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { parentOf } from "../../domain/policy/ignore-rules.ts";
+import { parentOf } from "../../domain/platform/paths.ts";
 import { type Identity, identifyAt, joinFolder, pathBelow } from "../jobs/entry-identity.ts";
 import {
   ifSound,

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/jobs-transaction.ts";
-import { parentOf } from "../../domain/policy/ignore-rules.ts";
+import { parentOf } from "../../domain/platform/paths.ts";
 import {
   type Identity,
   identify,

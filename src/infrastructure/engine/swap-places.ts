@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
-import { parentOf } from "../../domain/policy/ignore-rules.ts";
+import { parentOf, isInside } from "../../domain/platform/paths.ts";
 import {
   type Anchors,
   createAnchors,
@@ -12,7 +12,6 @@ import {
   O_PATH,
   openFolder,
 } from "../jobs/entry-identity.ts";
-import { isInside } from "../jobs/git-roots.ts";
 import { type JobFolder, type Op, opSlotPath, type Plan, type WayFolder } from "../jobs/job-folder.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
 import { fstatEntry } from "../platform/entry-stats.ts";

@@ -29,7 +29,7 @@ import type { ProcessResult } from "../../application/ports/jobs-transaction.ts"
 import type { HeadName, WorkerKindName } from "../../domain/config/configured-kinds.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { isInside } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { hashHex } from "../platform/hash.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { removeTree } from "../platform/remove-tree.ts";

@@ -13,7 +13,7 @@ import {
 import { relative } from "node:path";
 import type { Entry, EntryState } from "../../application/ports/jobs-transaction.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { parentOf } from "../../domain/policy/ignore-rules.ts";
+import { parentOf } from "../../domain/platform/paths.ts";
 import {
   divideTime,
   type EntryStats,

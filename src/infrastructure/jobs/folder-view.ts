@@ -30,7 +30,7 @@ import {
   type WorkspaceFiles,
 } from "../../application/ports/jobs-transaction.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
-import { parentOf } from "../../domain/policy/ignore-rules.ts";
+import { parentOf } from "../../domain/platform/paths.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import { inFolder, inParent, isAbsence, readEntryAt } from "./entry-identity.ts";
 

@@ -1,6 +1,7 @@
 import { accessSync, constants, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { GitHistory, Repository } from "../../application/ports/jobs-transaction.ts";
+import { isInside, isWithin } from "../../domain/platform/paths.ts";
 
 /** Folders of the system, which no job can write to. */
 const SYSTEM_FOLDERS = [
@@ -41,10 +42,6 @@ export function gitProgram(folders: readonly string[], avoid: readonly string[])
     }
   }
   return null;
-}
-
-export function isWithin(path: string, folders: readonly string[]): boolean {
-  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
 /** Long enough for the history of a large project; anything not found in this time counts as absent. */
@@ -144,10 +141,6 @@ export function rootsFor(workspace: string): string[] {
   const roots = [git.topLevel];
   if (!isInside(git.topLevel, git.commonDirectory)) roots.push(git.commonDirectory);
   return roots;
-}
-
-export function isInside(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
 }
 
 /** The workspace's repository as paths relative to the workspace; null when it has none. */

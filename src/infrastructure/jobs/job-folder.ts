@@ -27,7 +27,8 @@ import { addToSum, checksum, toSum } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, spawnUnattended } from "../platform/unattended.ts";
 import { Identity, isAbsence, O_PATH, type StoredIdentity, shownBelow } from "./entry-identity.ts";
-import { isInside, rootsFor } from "./git-roots.ts";
+import { rootsFor } from "./git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 
 /**
  * One job on disk, in `<storage>/jobs/<job id>/`:

@@ -19,7 +19,7 @@ import {
 import { dirname, join, relative } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { inParent } from "../jobs/entry-identity.ts";
-import { isInside } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { removeTree } from "../platform/remove-tree.ts";

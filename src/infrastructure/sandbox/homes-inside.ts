@@ -2,10 +2,10 @@ import { type Dirent, lstatSync, readdirSync, readFileSync, statSync } from "nod
 import { homedir } from "node:os";
 import { isAbsolute, join, normalize, relative } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { readGitIndex } from "../../domain/policy/git-files.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import { createHomeRules, ruleInHome } from "../../domain/sandbox/home-files.ts";
-import { isInside } from "../jobs/git-roots.ts";
 import { realPathOf } from "../platform/text-files.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { ProcessRunner } from "../../application/ports/jobs-transaction.ts";
-import { isInside } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";

@@ -4,7 +4,7 @@ import { type EntryState, ViewFault, type WorkspaceFiles } from "../../applicati
 import { bytesBelow } from "../jobs/compare-entries.ts";
 import { currentEntryBelow, inFolder } from "../jobs/entry-identity.ts";
 import { createWorkspaceFiles } from "../jobs/folder-view.ts";
-import { isInside } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { namesIn, type WalkOptions, walkBytes, walkFolder } from "../jobs/walk-folder.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { RefusedHost, Transaction } from "../../application/ports/jobs-transaction.ts";
-import { isInside } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import type { PrivateHome } from "./home.ts";
 import { type JobLimits, PROXY_PORT, proxyEnvironment } from "./job-limits.ts";
 

@@ -3,7 +3,8 @@ import { release } from "node:os";
 import { join } from "node:path";
 import type { TransactionReason } from "../../domain/jobs/note.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { isInside, rootsFor } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
+import { rootsFor } from "../jobs/git-roots.ts";
 import { mountPoints } from "../jobs/job-storage.ts";
 
 /** How jobs with processes are staged on this machine, and why so. */

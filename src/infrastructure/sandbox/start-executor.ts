@@ -8,7 +8,7 @@ import type {
   View,
 } from "../../application/ports/jobs-transaction.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { isInside } from "../jobs/git-roots.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
 import { keyringFilter } from "../platform/call-filter.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";

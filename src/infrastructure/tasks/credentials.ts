@@ -17,10 +17,10 @@ import type { ExecRequest, ExecResult, SandboxManager } from "../../application/
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isJsonObject } from "../../domain/platform/json-members.ts";
 import { createMasker } from "../../domain/platform/mask.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { readNoFollow } from "../jobs/compare-entries.ts";
-import { isInside } from "../jobs/git-roots.ts";
 import { trySystemCall } from "../jobs/job-storage.ts";
 
 /**

@@ -1,0 +1,12 @@
+export function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+export function isWithin(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => isInside(folder, path));
+}
+
+/** The folder of a path below a root; "" is the root. */
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
