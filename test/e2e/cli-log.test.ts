@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { walkFolder } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { walkFolder } from "../../src/infrastructure/platform/walk-folder.ts";
 import { type Cli, create, createCli, shell } from "./cli-kit.ts";
 
 let cli: Cli;

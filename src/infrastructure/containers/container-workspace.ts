@@ -21,7 +21,7 @@ import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { Change, Conflict } from "../../domain/jobs/result.ts";
 import { createJobArchive } from "../engine/job-archive.ts";
-import { toStanding } from "../jobs/entry-identity.ts";
+import { toStanding } from "../jobs/folder-view.ts";
 import {
   createJobFolder,
   type JobFolder,

@@ -3,20 +3,17 @@ import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts"
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { attemptOr, attemptSystem } from "../../domain/platform/error-text.ts";
 import { hashAt, isIndexFile } from "../jobs/compare-entries.ts";
+import type { JobFolder, Op, Plan, SwapRecord } from "../jobs/job-folder.ts";
 import {
-  type Anchors,
-  createAnchors,
   type Identity,
   identify,
   identifyAt,
-  inFolder,
-  inParent,
   isAbsence,
   sameBody,
   sameUntouched,
-} from "../jobs/entry-identity.ts";
-import type { JobFolder, Op, Plan, SwapRecord } from "../jobs/job-folder.ts";
+} from "../platform/entry-identity.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
+import { type Anchors, createAnchors, inFolder, inParent } from "../platform/open-folder.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { findHeldFiles, whoTouchedSince } from "./held-files.ts";

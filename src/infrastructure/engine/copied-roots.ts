@@ -13,12 +13,13 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { Identity, identifyAt, inParent } from "../jobs/entry-identity.ts";
-import { findGit } from "../jobs/git-roots.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { makeParents, walkFolder } from "../jobs/walk-folder.ts";
+import { findGit } from "../jobs/git-roots.ts";
+import { Identity, identifyAt } from "../platform/entry-identity.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
+import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { makeParents, walkFolder } from "../platform/walk-folder.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 
 /** The content of a root at begin. */

@@ -8,6 +8,7 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes, type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import {
   areaOf,
   bytesBelow,
@@ -23,21 +24,13 @@ import {
   readSettled,
 } from "../jobs/compare-entries.ts";
 import {
-  currentEntryBelow,
-  type Identity,
-  identify,
-  identifyAt,
-  kindOf,
-  rewriteFile,
-} from "../jobs/entry-identity.ts";
-import {
   createFolderView,
   createWorkspaceFiles,
+  currentEntryBelow,
   retryDespiteOthers,
   watchView,
 } from "../jobs/folder-view.ts";
 import { repositoryOf, rootsFor } from "../jobs/git-roots.ts";
-import { isInside } from "../../domain/platform/paths.ts";
 import {
   type JobFolder,
   type Op,
@@ -49,7 +42,8 @@ import {
   writePlan,
 } from "../jobs/job-folder.ts";
 import { renameable } from "../jobs/job-storage.ts";
-import { type WalkedEntry, type WalkOptions, walkFolder } from "../jobs/walk-folder.ts";
+import { type Identity, identify, identifyAt, kindOf, rewriteFile } from "../platform/entry-identity.ts";
+import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
 import type { LimitCopy, LimitedCopy } from "../sandbox/limited-copy.ts";
 import type { ConfineCopy, ConfinedCopy } from "../sandbox/start-executor.ts";
 import {

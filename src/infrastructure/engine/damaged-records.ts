@@ -9,10 +9,9 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
-import { areaOf } from "../jobs/compare-entries.ts";
-import { identify, identifyAt, sameBody, shownBelow } from "../jobs/entry-identity.ts";
-import { rootsFor } from "../jobs/git-roots.ts";
 import { isInside } from "../../domain/platform/paths.ts";
+import { areaOf } from "../jobs/compare-entries.ts";
+import { rootsFor } from "../jobs/git-roots.ts";
 import {
   hasRecords,
   type Intent,
@@ -43,6 +42,7 @@ import {
   writePlan,
   writeState,
 } from "../jobs/job-folder.ts";
+import { identify, identifyAt, sameBody, shownBelow } from "../platform/entry-identity.ts";
 import { bareRecord, readJob, readJobRecord, saveJobRecord } from "./job-archive.ts";
 import { jobBytes } from "./job-quota.ts";
 import { type Direction, inSlot, isSameEntry, outSlot, recordedStep, rootOf, staysInPlace } from "./swap.ts";

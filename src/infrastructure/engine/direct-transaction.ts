@@ -18,14 +18,11 @@ import {
   readSettled,
 } from "../jobs/compare-entries.ts";
 import {
+  createFolderView,
+  createWorkspaceFiles,
   currentEntryBelow,
-  type Identity,
-  identify,
-  identifyAt,
-  inParent,
   toStanding,
-} from "../jobs/entry-identity.ts";
-import { createFolderView, createWorkspaceFiles } from "../jobs/folder-view.ts";
+} from "../jobs/folder-view.ts";
 import {
   type JobFolder,
   type Op,
@@ -35,6 +32,8 @@ import {
   toChanges,
   writePlan,
 } from "../jobs/job-folder.ts";
+import { type Identity, identify, identifyAt } from "../platform/entry-identity.ts";
+import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createBreath } from "./breath.ts";
 import { hasMovedFrom, lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";

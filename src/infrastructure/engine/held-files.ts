@@ -11,12 +11,12 @@ import {
 import { join, relative } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { Identity, identify, statEntryAt } from "../jobs/entry-identity.ts";
 import type { Plan } from "../jobs/job-folder.ts";
-import { walkFolder } from "../jobs/walk-folder.ts";
+import { Identity, identify, statEntryAt } from "../platform/entry-identity.ts";
 import { fstatEntry, lstatEntry } from "../platform/entry-stats.ts";
 import { hasWriters } from "../platform/libc.ts";
 import { openQuickly } from "../platform/read-file.ts";
+import { walkFolder } from "../platform/walk-folder.ts";
 import { type OwnTouches, type Touched, touchKey } from "./own-touches.ts";
 import {
   isSameEntry,

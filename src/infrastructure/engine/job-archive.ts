@@ -12,7 +12,6 @@ import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readInto, readNoFollow } from "../jobs/compare-entries.ts";
-import { identifyAt, sameBody, shownBelow } from "../jobs/entry-identity.ts";
 import {
   AFTER_IMAGES,
   appendJournal,
@@ -44,6 +43,7 @@ import {
   writeDurably,
   writeWhole,
 } from "../jobs/job-folder.ts";
+import { identifyAt, sameBody, shownBelow } from "../platform/entry-identity.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { locateAside } from "./kept-aside.ts";
 

@@ -13,9 +13,9 @@ import {
   swappedJobId,
   writeState,
 } from "../jobs/job-folder.ts";
-import { walkFolder } from "../jobs/walk-folder.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { walkFolder } from "../platform/walk-folder.ts";
 
 /** Disk that a job occupies: its slots, and its story with the outputs of its commands. `slotBytes`: where they are known. */
 export function jobBytes(folder: JobFolder, slotBytes: number | null = null): number {

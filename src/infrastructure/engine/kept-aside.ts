@@ -3,10 +3,10 @@ import { dirname, join } from "node:path";
 import { nameJobId } from "../../application/jobs/job-names.ts";
 import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/note.ts";
-import { identifyAt } from "../jobs/entry-identity.ts";
 import { type Op, readIntent, swappedJobId } from "../jobs/job-folder.ts";
-import { walkFolder } from "../jobs/walk-folder.ts";
+import { identifyAt } from "../platform/entry-identity.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { walkFolder } from "../platform/walk-folder.ts";
 import { inSlot, isSameEntry, outSlot, type Swap, shownPath, staysInPlace } from "./swap.ts";
 
 /** An entry that is moved out of the job's slots. */

@@ -10,10 +10,10 @@ import {
   sameUntouched,
   shownBelow,
   statEntryAt,
-} from "../jobs/entry-identity.ts";
-import { walkFolder } from "../jobs/walk-folder.ts";
+} from "../platform/entry-identity.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";
 import { createSweep } from "../platform/unattended.ts";
+import { walkFolder } from "../platform/walk-folder.ts";
 import { type LaidRoot, walkUpper } from "../sandbox/overlay-layers.ts";
 import { hasMovedFrom } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";

@@ -25,12 +25,13 @@ import {
   onlyModeDiffers,
   readEntry,
 } from "../jobs/compare-entries.ts";
-import { type Anchors, createAnchors, Identity, identify, identifyAt } from "../jobs/entry-identity.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
-import type { WalkOptions } from "../jobs/walk-folder.ts";
+import { Identity, identify, identifyAt } from "../platform/entry-identity.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";
 import { renameQuickly } from "../platform/libc.ts";
+import { type Anchors, createAnchors } from "../platform/open-folder.ts";
 import { createSweep } from "../platform/unattended.ts";
+import type { WalkOptions } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr } from "../platform/xattr.ts";
 import {
   type LaidRoot,

@@ -21,11 +21,10 @@ import {
   ViewFault,
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes, type TransactionReason } from "../../domain/jobs/note.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { readSettled } from "../jobs/compare-entries.ts";
-import { identify, rewriteFile } from "../jobs/entry-identity.ts";
 import { retryDespiteOthers, watchView } from "../jobs/folder-view.ts";
 import { repositoryOf, rootsFor } from "../jobs/git-roots.ts";
-import { isInside } from "../../domain/platform/paths.ts";
 import {
   BUILT_FOLDER,
   HOME_LAYER,
@@ -38,6 +37,7 @@ import {
   takeStamp,
   toChanges,
 } from "../jobs/job-folder.ts";
+import { identify, rewriteFile } from "../platform/entry-identity.ts";
 import type { Installation } from "../platform/installation.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";

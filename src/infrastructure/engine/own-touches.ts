@@ -1,7 +1,6 @@
 import { dirname, join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { parentOf, isInside } from "../../domain/platform/paths.ts";
-import { type Identity, identifyAt, joinFolder } from "../jobs/entry-identity.ts";
+import { isInside, parentOf } from "../../domain/platform/paths.ts";
 import {
   type FolderTouch,
   type Intent,
@@ -16,6 +15,8 @@ import {
   type SwapRecord,
   type WayFolder,
 } from "../jobs/job-folder.ts";
+import { type Identity, identifyAt } from "../platform/entry-identity.ts";
+import { joinFolder } from "../platform/open-folder.ts";
 import { keepsFolder, rootOf, staysInPlace } from "./swap.ts";
 import type { SwapStep } from "./swap-places.ts";
 

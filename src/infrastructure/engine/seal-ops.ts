@@ -18,21 +18,20 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { attemptSystem } from "../../domain/platform/error-text.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { areaOf, hashAt, isIndexFile, LARGEST_JUDGED, readNoFollow } from "../jobs/compare-entries.ts";
+import { repositoryOf } from "../jobs/git-roots.ts";
+import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
 import {
   type Identity,
   identify,
   identifyAt,
   ifThere,
-  inFolder,
-  inParent,
   sameUntouched,
   shownBelow,
-} from "../jobs/entry-identity.ts";
-import { repositoryOf } from "../jobs/git-roots.ts";
-import { isInside } from "../../domain/platform/paths.ts";
-import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
+} from "../platform/entry-identity.ts";
 import { syncfs } from "../platform/libc.ts";
+import { inFolder, inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, flushFileSystem } from "../platform/unattended.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";

@@ -3,7 +3,6 @@ import { dirname } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
-import { type Identity, identifyAt, joinFolder, pathBelow } from "../jobs/entry-identity.ts";
 import {
   ifSound,
   type JobFolder,
@@ -13,6 +12,8 @@ import {
   readOwnPlan,
   readSoundState,
 } from "../jobs/job-folder.ts";
+import { type Identity, identifyAt, pathBelow } from "../platform/entry-identity.ts";
+import { joinFolder } from "../platform/open-folder.ts";
 import { moveIfFree, rootOf, type Swap } from "./swap.ts";
 import type { SwapStep } from "./swap-places.ts";
 

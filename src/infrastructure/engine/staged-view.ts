@@ -14,17 +14,15 @@ import {
 } from "node:fs";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/jobs-transaction.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
+import { adoptOwner, readEntryAt, readRegular, staysInPlace } from "../jobs/folder-view.ts";
 import {
   type Identity,
   identify,
   identifySettled,
-  inFolder,
-  inParent,
   isAbsence,
-  readEntryAt,
   sameUntouched,
-} from "../jobs/entry-identity.ts";
-import { adoptOwner, readRegular, staysInPlace } from "../jobs/folder-view.ts";
+} from "../platform/entry-identity.ts";
+import { inFolder, inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 
 /** Asks the workspace whether a staged change would be permitted there; the job's own staged entries may be changed again. */

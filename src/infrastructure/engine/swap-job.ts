@@ -3,15 +3,6 @@ import { dirname, join, relative } from "node:path";
 import type { JobState, RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
 import type { InterruptedFiles, KeptAside } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import {
-  type Anchors,
-  createAnchors,
-  type Identity,
-  identify,
-  identifyAt,
-  isAbsence,
-  sameUntouched,
-} from "../jobs/entry-identity.ts";
 import { findUnjudgedTogether } from "../jobs/git-places.ts";
 import {
   addRepairMark,
@@ -43,6 +34,8 @@ import {
   writePlan,
   writeState,
 } from "../jobs/job-folder.ts";
+import { type Identity, identify, identifyAt, isAbsence, sameUntouched } from "../platform/entry-identity.ts";
+import { type Anchors, createAnchors } from "../platform/open-folder.ts";
 import { collectGarbage, createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { checkSwap, isOutOfReach } from "./check-swap.ts";

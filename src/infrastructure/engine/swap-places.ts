@@ -1,20 +1,17 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
-import { parentOf, isInside } from "../../domain/platform/paths.ts";
+import { isInside, parentOf } from "../../domain/platform/paths.ts";
+import { type JobFolder, type Op, opSlotPath, type Plan, type WayFolder } from "../jobs/job-folder.ts";
+import { Identity, identifyAt, ifThere, isAbsence } from "../platform/entry-identity.ts";
+import { fstatEntry } from "../platform/entry-stats.ts";
 import {
   type Anchors,
   createAnchors,
-  Identity,
-  identifyAt,
-  ifThere,
   inFolder,
-  isAbsence,
   joinFolder,
   O_PATH,
   openFolder,
-} from "../jobs/entry-identity.ts";
-import { type JobFolder, type Op, opSlotPath, type Plan, type WayFolder } from "../jobs/job-folder.ts";
-import { walkFolder } from "../jobs/walk-folder.ts";
-import { fstatEntry } from "../platform/entry-stats.ts";
+} from "../platform/open-folder.ts";
+import { walkFolder } from "../platform/walk-folder.ts";
 
 /** A path that could not be swapped. Without a cause: it was changed between the check and the rename. */
 export class SwapFailure extends Error {

@@ -18,17 +18,6 @@ import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts"
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { isIndexFile } from "../jobs/compare-entries.ts";
 import {
-  Identity,
-  identify,
-  identifyAt,
-  ifThere,
-  inFolder,
-  inParent,
-  isAbsence,
-  O_PATH,
-  shownBelow,
-} from "../jobs/entry-identity.ts";
-import {
   type JobFolder,
   type Op,
   opSlotPath,
@@ -37,8 +26,17 @@ import {
   type UnwritableFolder,
   type WayFolder,
 } from "../jobs/job-folder.ts";
+import {
+  Identity,
+  identify,
+  identifyAt,
+  ifThere,
+  isAbsence,
+  shownBelow,
+} from "../platform/entry-identity.ts";
 import { fstatEntry } from "../platform/entry-stats.ts";
 import { AT_FDCWD, renameExchange, renameNoReplace, renameQuickly } from "../platform/libc.ts";
+import { inFolder, inParent, O_PATH } from "../platform/open-folder.ts";
 import { openQuickly } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";

@@ -6,9 +6,9 @@ import {
   ViewFault,
   type WorkspaceFiles,
 } from "../../application/ports/jobs-transaction.ts";
-import { type Identity, identifyAt, readEntryAt, shownBelow } from "../jobs/entry-identity.ts";
-import { createWorkspaceFiles, readRegular } from "../jobs/folder-view.ts";
+import { createWorkspaceFiles, readEntryAt, readRegular } from "../jobs/folder-view.ts";
 import { ifSound, type JobFolder, jobFolder, type Op, opSlotPath, readOwnPlan } from "../jobs/job-folder.ts";
+import { type Identity, identifyAt, shownBelow } from "../platform/entry-identity.ts";
 
 export interface StateDeps {
   readonly storage: string;

@@ -2,18 +2,18 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, 
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { listGitIndex } from "../../domain/policy/git-files.ts";
-import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
-import { hashHex } from "../platform/hash.ts";
-import { lookInto, openQuickly } from "../platform/read-file.ts";
-import { getXattr, listXattrs } from "../platform/xattr.ts";
 import {
   type Identity,
   identify,
   identifyAt,
   identifySettled,
-  inParent,
   sameUntouched,
-} from "./entry-identity.ts";
+} from "../platform/entry-identity.ts";
+import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
+import { hashHex } from "../platform/hash.ts";
+import { inParent } from "../platform/open-folder.ts";
+import { lookInto, openQuickly } from "../platform/read-file.ts";
+import { getXattr, listXattrs } from "../platform/xattr.ts";
 import type { Op } from "./job-folder.ts";
 
 /**

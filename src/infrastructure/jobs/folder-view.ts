@@ -23,6 +23,7 @@ import {
 } from "node:fs";
 import {
   type Entry,
+  type EntryState,
   type TakenEdit,
   toViewFault,
   type View,
@@ -31,8 +32,9 @@ import {
 } from "../../application/ports/jobs-transaction.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
+import { identify, isAbsence } from "../platform/entry-identity.ts";
+import { inFolder, inParent } from "../platform/open-folder.ts";
 import { copyXattrs } from "../platform/xattr.ts";
-import { inFolder, inParent, isAbsence, readEntryAt } from "./entry-identity.ts";
 
 /** A view that is a real folder: the copy of a workspace, an overlay, or the workspace itself. */
 export function createFolderView(root: string, touched: (path: string) => void = () => {}): View {
@@ -351,4 +353,33 @@ export function retryDespiteOthers(
       if (isFatal(error)) throw error;
     }
   }
+}
+
+/** The current entry at a path below a root, no symlink followed. */
+export function currentEntryBelow(root: string, path: string): EntryState | null {
+  const found = path === "" ? null : identify(root, path);
+  return found === null ? null : { kind: found.kind, mode: found.mode, size: found.size };
+}
+
+export function toStanding(entry: Entry): EntryState | null {
+  switch (entry.kind) {
+    case "missing":
+      return null;
+    case "file":
+      return { kind: entry.kind, mode: entry.mode, size: entry.size };
+    case "directory":
+      return { kind: entry.kind, mode: entry.mode, size: 0 };
+    case "symlink":
+    case "other":
+      return { kind: entry.kind, mode: 0o777, size: 0 };
+  }
+}
+
+/** The entry at an absolute path, the last component not followed. */
+export function readEntryAt(absolute: string): Entry {
+  const stats = lstatSync(absolute, { throwIfNoEntry: false });
+  if (stats === undefined) return { kind: "missing" };
+  if (stats.isFile()) return { kind: "file", mode: stats.mode & 0o7777, size: stats.size };
+  if (stats.isDirectory()) return { kind: "directory", mode: stats.mode & 0o7777 };
+  return stats.isSymbolicLink() ? { kind: "symlink", target: readlinkSync(absolute) } : { kind: "other" };
 }

@@ -23,12 +23,13 @@ import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isInside } from "../../domain/platform/paths.ts";
+import { Identity, isAbsence, type StoredIdentity, shownBelow } from "../platform/entry-identity.ts";
+import { O_PATH } from "../platform/open-folder.ts";
 import { addToSum, checksum, toSum } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, spawnUnattended } from "../platform/unattended.ts";
-import { Identity, isAbsence, O_PATH, type StoredIdentity, shownBelow } from "./entry-identity.ts";
 import { rootsFor } from "./git-roots.ts";
-import { isInside } from "../../domain/platform/paths.ts";
 
 /**
  * One job on disk, in `<storage>/jobs/<job id>/`:

@@ -27,9 +27,10 @@ import {
 } from "../../application/ports/jobs-transaction.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";
 import { readNoFollow } from "../jobs/compare-entries.ts";
-import { identify, inParent, isAbsence } from "../jobs/entry-identity.ts";
-import { makeParents } from "../jobs/walk-folder.ts";
+import { identify, isAbsence } from "../platform/entry-identity.ts";
+import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { makeParents } from "../platform/walk-folder.ts";
 import type { LayeredPath } from "./overlay-layers.ts";
 
 /**

@@ -18,11 +18,11 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { inParent } from "../jobs/entry-identity.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { walkFolder } from "../jobs/walk-folder.ts";
 import { tryFlock } from "../platform/libc.ts";
+import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { walkFolder } from "../platform/walk-folder.ts";
 import { getXattr } from "../platform/xattr.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, stripSecrets } from "./home-lists.ts";
 import { belowHome } from "./homes-inside.ts";

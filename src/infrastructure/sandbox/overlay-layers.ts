@@ -1,12 +1,12 @@
 import { chmodSync, chownSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
-import { bytesBelow } from "../jobs/compare-entries.ts";
-import { currentEntryBelow, inFolder } from "../jobs/entry-identity.ts";
-import { createWorkspaceFiles } from "../jobs/folder-view.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { namesIn, type WalkOptions, walkBytes, walkFolder } from "../jobs/walk-folder.ts";
+import { bytesBelow } from "../jobs/compare-entries.ts";
+import { createWorkspaceFiles, currentEntryBelow } from "../jobs/folder-view.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
+import { inFolder } from "../platform/open-folder.ts";
+import { namesIn, type WalkOptions, walkBytes, walkFolder } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
 
 /** A root of the transaction and the upper laid over it. */

@@ -9,7 +9,6 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { walkFolder } from "../jobs/walk-folder.ts";
 import { keyringFilter } from "../platform/call-filter.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";
 import type { Installation } from "../platform/installation.ts";
@@ -22,6 +21,7 @@ import {
 } from "../platform/process-calls.ts";
 import { killStrays } from "../platform/process-table.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { walkFolder } from "../platform/walk-folder.ts";
 import type { ExecutorSettings } from "./executor.ts";
 import {
   type Call,

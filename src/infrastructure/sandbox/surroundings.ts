@@ -2,12 +2,12 @@ import { accessSync, constants, lstatSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
-import { rootsFor } from "../jobs/git-roots.ts";
 import { isInside } from "../../domain/platform/paths.ts";
+import { rootsFor } from "../jobs/git-roots.ts";
 import { foreignStorages, mountPoints, mountsAreShared, type Storage } from "../jobs/job-storage.ts";
-import { walkFolder } from "../jobs/walk-folder.ts";
 import type { Installation } from "../platform/installation.ts";
 import { realPathOf } from "../platform/text-files.ts";
+import { walkFolder } from "../platform/walk-folder.ts";
 import { findShownHome, type ShownHome } from "./home.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, findHomeSecrets } from "./home-lists.ts";
 import {

@@ -3,7 +3,6 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Identity, sameUntouched } from "../../../src/infrastructure/jobs/entry-identity.ts";
 import {
   createJobFolder,
   DamagedRecord,
@@ -15,6 +14,7 @@ import {
   swapRecordPath,
   writePlan,
 } from "../../../src/infrastructure/jobs/job-folder.ts";
+import { Identity, sameUntouched } from "../../../src/infrastructure/platform/entry-identity.ts";
 
 const storage = mkdtempSync(join(tmpdir(), "picoclaw-plans-"));
 afterAll(() => rmSync(storage, { recursive: true }));

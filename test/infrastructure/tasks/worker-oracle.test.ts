@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { walkFolder } from "../../../src/infrastructure/jobs/walk-folder.ts";
+import { walkFolder } from "../../../src/infrastructure/platform/walk-folder.ts";
 import { requirePart, runs } from "../../require.ts";
 import { buildImages, createTaskBench, type TaskBench } from "./task-kit.ts";
 

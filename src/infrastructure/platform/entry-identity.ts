@@ -1,162 +1,7 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, lstatSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
-import type { Entry, EntryState } from "../../application/ports/jobs-transaction.ts";
-import { attemptOr } from "../../domain/platform/error-text.ts";
-import { parentOf } from "../../domain/platform/paths.ts";
-import {
-  divideTime,
-  type EntryStats,
-  exactNumber,
-  lstatEntry,
-  nanosecondsText,
-} from "../platform/entry-stats.ts";
-
-/** Linux only; elsewhere a plain O_RDONLY descriptor serves (it needs read permission on the folder). */
-export const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
-const DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
-
-/**
- * Runs `use` with a name for the folder that holds `path`, reached component by component from `root` without
- * following a symlink. On Linux the name uses an open descriptor (`/proc/self/fd/N`), so a component
- * that is swapped for a symlink afterwards changes nothing. Elsewhere each component is checked before use.
- */
-export function inParent<T>(root: string, path: string, use: (folder: string, name: string) => T): T {
-  const slash = path.lastIndexOf("/");
-  const name = path.slice(slash + 1);
-  if (name === ".." || name === ".") throw missingNameError(path);
-  if (slash < 0) return use(root, name);
-  return inFolder(root, path.slice(0, slash), (folder) => use(folder, name));
-}
-
-export function inFolder<T>(root: string, path: string, use: (folder: string) => T): T {
-  if (path === "") return use(root);
-  if (UPWARDS.test(path)) throw missingNameError(path);
-  if (process.platform !== "linux") return use(checkedFolder(root, path));
-  const fd = openFolder(root, path);
-  try {
-    return use(`/proc/self/fd/${fd}`);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-export type Anchors = ReturnType<typeof createAnchors>;
-
-export interface AnchorOptions {
-  /** Called for a folder that is no longer at its path when it is closed: code that moves entries must know. */
-  readonly whenMoved?: (folder: string) => void;
-  /** Replaces the opening of folders by path. The root is opened by it as well. */
-  readonly open?: (root: string, folder: string) => number;
-  /** Takes over the descriptor of a folder that is left. Default: it is closed. */
-  readonly leave?: (descriptor: number) => void;
-}
-
-/**
- * `inParent` for many paths in a row, of which neighbours share their folder: the last folder stays open for the next
- * path. An open folder stays the same one even if it is moved.
- */
-export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOptions = {}) {
-  let held: HeldFolder | null = null;
-  const release = () => {
-    if (held !== null) leave(held.fd);
-    held = null;
-  };
-  const close = () => {
-    const last = held;
-    const moved = last !== null && whenMoved !== undefined && !standsStill(last);
-    release();
-    if (moved) whenMoved(joinFolder(last.root, last.folder));
-  };
-  const isHeld = (root: string, folder: string) => held?.root === root && held.folder === folder;
-  return {
-    close,
-    /** The same after a failure, without a look at where the folder is. */
-    release,
-    /** Whether the folder of a path is open. */
-    holds: (root: string, path: string) => isHeld(root, parentOf(path)),
-    inParent<T>(root: string, path: string, use: (folder: string, name: string) => T): T {
-      const slash = path.lastIndexOf("/");
-      if (process.platform !== "linux" || (slash < 0 && open === undefined) || UPWARDS.test(path)) {
-        close();
-        return inParent(root, path, use);
-      }
-      const folder = parentOf(path);
-      if (!isHeld(root, folder)) {
-        close();
-        const fd = open?.(root, folder) ?? openFolder(root, folder);
-        held = { root, folder, fd, name: `/proc/self/fd/${fd}` };
-      }
-      return use((held as HeldFolder).name, path.slice(slash + 1));
-    },
-  };
-}
-
-export function joinFolder(root: string, folder: string): string {
-  return folder === "" ? root : `${root}/${folder}`;
-}
-
-interface HeldFolder {
-  readonly root: string;
-  readonly folder: string;
-  readonly fd: number;
-  readonly name: string;
-}
-
-function standsStill({ root, folder, fd }: HeldFolder): boolean {
-  return attemptOr(false, () => inFolder(root, folder, (self) => isSameFile(statSync(self), fstatSync(fd))));
-}
-
-function isSameFile(a: Stats, b: Stats): boolean {
-  return a.ino === b.ino && a.dev === b.dev;
-}
-
-/** No symlink below the root is followed. */
-export function openFolder(root: string, path: string): number {
-  // The root is named by the user, who may have made a link of it.
-  if (path === "") return openSync(root, constants.O_DIRECTORY | O_PATH);
-  let fd = -1;
-  try {
-    for (const part of path.split("/")) {
-      const from = fd < 0 ? root : `/proc/self/fd/${fd}`;
-      const next = openSync(`${from}/${part}`, DIRECTORY);
-      if (fd >= 0) closeSync(fd);
-      fd = next;
-    }
-    return fd;
-  } catch (error) {
-    if (fd >= 0) closeSync(fd);
-    throw error;
-  }
-}
-
-/** Callers resolve paths first; a component that leads upwards has no business here. */
-const UPWARDS = /(^|\/)\.\.?(\/|$)/;
-
-function missingNameError(path: string): Error {
-  return Object.assign(new Error(`ENOENT: not a plain path: '${path}'`), { code: "ENOENT" });
-}
-
-function checkedFolder(root: string, path: string): string {
-  let at = root;
-  for (const part of path.split("/")) {
-    at = `${at}/${part}`;
-    if (!lstatSync(at).isDirectory()) {
-      throw Object.assign(new Error(`ENOTDIR: not a directory, open '${at}'`), { code: "ENOTDIR" });
-    }
-  }
-  return at;
-}
+import { divideTime, type EntryStats, exactNumber, lstatEntry, nanosecondsText } from "./entry-stats.ts";
+import { type Anchors, inParent } from "./open-folder.ts";
 
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
@@ -387,26 +232,6 @@ export function sameBody(a: Identity, b: Identity): boolean {
   return a.isInodeOf(b) && a.mode === b.mode && a.size === b.size && a.isWrittenWith(b);
 }
 
-/** The current entry at a path below a root, no symlink followed. */
-export function currentEntryBelow(root: string, path: string): EntryState | null {
-  const found = path === "" ? null : identify(root, path);
-  return found === null ? null : { kind: found.kind, mode: found.mode, size: found.size };
-}
-
-export function toStanding(entry: Entry): EntryState | null {
-  switch (entry.kind) {
-    case "missing":
-      return null;
-    case "file":
-      return { kind: entry.kind, mode: entry.mode, size: entry.size };
-    case "directory":
-      return { kind: entry.kind, mode: entry.mode, size: 0 };
-    case "symlink":
-    case "other":
-      return { kind: entry.kind, mode: 0o777, size: 0 };
-  }
-}
-
 /** Replaces the bytes of an existing file; follows no symlink and keeps the mode, unless it is the one that `mode` replaces. */
 export function rewriteFile(
   root: string,
@@ -423,15 +248,6 @@ export function rewriteFile(
     const own = stats.mode & 0o7777;
     chmodSync(at, own === mode?.was ? mode.now : own);
   });
-}
-
-/** The entry at an absolute path, the last component not followed. */
-export function readEntryAt(absolute: string): Entry {
-  const stats = lstatSync(absolute, { throwIfNoEntry: false });
-  if (stats === undefined) return { kind: "missing" };
-  if (stats.isFile()) return { kind: "file", mode: stats.mode & 0o7777, size: stats.size };
-  if (stats.isDirectory()) return { kind: "directory", mode: stats.mode & 0o7777 };
-  return stats.isSymbolicLink() ? { kind: "symlink", target: readlinkSync(absolute) } : { kind: "other" };
 }
 
 /** A path below a root as it is shown for a workspace, which usually is that root. */

@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { attemptOr, attemptSystem } from "../../domain/platform/error-text.ts";
-import { type EntryStats, lstatEntry, lstatIn, toEntryStats } from "../platform/entry-stats.ts";
-import { removeTree } from "../platform/remove-tree.ts";
-import { inParent, O_PATH } from "./entry-identity.ts";
+import { type EntryStats, lstatEntry, lstatIn, toEntryStats } from "./entry-stats.ts";
+import { inParent, O_PATH } from "./open-folder.ts";
+import { removeTree } from "./remove-tree.ts";
 
 /** The decoder's replacement for bytes that are not UTF-8; a name may also contain it as a character. */
 const REPLACEMENT = "\ufffd";
