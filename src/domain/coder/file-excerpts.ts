@@ -111,8 +111,8 @@ export interface ExcerptRequest {
 const LONGEST_BLOCK = 70;
 const AROUND_HIT = { before: 8, after: 12 };
 const ENDS = { first: 12, last: 14 };
-/** A gap of this many lines between two excerpts is cheaper to show than to leave out. */
-const SMALL_GAP = 3;
+/** A gap of this many characters between two excerpts is cheaper to show than to ask for: it may be the middle of a function. */
+const SMALL_GAP = 400;
 /** A shorter excerpt around a line is not worth showing. */
 const SMALLEST = 3;
 /** The factor for a term's value in its next excerpt. */
@@ -274,7 +274,7 @@ function createExcerptBudget(lines: readonly string[], limit: number) {
       const ranges: { from: number; to: number }[] = [];
       for (const line of [...shown].sort((a, b) => a - b)) {
         const last = ranges.at(-1);
-        if (last !== undefined && line - last.to <= SMALL_GAP + 1) last.to = line;
+        if (last !== undefined && cost({ from: last.to + 1, to: line }) <= SMALL_GAP) last.to = line;
         else ranges.push({ from: line, to: line });
       }
       return ranges;

@@ -129,6 +129,26 @@ test("a long file says where the definitions stand that are not shown", () => {
   expect(shown).toEndWith("(not shown, by line: first 1)");
 });
 
+test("a short gap between two excerpts is shown: it may be the middle of the function that matters", () => {
+  const filler = Array.from({ length: 120 }, (_, at) => `unrelated_${at} = ${at}`);
+  const middle = Array.from({ length: 9 }, (_, at) => `    between_${at}()`);
+  const text = [...filler, ...middle, ...filler].join("\n");
+  const ranges = (gap: number) =>
+    chooseExcerpts("a.py", text.split("\n"), {
+      terms: [],
+      limit: 1_000,
+      also: [
+        { from: 118, to: 120 },
+        { from: 121 + gap, to: 124 + gap },
+      ],
+    });
+  expect(ranges(9)).toEqual([{ from: 118, to: 133 }]);
+  expect(ranges(90)).toEqual([
+    { from: 118, to: 120 },
+    { from: 211, to: 214 },
+  ]);
+});
+
 test("excerpts keep their budget, their order and the bounds of the file", () => {
   const line = fc.constantFrom(
     "",
