@@ -37,6 +37,10 @@ describe("what of a request is looked for", () => {
     ["NothingType is missing", ["NothingType", "miss", "noth", "type"]],
     ["qs.stringify drops `depth`", ["stringify", "depth", "drop"]],
     ["it says 'Source must not be empty.'", ["Source must not be empty", "source", "empty"]],
+    [
+      "say 'error: too many links. Got 2: a, b' please",
+      ["error: too many links. Got 2: a, b", "too many links", "error", "link", "got"],
+    ],
     ["please fix the bug in this file", []],
   ])("%s", (request, expected) => {
     expect(firsts(request)).toEqual(expected);
