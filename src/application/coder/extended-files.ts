@@ -83,8 +83,10 @@ const SEARCH_MS = 100;
 const MOST_SEARCHED = 2_000;
 const MAY_BE_TEST = /test|spec|e2e/i;
 const MOST_SOURCES = 3;
-/** A test with a lower score shares nothing but a word. */
+/** A test with a lower score shares nothing but a word. Of a few tests none is rare: there, a name of the request is enough. */
 const LEAST = 2;
+const LEAST_OF_FEW = 0.5;
+const FEW_TESTS = 6;
 
 const WORTH = {
   /** By the place of the source among those that are likely to change. */
@@ -149,7 +151,7 @@ function nearestTest(project: Pick<ProjectFiles, "find">, request: NearestReques
   };
   return tests
     .map(judge)
-    .filter((one) => one.score >= LEAST)
+    .filter((one) => one.score >= (tests.length <= FEW_TESTS ? LEAST_OF_FEW : LEAST))
     .sort((a, b) => b.score - a.score || a.path.length - b.path.length || (a.path < b.path ? -1 : 1))[0]
     ?.path;
 }

@@ -427,6 +427,23 @@ describe("files that a change extends", () => {
     expect(told).not.toContain('<file path="test/unrelated.js"');
   });
 
+  test("where there are few tests, one that has a name of the request is near though neither is called like the source", () => {
+    const shown = coderContext(
+      project({
+        "src/_path.ts": `export function extname(p) {\n${"  // how\n".repeat(900)}}\n`,
+        "src/index.ts": 'export * from "./_path";\n',
+        "test/index.spec.ts": `import { extname } from "../src";\ncheck(extname);\n${"// row\n".repeat(900)}`,
+        "test/utils.spec.ts": `import { filename } from "../src/utils";\n${"// row\n".repeat(900)}`,
+      }),
+      {
+        request: "path.extname drops a last dot",
+        budget: { ...contextBudget({ local: false }, "full"), whole: 1_000 },
+      },
+    );
+    expect(shown).toContain('<file path="test/index.spec.ts"');
+    expect(shown).not.toContain('<file path="test/utils.spec.ts"');
+  });
+
   test("it is there where the message names the source, too", () => {
     const told = context("In src/spans.js an empty text should give null");
     expect(told).toContain('<file path="test/spans-and-ranges.js"');
