@@ -24,24 +24,14 @@ export interface ChecksState {
 export function readChecksState(found: FoundChecks, record: CheckRecord | null): ChecksState {
   if (!found.ok) return { checks: [], none: factsWithoutChecks(found) };
   const results = record?.results ?? null;
-  const unable = found.missing.map(toUnableCheck);
-  if (results === null)
-    return {
-      checks: [...found.checks.map(({ command }) => ({ command, result: null })), ...unable],
-      none: null,
-    };
-  if (!results.some(judgesBaseline)) return { checks: [], none: factsOfUnable(found, results) };
-  const isOne = results.length === 1;
-  const seconds = isOne && record !== null ? Math.round(record.durationMs / 1000) : null;
-  return {
-    checks: [
-      ...results
-        .filter(judgesBaseline)
-        .map((result) => ({ command: result.command, result, ...(seconds !== null && { seconds }) })),
-      ...unable,
-    ],
-    none: null,
-  };
+  if (results?.some(judgesBaseline) === false) return { checks: [], none: factsOfUnable(found, results) };
+  const seconds = record !== null && results?.length === 1 ? Math.round(record.durationMs / 1000) : null;
+  const judging: readonly KnownCheck[] =
+    results
+      ?.filter(judgesBaseline)
+      .map((result) => ({ command: result.command, result, ...(seconds !== null && { seconds }) })) ??
+    found.checks.map(({ command }) => ({ command, result: null }));
+  return { checks: [...judging, ...found.missing.map(toUnableCheck)], none: null };
 }
 
 /** A check that is known without a run to be unable to run here. */

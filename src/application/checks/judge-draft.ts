@@ -36,6 +36,7 @@ import {
   type Affected,
   type AffectedJudgement,
   findAffected,
+  isUnreadRed,
   isWorthFirst,
   judgeAffected,
   NO_TESTS_FOUND,
@@ -519,12 +520,6 @@ async function judgeUnchanged(
 
 /** The time limit of the affected tests where they judge alone. */
 const ALONE_SECONDS = 60;
-
-/** Whether the tests are red before the change and name none of them, so that nothing can be compared. */
-function isUnreadRed(results: readonly CheckResult[]): boolean {
-  const tests = results.filter(({ kind }) => kind === "test");
-  return tests.length > 0 && tests.every(({ state, results: read }) => state === "red" && read === null);
-}
 
 /** The baseline's results if it has been measured by now; does not wait for them. */
 async function settledBaseline(pending: Promise<Baseline>): Promise<readonly CheckResult[] | undefined> {
