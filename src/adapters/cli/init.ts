@@ -20,7 +20,7 @@ import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
 import { type Flags, fail, type Subcommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { wrapWords } from "./terminal-text.ts";
+import { wrapOutput } from "./terminal-text.ts";
 
 type InitTerminal = Pick<CliProgram, "out" | "askLine">;
 type OpenSetUpTalk = Extract<OpenedSetUp, { ok: true }>;
@@ -163,7 +163,7 @@ export const command: Subcommand = {
 };
 
 export async function init(whole: CliProgram, { values, json }: Flags): Promise<number> {
-  const program: CliProgram = json ? whole : wrapping(whole);
+  const program: CliProgram = json ? whole : wrapOutput(whole);
   const wish = {
     cwd: program.cwd,
     startOver: values.force === true,
@@ -212,16 +212,6 @@ export async function init(whole: CliProgram, { values, json }: Flags): Promise<
     program.out(`${[words.written(opened.file), ...old, ...silent, "", words.next(next)].join("\n")}\n`);
   }
   return EXIT.done;
-}
-
-/** Sentences break between words. */
-function wrapping(program: CliProgram): CliProgram {
-  const wrap = (text: string) => wrapWords(text, program.columns(), "  ");
-  return {
-    ...program,
-    out: (text) => program.out(wrap(text)),
-    askLine: (question, options) => program.askLine(`${wrap(question.trimEnd())} `, options),
-  };
 }
 
 /** The usual choice, as far as it answers. */

@@ -4,6 +4,7 @@ import { ownMember } from "../../domain/platform/json-members.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
 import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { wrapOutput } from "./terminal-text.ts";
 
 /** Providers whose key can be stored, with its variable; common other names of a provider are accepted. */
 const KEYS = {
@@ -30,7 +31,8 @@ export const command: Subcommand = {
   run: login,
 };
 
-async function login(program: CliProgram, { values, words: given, json }: Flags): Promise<number> {
+async function login(whole: CliProgram, { values, words: given, json }: Flags): Promise<number> {
+  const program = json ? whole : wrapOutput(whole);
   const words = setupMessagesFor(resolveLocale({ env: program.env }));
   const refuse = (code: string, text: string, exitCode: (typeof EXIT)[keyof typeof EXIT] = EXIT.usage) =>
     fail(program, json, { exitCode, code, text });
@@ -94,10 +96,11 @@ async function keepTestedKey(
 
 /** For `init` and for a conversation: a key that is pasted there. False: none was given, or it is not accepted. */
 export async function askForKey(
-  program: CliProgram,
+  whole: CliProgram,
   words: SetupMessages,
   { provider: named, question }: { readonly provider?: string | undefined; readonly question?: string },
 ): Promise<boolean> {
+  const program = wrapOutput(whole);
   const answer = named ?? (await program.askLine(question ?? words.login.which(KEY_PROVIDERS))) ?? "";
   const provider = readProvider(answer);
   if (provider === null) {

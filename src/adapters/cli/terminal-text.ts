@@ -1,3 +1,5 @@
+import type { CliProgram } from "./program.ts";
+
 /** Columns that a text takes on a terminal: East Asian wide characters and emoji take two, marks on a letter none. */
 export function textWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
@@ -38,6 +40,17 @@ export function wrapWords(text: string, columns: number, indent = ""): string {
     .split("\n")
     .map((line) => wrapLine(line, columns, indent))
     .join("\n");
+}
+
+/** A program whose sentences break between words. */
+export function wrapOutput(program: CliProgram): CliProgram {
+  const wrap = (text: string) => wrapWords(text, program.columns(), "  ");
+  return {
+    ...program,
+    out: (text) => program.out(wrap(text)),
+    err: (text) => program.err(wrap(text)),
+    askLine: (question, options) => program.askLine(`${wrap(question.trimEnd())} `, options),
+  };
 }
 
 function wrapLine(line: string, columns: number, indent: string): string {

@@ -167,6 +167,7 @@ ${work.costUsd !== null && html`<dt>${t.facts.cost}</dt><dd>${wordUsed(texts, wo
 function jobButtons(context: PageContext, viewed: ViewedJob): readonly (Markup | false)[] {
   const { t } = context;
   const { job, alive } = viewed;
+  const undo = viewedUndo(viewed);
   const action = (verb: string) => `/jobs/${job.jobId}/${verb}`;
   return [
     alive && actionButton(context, { action: action("stop"), label: t.stopJob, style: "danger" }),
@@ -174,9 +175,8 @@ function jobButtons(context: PageContext, viewed: ViewedJob): readonly (Markup |
       actionButton(context, { action: action("apply"), label: t.applyPreview, style: "main" }),
     job.state === "staged" &&
       actionButton(context, { action: action("discard"), label: t.discard, style: "quiet" }),
-    viewedUndo(viewed) === "available" &&
-      actionButton(context, { action: action("undo"), label: [ICONS.undo, t.undo] }),
-    job.state === "undone" && actionButton(context, { action: action("redo"), label: [ICONS.redo, t.redo] }),
+    undo === "available" && actionButton(context, { action: action("undo"), label: [ICONS.undo, t.undo] }),
+    undo === "undone" && actionButton(context, { action: action("redo"), label: [ICONS.redo, t.redo] }),
   ];
 }
 

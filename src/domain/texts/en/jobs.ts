@@ -357,7 +357,7 @@ export const workTexts = {
 };
 
 const REMEDIES: Readonly<Record<Remedy, string>> = {
-  "let-write": "Let this user write there (for example: chown), or name another folder (--workspace DIR).",
+  "let-write": "Let this user write there (chmod u+w, or chown), or name another folder (--workspace DIR).",
   "install-git": "Install git (for example: apt install git).",
   "init-repository": "Make a repository with `git init`, or turn auto_commit off.",
   "install-bubblewrap": "Install bubblewrap (for example: apt install bubblewrap).",

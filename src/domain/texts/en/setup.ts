@@ -44,7 +44,7 @@ export const setupTexts = {
       readonly newest: string | null;
     }) =>
       `${provider} accepts the key and offers ${models} ${models === 1 ? "model" : "models"}${newest === null ? "" : `, of which ${newest} is the newest that fits`}. The key is kept in ${file}, readable by you alone. An environment variable takes precedence over it.`,
-    next: "Next: picoclaw init chooses the models (and proposes the newest); picoclaw chat starts.",
+    next: "Next: picoclaw init chooses the models and proposes the newest. Then: picoclaw chat",
     forgotten: (provider: string, file: string) => `The key of ${provider} is no longer in ${file}.`,
   },
   foundTitle: "Found on this machine:",

@@ -335,7 +335,7 @@ export const workTexts: typeof en.workTexts = {
 
 const REMEDIES: Readonly<Record<Remedy, string>> = {
   "let-write":
-    "このユーザーが書き込めるようにする（例: chown）か、別のフォルダを指定してください（--workspace DIR）。",
+    "このユーザーが書き込めるようにする（chmod u+w または chown）か、別のフォルダを指定してください（--workspace DIR）。",
   "install-git": "git をインストールしてください（例: apt install git）。",
   "init-repository": "`git init` でリポジトリを作るか、auto_commit を無効にしてください。",
   "install-bubblewrap": "bubblewrap をインストールしてください（例: apt install bubblewrap）。",
