@@ -1,7 +1,14 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { LearnedRule, RoutingStore, StoredDecision } from "../../application/ports/chat.ts";
 import { type DecisionSource, readRoute } from "../../domain/config/configured-kinds.ts";
-import { type Database, type DecisionRow, fromRow, type LearnedRuleRow, storable } from "../store/schema.ts";
+import {
+  type Database,
+  type DecisionRow,
+  fromRow,
+  insertRow,
+  type LearnedRuleRow,
+  storable,
+} from "../store/schema.ts";
 
 const SOURCES: readonly string[] = ["forced", "explicit", "rule", "classifier", "fallback"];
 
@@ -15,34 +22,26 @@ export function createRoutingStore({
 }): RoutingStore {
   return {
     async record(decision) {
-      await db
-        .insertInto("decisions")
-        .values({
-          decision_id: decision.id,
-          workspace,
-          chat_key: decision.chatKey,
-          session_id: decision.sessionId,
-          at: decision.at,
-          message: storable(decision.message),
-          route: decision.route,
-          source: decision.source,
-          confidence: decision.confidence,
-          reason: storable(decision.reason),
-          correction_route: null,
-          correction_offered: null,
-        })
-        .execute();
+      await insertRow("decisions", {
+        decision_id: decision.id,
+        workspace,
+        chat_key: decision.chatKey,
+        session_id: decision.sessionId,
+        at: decision.at,
+        message: storable(decision.message),
+        route: decision.route,
+        source: decision.source,
+        confidence: decision.confidence,
+        reason: storable(decision.reason),
+        correction_route: null,
+        correction_offered: null,
+      }).execute(db);
     },
     async last(chatKey) {
-      const row = await db
-        .selectFrom("decisions")
-        .selectAll()
-        .where(({ and }) => and({ workspace, chat_key: chatKey }))
-        .orderBy("at", "desc")
-        .orderBy("decision_id", "desc")
-        .limit(1)
-        .executeTakeFirst();
-      return row === undefined ? null : readDecision(row);
+      const { rows } = await sql<DecisionRow>`select * from decisions
+        where workspace = ${workspace} and chat_key = ${chatKey}
+        order by at desc, decision_id desc limit 1`.execute(db);
+      return rows[0] === undefined ? null : readDecision(rows[0]);
     },
     async correct(chatKey, decisionId, { route, offered }) {
       await db
@@ -52,13 +51,8 @@ export function createRoutingStore({
         .execute();
     },
     async rules(chatKey) {
-      const rows = await db
-        .selectFrom("learned_rules")
-        .selectAll()
-        .where("chat_key", "=", chatKey)
-        .orderBy("learned_at", "desc")
-        .orderBy("pattern")
-        .execute();
+      const { rows } = await sql<LearnedRuleRow>`select * from learned_rules
+        where chat_key = ${chatKey} order by learned_at desc, pattern`.execute(db);
       return rows.map(readRule).filter((rule) => rule !== null);
     },
     async addRule(rule) {

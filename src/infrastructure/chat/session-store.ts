@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import type {
   ChatSettings,
   DailyNote,
@@ -164,12 +164,9 @@ function createChatSettings({
 }: ChatRowsDeps): Pick<SessionStore, "settings" | "saveSettings"> {
   const inTurn = createTurnFence({ db, held });
   const settingsOf = async (within: Kysely<Database>, chatKey: string) => {
-    const row = await within
-      .selectFrom("chat_settings")
-      .select("settings")
-      .where(({ and }) => and({ workspace, chat_key: chatKey }))
-      .executeTakeFirst();
-    return readSettings(row?.settings);
+    const { rows } = await sql<{ settings: string }>`select settings from chat_settings
+      where workspace = ${workspace} and chat_key = ${chatKey}`.execute(within);
+    return readSettings(rows[0]?.settings);
   };
   return {
     settings: (chatKey) => settingsOf(db, chatKey),
@@ -251,11 +248,13 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
     async append(chatKey, sessionId, turns) {
       if (turns.length === 0) return;
       await inTurn(chatKey, async (transaction) => {
-        const counted = await updateSession(transaction, workspace, chatKey, sessionId)
-          .set(({ eb }) => ({ turn_count: eb("turn_count", "+", turns.length) }))
-          .returning("turn_count")
-          .executeTakeFirstOrThrow();
-        const first = counted.turn_count - turns.length + 1;
+        const counted = sql<Pick<SessionRow, "turn_count">>`update sessions
+          set turn_count = turn_count + ${turns.length}
+          where workspace = ${workspace} and chat_key = ${chatKey} and session_id = ${sessionId}
+          returning turn_count`;
+        const [session] = (await counted.execute(transaction)).rows;
+        if (session === undefined) throw new Error(`no session ${sessionId}`);
+        const first = session.turn_count - turns.length + 1;
         const rows = turns.map((turn, index) => ({
           workspace,
           chat_key: chatKey,
@@ -283,11 +282,9 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
       return splitBatches(rows.map(readTurn));
     },
     async lastTurns(chatKey, sessionId, limit, after) {
-      const rows = await turnsOf(chatKey, sessionId)
-        .where("position", ">", after)
-        .orderBy("position", "desc")
-        .limit(limit)
-        .execute();
+      const { rows } = await sql<TurnRow>`select * from turns
+        where workspace = ${workspace} and chat_key = ${chatKey} and session_id = ${sessionId}
+          and position > ${after} order by position desc limit ${limit}`.execute(db);
       return splitBatches(rows.reverse().map(readTurn));
     },
     saveSummary: (chatKey, sessionId, { text, upTo }) =>
@@ -355,10 +352,11 @@ export function createSessionStore(deps: SessionStoreDeps): SessionStore {
 function createSessionRows({ db, now, workspace }: SessionStoreDeps): SessionRows {
   const sessionsOf = (chatKey: string) =>
     db.selectFrom("sessions").selectAll().where("workspace", "=", workspace).where("chat_key", "=", chatKey);
-  const openOf = (chatKey: string) => sessionsOf(chatKey).where("closed_at", "is", null).executeTakeFirst();
   return {
     async current(chatKey) {
-      const row = await openOf(chatKey);
+      const open = sql<SessionRow>`select * from sessions
+        where workspace = ${workspace} and chat_key = ${chatKey} and closed_at is null`;
+      const [row] = (await open.execute(db)).rows;
       const session = row === undefined ? null : readSession(row);
       return { session, damaged: row !== undefined && session === null ? 1 : 0 };
     },

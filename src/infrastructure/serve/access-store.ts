@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { AccessStore, ApiToken, Role, Scope } from "../../application/ports/serve.ts";
 import { type Database, fromRow, migrate, toRow } from "../store/schema.ts";
 
@@ -15,7 +15,7 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
       return row === undefined ? null : withRole(row);
     },
     people: async () =>
-      (await db.selectFrom("people").selectAll().orderBy("added_at").execute()).map(withRole),
+      (await sql<Database["people"]>`select * from people order by added_at`.execute(db)).rows.map(withRole),
     async savePerson(person) {
       const { name, role } = person;
       await db
@@ -105,7 +105,8 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
     tokens: async () =>
       (await db.selectFrom("api_tokens").selectAll().orderBy("created_at").execute()).map(toToken),
     async token(hash) {
-      const row = await db.selectFrom("api_tokens").selectAll().where("hash", "=", hash).executeTakeFirst();
+      const token = sql<Database["api_tokens"]>`select * from api_tokens where hash = ${hash}`;
+      const [row] = (await token.execute(db)).rows;
       return row === undefined ? null : toToken(row);
     },
     async touchToken(id, at) {

@@ -150,14 +150,12 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
   /** Null when another process was given the turn in the same moment, or this one lost its claim. */
   async function markClaim({ id, fence }: TurnClaim, turn: RawBuilder<number>): Promise<number | null> {
     try {
-      const row = await db
-        .updateTable("work_claims")
-        // A process that takes a turn was heard of now.
-        .set({ turn, claimed_at: clock() })
-        .where(({ and }) => and({ id, fence, owner: process }))
-        .returning("turn")
-        .executeTakeFirst();
-      return row?.turn ?? null;
+      // A process that takes a turn was heard of now.
+      const { rows } = await sql<{
+        turn: number;
+      }>`update work_claims set turn = ${turn}, claimed_at = ${clock()}
+        where id = ${id} and fence = ${fence} and owner = ${process} returning turn`.execute(db);
+      return rows[0]?.turn ?? null;
     } catch (error) {
       if (isUniqueViolation(error)) return null;
       throw error;

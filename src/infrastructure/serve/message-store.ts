@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type {
   ChatKey,
   MessageStore,
@@ -9,7 +9,14 @@ import type {
 } from "../../application/ports/serve.ts";
 import { chatKeyOf } from "../../domain/chat/session.ts";
 import { hashHex } from "../platform/hash.ts";
-import { type Database, migrate, type StoreTransaction, storable } from "../store/schema.ts";
+import {
+  type Database,
+  insertRow,
+  type MessageRow,
+  migrate,
+  type StoreTransaction,
+  storable,
+} from "../store/schema.ts";
 import {
   createMessageViews,
   fromMessageRow,
@@ -163,7 +170,7 @@ function createReplyStore(deps: ReplyStoreDeps) {
       db.transaction().execute(async (within) => {
         if (onlyIf !== undefined && !(await onlyIf(within))) return;
         const { row, work } = make(reply);
-        await within.insertInto("replies").values(row).execute();
+        await insertRow("replies", row).execute(within);
         await queue.add(work, within);
       }),
     async claimReply(away) {
@@ -238,12 +245,9 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
       position: next(),
       work_id: workId,
     });
-    const { numInsertedOrUpdatedRows = 0n } = await within
-      .insertInto("messages")
-      .values(row)
-      .onConflict((conflict) => conflict.columns(["channel", "event_id"]).doNothing())
-      .executeTakeFirst();
-    if (numInsertedOrUpdatedRows > 0n) {
+    const { numAffectedRows = 0n } =
+      await sql`${insertRow("messages", row)} on conflict (channel, event_id) do nothing`.execute(within);
+    if (numAffectedRows > 0n) {
       const of = { id, channel: row.channel, chatId: row.chat_id, userId: row.user_id, beside, light };
       const work = workOfMessage(of, { id: workId, queue: places.messages, workspace });
       return { added: true, id, work };
@@ -257,11 +261,8 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
   }
 
   const setState = (within: StoreTransaction, id: string, state: "received" | "done") =>
-    within
-      .updateTable("messages")
-      .set({ state, finished_at: state === "done" ? now().toISOString() : null })
-      .where("id", "=", id)
-      .execute();
+    sql`update messages set state = ${state}, finished_at = ${state === "done" ? now().toISOString() : null}
+      where id = ${id}`.execute(within);
 
   const store: MessageStore = {
     ...createMessageViews(db, workspace),
@@ -277,15 +278,12 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
       }),
     async claimMessage(request) {
       const claimed = await queue.claim({ ...request, queue: places.messages }, (work, within) =>
-        within
-          .updateTable("messages")
-          .set({ state: "working", attempts: work.attempt })
-          .where("id", "=", work.ref)
-          .returningAll()
-          .executeTakeFirst(),
+        sql<MessageRow>`update messages set state = 'working', attempts = ${work.attempt}
+          where id = ${work.ref} returning *`.execute(within),
       );
       if (claimed === null) return null;
-      const { work, read: row } = claimed;
+      const { work, read } = claimed;
+      const [row] = read.rows;
       if (row !== undefined) return { work, message: fromMessageRow(row) };
       // The user deleted it; there is nothing to answer.
       await queue.finish(work, {});
@@ -298,7 +296,7 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
         ...(dead !== undefined && { dead }),
         write: async (within) => {
           await setState(within, work.ref, "done");
-          for (const { row } of made) await within.insertInto("replies").values(row).execute();
+          for (const { row } of made) await insertRow("replies", row).execute(within);
         },
       });
     },

@@ -10,14 +10,7 @@ import type {
 } from "../../application/ports/serve.ts";
 import { createWorkKeeper } from "../../application/serve/take-work.ts";
 import { createReach } from "../../domain/store/store-trouble.ts";
-import {
-  BREAK_MS,
-  databaseClock,
-  isDead,
-  type ProcessLife,
-  rowExists,
-  writeBeat,
-} from "../store/liveness.ts";
+import { BREAK_MS, databaseClock, isDead, type ProcessLife, writeBeat } from "../store/liveness.ts";
 import type { Database, StoreTransaction, WorkRow } from "../store/schema.ts";
 import { endOwnWork, OWN_WORK } from "./chat-turns.ts";
 import type { FetchedWork, HeldClaim, WorkEngine } from "./work-engine.ts";
@@ -29,7 +22,7 @@ import type { FetchedWork, HeldClaim, WorkEngine } from "./work-engine.ts";
  */
 export function createSqliteEngine(): WorkEngine {
   return {
-    mayHave: async (db, request) => (await selectNextWork(db, request).select("seq").execute()).length > 0,
+    mayHave: async (db, request) => (await selectNextWork(request).execute(db)).rows.length > 0,
     waits: async () => true,
     async insert(within, work) {
       for (const { id, queue, key, group, ref, light } of work)
@@ -38,20 +31,13 @@ export function createSqliteEngine(): WorkEngine {
             not exists (select 1 from work where queue = ${queue} and work_key = ${key})`.execute(within);
     },
     async fetch(within, request) {
-      const row = await within
-        .updateTable("work")
-        .set((is) => ({ claimed: 1, fence: is("fence", "+", 1) }))
-        .where("seq", "=", selectNextWork(within, request).select("seq"))
-        .returningAll()
-        .executeTakeFirst();
-      return row === undefined ? null : toFetched(row);
+      const { rows } = await sql<WorkRow>`update work set claimed = 1, fence = fence + 1
+        where seq = (${selectNextWork(request)}) returning *`.execute(within);
+      return rows[0] === undefined ? null : toFetched(rows[0]);
     },
     async complete(within, { id, fence }) {
-      const [row] = await within
-        .deleteFrom("work")
-        .where(({ and }) => and({ id, fence, claimed: 1 }))
-        .returning(["queue", "work_key"])
-        .execute();
+      const ended = sql<WorkRow>`delete from work where id = ${id} and fence = ${fence} and claimed = 1 returning *`;
+      const [row] = (await ended.execute(within)).rows;
       if (row === undefined) return false;
       await sql`update work set head = 1 where seq =
         (select min(seq) from work where queue = ${row.queue} and work_key = ${row.work_key})`.execute(
@@ -74,15 +60,12 @@ export function createSqliteEngine(): WorkEngine {
 }
 
 /** The one that is next, if any. */
-function selectNextWork(
-  db: Kysely<Database> | StoreTransaction,
-  { queue, lightOnly = false, notGroups = [], id }: ClaimRequest,
-) {
-  let query = db.selectFrom("work").where("queue", "=", queue).where("head", "=", 1).where("claimed", "=", 0);
-  if (id !== undefined) query = query.where("id", "=", id);
-  if (lightOnly) query = query.where("light", "=", 1);
-  if (notGroups.length > 0) query = query.where("owner_group", "not in", notGroups);
-  return query.orderBy("light", "desc").orderBy("seq").limit(1);
+function selectNextWork({ queue, lightOnly = false, notGroups = [], id }: ClaimRequest) {
+  const is = [sql`queue = ${queue} and head = 1 and claimed = 0`];
+  if (id !== undefined) is.push(sql`id = ${id}`);
+  if (lightOnly) is.push(sql`light = 1`);
+  if (notGroups.length > 0) is.push(sql`owner_group not in (${sql.join(notGroups)})`);
+  return sql`select seq from work where ${sql.join(is, sql` and `)} order by light desc, seq limit 1`;
 }
 
 function toFetched(row: WorkRow): FetchedWork {
@@ -338,7 +321,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue<StoreTransaction
         work,
         async (within) => {
           if (!(await engine.complete(within, work))) return false;
-          await within.deleteFrom("work_claims").where("id", "=", work.id).execute();
+          await sql`delete from work_claims where id = ${work.id}`.execute(within);
           if (dead !== undefined) await noteDead(within, work, dead, clock());
           await write?.(within);
           await insert(within, add);
@@ -378,17 +361,13 @@ async function noteClaim(
   { id, queue, key, group, ref, light, fence }: FetchedWork,
   { owner, at }: { readonly owner: string; readonly at: RawBuilder<number> },
 ): Promise<Work> {
-  const row = { id, queue, work_key: key, owner_group: group, ref, light: light ? 1 : 0 };
-  const claim = { fence, owner, claimed_at: at, turn: 0, stop: 0 };
-  const { attempts } = await within
-    .insertInto("work_claims")
-    .values({ ...row, attempts: 1, ...claim })
-    .onConflict((conflict) =>
-      conflict.column("id").doUpdateSet({ ...claim, attempts: sql`work_claims.attempts + 1` }),
-    )
-    .returning("attempts")
-    .executeTakeFirstOrThrow();
-  return { id, queue, key, group, ref, light, fence, attempt: Number(attempts) };
+  const { rows } = await sql<{ attempts: number }>`insert into work_claims
+      (id, queue, work_key, owner_group, ref, light, attempts, fence, owner, claimed_at, turn, stop)
+    values (${id}, ${queue}, ${key}, ${group}, ${ref}, ${light ? 1 : 0}, 1, ${fence}, ${owner}, ${at}, 0, 0)
+    on conflict (id) do update set fence = excluded.fence, owner = excluded.owner,
+      claimed_at = excluded.claimed_at, turn = 0, stop = 0, attempts = work_claims.attempts + 1
+    returning attempts`.execute(within);
+  return { id, queue, key, group, ref, light, fence, attempt: Number(rows[0]?.attempts) };
 }
 
 async function giveBack(
@@ -495,20 +474,4 @@ export async function openKeptQueue(deps: OpenQueueDeps) {
       await queue.queue.close().catch(deps.onTrouble);
     },
   };
-}
-
-/**
- * The fence of writes during claimed work: whether the claim still exists. Within the transaction that asks
- * it stays so.
- */
-export async function claimExists(
-  within: StoreTransaction,
-  { id, fence }: Pick<Work, "id" | "fence">,
-): Promise<boolean> {
-  const query = within
-    .selectFrom("work_claims")
-    .select("id")
-    .where(({ and }) => and({ id, fence }))
-    .where("owner", "is not", null);
-  return rowExists(within, query);
 }

@@ -51,18 +51,18 @@ export async function writeBeat(
   return Number(beatAt);
 }
 
-interface OneRow {
-  forShare(): OneRow;
-  executeTakeFirst(): Promise<unknown>;
+/** The fence of writes during claimed work: whether the claim still exists. Within the transaction that asks it stays so. */
+export async function claimExists(
+  within: StoreTransaction,
+  { id, fence }: HeldTurn,
+  state = sql`owner is not null`,
+): Promise<boolean> {
+  const lock = within.getExecutor().adapter instanceof PostgresAdapter ? sql`for share` : sql``;
+  const claim = sql`select id from work_claims where id = ${id} and fence = ${fence} and ${state} ${lock}`;
+  return (await claim.execute(within)).rows.length > 0;
 }
 
-/** Whether there is such a row. Within the transaction that asks it stays so. */
-export async function rowExists(within: StoreTransaction, query: OneRow): Promise<boolean> {
-  const locked = within.getExecutor().adapter instanceof PostgresAdapter ? query.forShare() : query;
-  return (await locked.executeTakeFirst()) !== undefined;
-}
-
-/** The claim that has the turn of a chat. */
+/** A claim; of those of a chat one has the turn. */
 export interface HeldTurn {
   readonly id: string;
   readonly fence: number;
@@ -84,15 +84,6 @@ export function createTurnFence({ db, held }: TurnFenceDeps): TurnFence {
   return (chatKey, write) =>
     db.transaction().execute(async (within) => {
       const turn = held?.get(chatKey);
-      if (turn === undefined || (await turnIsHeld(within, turn))) await write(within);
+      if (turn === undefined || (await claimExists(within, turn, sql`turn = 1`))) await write(within);
     });
-}
-
-/** Within the transaction that asks it stays so. */
-async function turnIsHeld(within: StoreTransaction, { id, fence }: HeldTurn): Promise<boolean> {
-  const query = within
-    .selectFrom("work_claims")
-    .select("id")
-    .where(({ and }) => and({ id, fence, turn: 1 }));
-  return rowExists(within, query);
 }

@@ -1,4 +1,5 @@
-import { type Generated, type Kysely, PostgresAdapter, type Selectable, sql, type Transaction } from "kysely";
+import type { Generated, Insertable, Kysely, Selectable, Transaction } from "kysely";
+import { PostgresAdapter, sql } from "kysely";
 import type { NewerSchema } from "../../domain/store/store-trouble.ts";
 import {
   type ADDED_TABLES,
@@ -73,6 +74,12 @@ export function storable(text: string): string {
 }
 
 export type StoreTransaction = Transaction<Database>;
+
+/** As text, like all statements on the way of every message: building Kysely's tree costs more than running it. */
+export function insertRow<Table extends keyof Database>(table: Table, row: Insertable<Database[Table]>) {
+  const columns = sql.raw(`${table} (${Object.keys(row).join(", ")})`);
+  return sql`insert into ${columns} values (${sql.join(Object.values(row))})`;
+}
 
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`

@@ -10,7 +10,7 @@ import type {
 import { type ItemRef, itemUrl } from "../../domain/forges/forge-items.ts";
 import type { TaskStep } from "../../domain/tasks/task-steps.ts";
 import { hashHex } from "../platform/hash.ts";
-import { claimExists } from "../serve/work-queue.ts";
+import { claimExists } from "../store/liveness.ts";
 import { type Database, migrate, type SolveRow, type StoreTransaction, storable } from "../store/schema.ts";
 
 /** The kind of all queues of tasks. */
