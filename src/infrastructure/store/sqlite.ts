@@ -105,7 +105,8 @@ function createDriver(database: DatabaseSync, file: string, { now, pause }: Pati
 
   function run(text: string, parameters: readonly unknown[]): QueryResult<unknown> {
     const changes = !database.isTransaction && !CHANGES_NOTHING.test(text);
-    const stores = changes || text === "commit";
+    // What a transaction writes is acknowledged by its end.
+    const stores = (changes && text !== "begin") || text === "commit";
     if (stores) refuseGone();
     // SQLite rolls back by itself on a full disk; report the first failure, not this one.
     if (text === "rollback" && !database.isTransaction) return { rows: [] };
