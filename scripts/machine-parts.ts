@@ -280,11 +280,18 @@ export function mergeRecord(
   };
 }
 
-/** The same with what a run of all machines found. A file whose touches are not recorded stays unknown. */
+/**
+ * The same with what a run of all machines found. A file whose touches are not recorded stays unknown. A cost that is about the
+ * same stays as it is: the turns of the days follow from the costs, and would be dealt out again.
+ */
 export function mergeRun(
   record: PartsRecord,
   ran: Readonly<Record<string, Pick<FileRecord, "hash" | "seconds">>>,
 ): PartsRecord {
-  const files = Object.entries(record.files).map(([file, known]) => [file, { ...known, ...ran[file] }]);
+  const files = Object.entries(record.files).map(([file, known]) => {
+    const { hash, seconds } = ran[file] ?? known;
+    const isSimilar = Math.abs(seconds - known.seconds) < Math.max(1, known.seconds / 4);
+    return [file, { ...known, hash, seconds: isSimilar ? known.seconds : seconds }];
+  });
   return { ...record, files: Object.fromEntries(files) };
 }

@@ -239,6 +239,15 @@ test("a run changes the hashes and costs of the files that the record knows, and
     ...RECORD,
     files: { ...RECORD.files, "test/shells.test.ts": { ...ran, touches: ["zsh"] } },
   });
+  const costOf = (before: number, now: number) => {
+    const files = { "test/a.test.ts": known([], { seconds: before }) };
+    return mergeRun({ ...RECORD, files }, { "test/a.test.ts": { ...ran, seconds: now } }).files[
+      "test/a.test.ts"
+    ];
+  };
+  for (const now of [16, 24]) expect(costOf(20, now)).toEqual({ ...ran, seconds: 20, touches: [] });
+  for (const now of [14, 26]) expect(costOf(20, now)).toEqual({ ...ran, seconds: now, touches: [] });
+  expect([costOf(0.2, 1.1)?.seconds, costOf(0.2, 1.3)?.seconds]).toEqual([0.2, 1.3]);
 });
 
 test("the record in the tree knows most of the test files and selects few of them", () => {
