@@ -291,15 +291,13 @@ function areImagesMade(): boolean {
   return !engine || existsSync(`${engine}.images`);
 }
 
-/** Each process loads the sources for itself, which is most of the work where it runs a few files. */
-const FEWER_PIECES = isBrief ? 4 : isDaily ? 2 : 1;
-
 /** Neighbours, which are often alike, are dealt out to the pieces of their suite. */
 function partsOf(files: readonly string[]): readonly Part[] {
   const suiteOf = new Map(files.map((file) => [file, SUITES.find((suite) => suite.holds(file))]));
   const suites = SUITES.map((suite) => {
     const { name, needsImages = false, isMeasured = false } = suite;
-    const pieces = Math.ceil(suite.pieces / FEWER_PIECES);
+    // Each process loads the sources for itself, which is most of the work where it runs a few files.
+    const pieces = isBrief ? Math.ceil(suite.pieces / 4) : suite.pieces;
     const those = files.filter((file) => suiteOf.get(file) === suite);
     return Array.from({ length: pieces }, (_, piece) => ({
       name: pieces === 1 ? name : `${name}, ${piece + 1} of ${pieces}`,
