@@ -9,13 +9,16 @@
 import { basename } from "node:path";
 
 export interface FileRecord {
-  /** Of the text that ran on every machine. */
+  /** Of the text that ran on every machine, or `NOT_RUN`. */
   readonly hash: string;
   /** Of processors, its child processes and containers included. */
   readonly seconds: number;
   /** The parts. */
   readonly touches: readonly string[];
 }
+
+/** The hash of a file of which no text has run on every machine. */
+export const NOT_RUN = "new";
 
 /** By the file's path from the repository's root. */
 export interface PartsRecord {

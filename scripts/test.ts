@@ -23,6 +23,7 @@ import {
   hashText,
   mergeRecord,
   mergeRun,
+  NOT_RUN,
   type PartsRecord,
   readParts,
   readRecord,
@@ -380,17 +381,14 @@ async function record(to: string): Promise<number> {
         "-e",
         `trace=${TRACED}`,
       ];
-      const hash = hashText(readText(file));
       const ran = await runTests(file, [file], strace);
       sum.passed += ran.passed;
       sum.failed += ran.failed;
       // A test that failed may not have come to the part that it touches: it stays unknown, and runs everywhere.
-      if (ran.failed === 0 && existsSync(trace))
-        found[nameOf(file)] = {
-          hash,
-          seconds: earlier?.files[nameOf(file)]?.seconds ?? ran.files[0]?.seconds ?? 0,
-          touches: readParts(readFileSync(trace, "utf8")),
-        };
+      if (ran.failed === 0 && existsSync(trace)) {
+        const known = earlier?.files[nameOf(file)] ?? { hash: NOT_RUN, seconds: ran.files[0]?.seconds ?? 0 };
+        found[nameOf(file)] = { ...known, touches: readParts(readFileSync(trace, "utf8")) };
+      }
       rmSync(trace, { force: true });
     }
   };

@@ -7,6 +7,7 @@ import {
   hashText,
   mergeRecord,
   mergeRun,
+  NOT_RUN,
   type PartsRecord,
   readParts,
   readRecord,
@@ -137,7 +138,7 @@ const anyFile = fc.record({
   seconds: fc.double({ min: 0, max: 60, noNaN: true }),
   touches: fc.subarray(["bwrap", "zsh", "uid", "cgroup"]),
   /** What the record does not say of it. */
-  fate: fc.constantFrom("recorded", "recorded", "recorded", "new", "changed"),
+  fate: fc.constantFrom("recorded", "recorded", "recorded", "new", "traced", "changed"),
 });
 const anyTree = fc.record({
   machine: fc.constantFrom(FULL_MACHINE, ...MACHINES),
@@ -151,7 +152,12 @@ function drawDays({ machine, files }: Tree, count: number) {
   const recorded = named.filter(({ fate }) => fate !== "new");
   const record = {
     since: "2026-05-01",
-    files: Object.fromEntries(recorded.map((file) => [file.name, known(file.touches, file)])),
+    files: Object.fromEntries(
+      recorded.map((file) => {
+        const entry = known(file.touches, file);
+        return [file.name, file.fate === "traced" ? { ...entry, hash: NOT_RUN } : entry];
+      }),
+    ),
   };
   const changed = new Set(named.filter(({ fate }) => fate === "changed").map(({ name }) => name));
   const given = { machine, record, readText: (file: string) => (changed.has(file) ? "changed" : "") };
