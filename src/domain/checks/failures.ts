@@ -17,8 +17,8 @@ export function blankVariables(text: string): string {
 
 /** Marks before and after a test's title in the lines of runners. */
 const BEFORE_TITLE =
-  /^(?:(?:not )?ok \d+(?: -)? |[✗✘✖×✓✔√●] |--- (?:FAIL|PASS|SKIP): |=== (?:RUN|NAME) +|_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?|-{4} |\d+\) |(?:FAIL|FAILED|ERROR|PASS|PASSED):? +)/;
-const AFTER_TITLE = /(?: _{3,}| stdout -{4}| \(?[\d.]+ ?m?s\)?| # .*| \([\w.]+\)|:)$/;
+  /^(?:(?:not )?ok \d+(?: -)? |[✗✘✖×✓✔√●] |--- (?:FAIL|PASS|SKIP): |=== (?:RUN|NAME) +|_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?|-{4} |\d+\) |(?:FAIL|FAILED|ERROR|PASS|PASSED):? +|\[(?:ERROR|INFO)\] )/;
+const AFTER_TITLE = /(?:(?: --|(?:\([\w.$]+\))? ) Time elapsed: .*| _{3,}| stdout -{4}| \(?[\d.]+ ?m?s\)?| # .*| \([\w.]+\)|:)$/;
 /** The line with the error message; other lines of an account give the place, the source and the duration. */
 const MESSAGE =
   /^\s*(?:E {3}|error: |message: |[\w.]*(?:Error|Exception|Failure|AssertionError)\b|thread '|panic: |[\w/.-]+_test\.go:\d+: )/;

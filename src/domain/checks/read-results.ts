@@ -115,6 +115,7 @@ const PASSED = [
   /^\s*--- PASS: /,
   /^\s*=== (?:RUN|PAUSE|CONT|NAME) /,
   /^test .+ \.\.\. ok$/,
+  /^(?:\[\w+\] )?\S.*?(?: --| ) Time elapsed: [\d.,]+ s(?:ec)?$/,
 ];
 /** How runners say that one test was left out, and rows of dots without a failure among them. */
 const LEFT_OUT = [
@@ -130,6 +131,7 @@ const FAILED = [
   /^\S+::\S.* FAILED\b/,
   /^\s*--- FAIL: /,
   /^test .+ \.\.\. FAILED$/,
+  /(?: --| ) Time elapsed: [\d.,]+ s(?:ec)? +<<< (?:FAILURE|ERROR)!$/,
 ];
 const BEGINS = /^\s*=== (?:RUN|PAUSE|CONT|NAME) +(\S+)/;
 

@@ -136,7 +136,7 @@ describe("how a project is checked", () => {
         "test: bun run test",
         "test: npx vitest run",
         "test: ./gradlew test",
-        "test: mvn -q test",
+        "test: mvn test",
         "test: tox",
         "test: make check",
       ],

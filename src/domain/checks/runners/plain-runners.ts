@@ -21,16 +21,6 @@ export const plainRunners: readonly CheckRunner[] = [
     decidedBy: [/(?:^|\/)Rakefile$/],
   },
   {
-    name: "maven",
-    programs: ["mvn"],
-    findTest: (files) =>
-      hasName(files, "pom.xml")
-        ? { command: hasName(files, "mvnw") ? "./mvnw -q test" : "mvn -q test" }
-        : null,
-    calls: [/^(?:\.\/)?mvnw?(?: -\S+)* (?:test|check|verify)(?: |$)/],
-    decidedBy: [/(?:^|\/)mvnw$/],
-  },
-  {
     name: "gradle",
     programs: ["gradle"],
     findTest: (files) =>

@@ -1,6 +1,7 @@
 import { cargo } from "./cargo.ts";
 import type { CheckRunner } from "./check-runner.ts";
 import { go } from "./go.ts";
+import { maven } from "./maven.ts";
 import { packageScripts } from "./package-scripts.ts";
 import { plainRunners } from "./plain-runners.ts";
 import { python, pythonTests, tox } from "./python.ts";
@@ -14,6 +15,7 @@ export const CHECK_RUNNERS: readonly CheckRunner[] = [
   tox,
   cargo,
   go,
+  maven,
   ...plainRunners,
   pythonTests,
 ];
