@@ -3,8 +3,6 @@ import { join } from "node:path";
 import type { OpenChecksDeps } from "../../application/checks/baseline.ts";
 import type { JudgedDraft } from "../../application/checks/judge-draft.ts";
 import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts";
-import type { TestOutcome, TestResults } from "../../domain/checks/test-results.ts";
-import type { CheckResult } from "../../domain/checks/verdict.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isSeenAsWhole } from "../../domain/policy/protection.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
@@ -67,8 +65,8 @@ export function createCheckMemory({ home, root, storage }: CheckMemoryDeps): Che
       workspaceFingerprint(root, [home, ...(storage === undefined ? [] : [storage])], except),
     recall() {
       try {
-        const stored = JSON.parse(readFileSync(file, "utf8")) as Stored;
-        return stored.version === VERSION && stored.root === root ? fromStored(stored) : null;
+        const { version, root: of, ...record } = fromStored(readFileSync(file, "utf8"));
+        return version === VERSION && of === root ? record : null;
       } catch {
         return null;
       }
@@ -77,7 +75,7 @@ export function createCheckMemory({ home, root, storage }: CheckMemoryDeps): Che
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         const next = `${file}.${process.pid}`;
-        writeFileSync(next, JSON.stringify(toStored(root, record)), { mode: 0o600 });
+        writeFileSync(next, toStored({ version: VERSION, root, ...record }), { mode: 0o600 });
         renameSync(next, file);
       } catch {
         // Without a record, the next baseline is measured again.
@@ -86,33 +84,16 @@ export function createCheckMemory({ home, root, storage }: CheckMemoryDeps): Che
   };
 }
 
-interface StoredResult extends Omit<CheckResult, "results"> {
-  readonly results:
-    | (Omit<TestResults, "tests"> & { readonly tests: readonly [string, TestOutcome][] })
-    | null;
-}
-
-interface Stored extends Omit<CheckRecord, "results"> {
+interface Stored extends CheckRecord {
   readonly version: number;
   readonly root: string;
-  readonly results: readonly StoredResult[] | null;
 }
 
-function toStored(root: string, record: CheckRecord): Stored {
-  const results = record.results?.map((one) => ({
-    ...one,
-    results: one.results === null ? null : { ...one.results, tests: [...one.results.tests] },
-  }));
-  return { version: VERSION, root, ...record, results: results ?? null };
-}
-
-function fromStored({ version: _version, root: _root, ...stored }: Stored): CheckRecord {
-  const results = stored.results?.map((one) => ({
-    ...one,
-    results: one.results === null ? null : { ...one.results, tests: new Map(one.results.tests) },
-  }));
-  return { ...stored, results: results ?? null };
-}
+/** JSON has no maps: the tests of a result are stored as a list. */
+const toStored = (record: Stored) =>
+  JSON.stringify(record, (_, value) => (value instanceof Map ? [...value] : value));
+const fromStored = (text: string): Stored =>
+  JSON.parse(text, (key, value) => (key === "tests" ? new Map(value) : value));
 
 /** The project's checks on this machine. */
 export function openProjectChecks({
