@@ -8,15 +8,10 @@ import { countLines, type LineCounts } from "../../domain/patch/compare-lines.ts
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
-import { checksMessagesFor } from "../../domain/texts/checks.ts";
+import { type ChecksState, checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type FoundChecks, openChecks, recallChecks } from "../checks/baseline.ts";
-import {
-  type ChecksState,
-  factsWithoutChecks,
-  readChecksState,
-  wordStateForCoder,
-} from "../checks/checks-state.ts";
+import { factsWithoutChecks, readChecksState, wordStateForCoder } from "../checks/checks-state.ts";
 import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
 import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../coder/coder-loop.ts";

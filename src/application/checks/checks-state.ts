@@ -8,17 +8,9 @@ import {
   notChecked,
   withoutEmpty,
 } from "../../domain/checks/verdict.ts";
-import { checksMessagesFor } from "../../domain/texts/checks.ts";
+import { type ChecksState, checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { CheckRecord } from "../ports/checks.ts";
 import type { FoundChecks } from "./baseline.ts";
-
-/** The state of the checks before a coder is asked. */
-export interface ChecksState {
-  /** Those that are going to judge, with their results over the current workspace if known. */
-  readonly checks: readonly KnownCheck[];
-  /** Why no check judges; null if one does, or it is not known yet. */
-  readonly none: ChecksFacts | null;
-}
 
 /** `record`: of the current workspace; null if the checks have not run over it. */
 export function readChecksState(found: FoundChecks, record: CheckRecord | null): ChecksState {

@@ -21,7 +21,7 @@ export interface AffectedTests {
 }
 
 const CODE =
-  /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|cs|php|c|h|cc|cpp|hpp|ex|exs|scala|lua|dart|vue|svelte|sh|bash)$/i;
+  /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|cs|php|c|h|cc|cpp|hpp|ex|exs|scala|lua|pl|dart|vue|svelte|sh|bash)$/i;
 const FIXTURES = /(?:^|\/)(?:fixtures?|__fixtures__|testdata|snapshots?|__snapshots__|node_modules)\//i;
 const HOLDS_TESTS =
   /\b(?:test|it|describe|suite|tape|context)\s*(?:\.\w+)*\s*[(`]|\bdef test|\bclass \w*Tests?\b|\bfunc (?:Test|Fuzz|Example)|#\[(?:\w+::)?test|@Test\b/;

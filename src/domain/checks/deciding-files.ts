@@ -1,4 +1,4 @@
-import type { ChangedText } from "./affected-tests.ts";
+import { type ChangedText, isCodePath } from "./affected-tests.ts";
 import { isDocumentation, isTestPath } from "./find-checks.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
 
@@ -71,14 +71,6 @@ function decidingPartOfToml(text: string): string {
     .join("\n");
 }
 
-/** A new line of the project's code that refers to the test run, and so may return what the tests expect. */
-export interface TestRunLine {
-  readonly path: string;
-  readonly line: string;
-}
-
-const CODE =
-  /\.(?:[cm]?[jt]sx?|vue|svelte|py|pyi|go|rs|rb|java|kt|scala|php|cs|swift|ex|exs|lua|pl|sh|c|cc|cpp|h|hpp)$/i;
 const SPEAKS: readonly RegExp[] = [
   /\bnode:test\b|\bNODE_TEST_CONTEXT\b|\bJEST_WORKER_ID\b|\bVITEST(?:_\w+)?\b|\bPYTEST_CURRENT_TEST\b/,
   /^\s*(?:import|from)\s+_?pytest\b/,
@@ -109,12 +101,12 @@ function replacesAssertion(text: string): RegExp {
 const ENDS = /\bprocess\.(?:exit|reallyExit)\s*\(|\bos\._exit\s*\(|\bos\.Exit\(0\)|\bprocess::exit\(0\)/;
 const PROGRAM = /(?:^|\/)(?:bin|cli|scripts?|cmd)(?:\/|\.\w+$)|(?:^|\/)(?:main|__main__)\.\w+$/;
 
-/** Lines that a change adds outside of tests and that refer to the test run. */
+/** Lines that a change adds outside of tests and that refer to the test run: they may return what the tests expect. */
 export function findTestRunLines(
   differences: readonly { readonly path: string; readonly before: string; readonly after: string }[],
-): TestRunLine[] {
+) {
   return differences.flatMap(({ path, before, after }) => {
-    if (!CODE.test(path) || isTestPath(path) || isDocumentation(path) || decidesChecks(path)) return [];
+    if (!isCodePath(path) || isTestPath(path) || isDocumentation(path) || decidesChecks(path)) return [];
     const known = new Set(before.split("\n"));
     const mayEnd = PROGRAM.test(path) || after.startsWith("#!") || ENDS.test(before);
     const replaces = replacesAssertion(after);

@@ -1,4 +1,10 @@
-import { bareTestName, type CheckFailure, type TestFailure, type TestOutcome } from "./test-results.ts";
+import {
+  bareTestName,
+  type CheckFailure,
+  failedIn,
+  type TestFailure,
+  type TestOutcome,
+} from "./test-results.ts";
 
 const LONGEST_LINE = 2000;
 const MOST_PLACES = 60;
@@ -18,7 +24,8 @@ export function blankVariables(text: string): string {
 /** Marks before and after a test's title in the lines of runners. */
 const BEFORE_TITLE =
   /^(?:(?:not )?ok \d+(?: -)? |[✗✘✖×✓✔√●] |--- (?:FAIL|PASS|SKIP): |=== (?:RUN|NAME) +|_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?|-{4} |\d+\) |(?:FAIL|FAILED|ERROR|PASS|PASSED):? +|\[(?:ERROR|INFO)\] )/;
-const AFTER_TITLE = /(?:(?: --|(?:\([\w.$]+\))? ) Time elapsed: .*| _{3,}| stdout -{4}| \(?[\d.]+ ?m?s\)?| # .*| \([\w.]+\)|:)$/;
+const AFTER_TITLE =
+  /(?:(?: --|(?:\([\w.$]+\))? ) Time elapsed: .*| _{3,}| stdout -{4}| \(?[\d.]+ ?m?s\)?| # .*| \([\w.]+\)|:)$/;
 /** The line with the error message; other lines of an account give the place, the source and the duration. */
 const MESSAGE =
   /^\s*(?:E {3}|error: |message: |[\w.]*(?:Error|Exception|Failure|AssertionError)\b|thread '|panic: |[\w/.-]+_test\.go:\d+: )/;
@@ -33,9 +40,7 @@ export function readFailures(
   lines: readonly string[],
   tests: ReadonlyMap<string, TestOutcome>,
 ): TestFailure[] {
-  const failing = [...tests].flatMap(([name, outcome]) =>
-    outcome === "fail" || outcome === "error" ? [name] : [],
-  );
+  const failing = failedIn(tests);
   if (failing.length === 0) return [];
   const accounts = new Map<string, string[]>();
   for (const { line, test, isTitle } of ownLines(lines, tests)) {

@@ -82,13 +82,8 @@ function listNamed<Code extends NamedCode>(
 
 function toNewTestsFinding({ count, passWithout, cannotRun = 0, isEndless: endless }: NewTests): Finding {
   const isEndless = endless === true;
-  const shares = {
-    count,
-    failing: count - passWithout - cannotRun,
-    cannotRun,
-    passing: passWithout,
-    isEndless,
-  };
+  const failing = count - passWithout - cannotRun;
+  const shares = { count, failing, cannotRun, passing: passWithout, isEndless };
   if (passWithout === count) return { code: "new-pass-too", ...shares };
   if (passWithout === 0 && isEndless) return { code: "new-endless", ...shares };
   if (cannotRun === count) return { code: "new-cannot-run", ...shares };

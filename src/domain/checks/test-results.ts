@@ -129,7 +129,7 @@ export function confirmTestCounts(
   return { formats: [format], listed: "failed", tests: failed, counts: withUnable(counts, seen) };
 }
 
-function failedIn(tests: ReadonlyMap<string, TestOutcome>): string[] {
+export function failedIn(tests: ReadonlyMap<string, TestOutcome>): string[] {
   return [...tests].flatMap(([name, outcome]) => (outcome === "fail" || outcome === "error" ? [name] : []));
 }
 

@@ -25,9 +25,11 @@ export interface ProgressFacts {
   readonly latest: string;
 }
 
-interface ChecksState {
+/** The state of the checks before a coder is asked. */
+export interface ChecksState {
+  /** Those that are going to judge, with their results over the current workspace if known. */
   readonly checks: readonly KnownCheck[];
-  /** Why none judges; null where one does. */
+  /** Why no check judges; null if one does, or it is not known yet. */
   readonly none: ChecksFacts | null;
 }
 
