@@ -4,6 +4,7 @@ import {
   isCodePath,
   isTestFile,
 } from "../../domain/checks/affected-tests.ts";
+import { filesHolding } from "../../domain/checks/connected.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
 import { bareTestName, countTests, holds } from "../../domain/checks/test-results.ts";
@@ -132,17 +133,8 @@ export function passesIn({ state, results }: CheckResult, name: string): boolean
 
 /** The files of these tests, by their names or by what the files say; null where one is not found. */
 export function filesOfTests(names: readonly string[], texts: ReadonlyMap<string, string>): string[] | null {
-  const found = new Set<string>();
-  for (const name of names) {
-    const [first = ""] = name.split(/::| > | › /);
-    const bare = bareTestName(name).replace(/ #\d+$|\[.*\]$/, "");
-    const holding = texts.has(first)
-      ? [first]
-      : [...texts].flatMap(([path, text]) => (/test|spec/i.test(path) && text.includes(bare) ? [path] : []));
-    if (holding.length === 0) return null;
-    for (const path of holding) found.add(path);
-  }
-  return [...found];
+  const holding = names.map((name) => filesHolding(name, texts));
+  return holding.some(({ length }) => length === 0) ? null : [...new Set(holding.flat())];
 }
 
 /** Whether the tests are red and name none of them, so that nothing can be compared. */

@@ -43,18 +43,13 @@ export function findConnection(test: string, input: ConnectedInput): Connection 
 /** Of tests that passed before the change, failed once with it and passed alone: those that are connected with it. */
 export function findUnstable(
   flaky: readonly string[],
-  {
-    before,
-    results,
-    changed,
-    texts,
-  }: Omit<ConnectedInput, "before" | "now"> & Record<"before" | "results", readonly CheckResult[]>,
+  about: Omit<ConnectedInput, "before" | "now"> & Record<"before" | "results", readonly CheckResult[]>,
 ): string[] {
   return flaky.filter((test) =>
-    results.some((now) => {
-      const old = before.find(({ command }) => command === now.command);
-      const isKnown = holds(old?.results?.tests.get(test)) && holds(now.results?.tests.get(test));
-      return isKnown && findConnection(test, { before: old, now, changed, texts }) !== null;
+    about.results.some((now) => {
+      const before = about.before.find(({ command }) => command === now.command);
+      const isKnown = holds(before?.results?.tests.get(test)) && holds(now.results?.tests.get(test));
+      return isKnown && findConnection(test, { ...about, before, now }) !== null;
     }),
   );
 }
@@ -106,16 +101,24 @@ export function findTestFile(
   texts: ReadonlyMap<string, string>,
 ): string | null {
   const [first = ""] = test.split(/::| > | › /);
-  if (texts.has(first)) return first;
-  const title = bareTestName(test).replace(/ #\d+$|\[.*\]$/, "");
-  const holding = [...texts].flatMap(([path, text]) =>
-    (isTestPath(path) || path.endsWith(".rs")) && text.includes(title) ? [path] : [],
-  );
+  const holding = filesHolding(test, texts);
   const named = holding.filter(
     (path) => namesPath(failure?.places ?? [], path) || isOfGoPackage(path, first),
   );
   const [file, ...more] = named.length > 0 ? named : holding;
   return file === undefined || more.length > 0 ? null : file;
+}
+
+/** The file that a test's name begins with, the file of its Java class, or every test file that contains its title. */
+export function filesHolding(test: string, texts: ReadonlyMap<string, string>): string[] {
+  const [first = ""] = test.split(/::| > | › /);
+  if (texts.has(first)) return [first];
+  const ofClass = `/${first.replace(/\$.*/, "").replaceAll(".", "/")}.`;
+  const tests = [...texts].filter(([path]) => isTestPath(path) || path.endsWith(".rs"));
+  const classes = tests.filter(([path]) => /\.(?:java|kt|groovy)$/.test(path) && path.includes(ofClass));
+  const title = bareTestName(test).replace(/ #\d+$|\[.*\]$/, "");
+  const holding = classes.length > 0 ? classes : tests.filter(([, text]) => text.includes(title));
+  return holding.map(([path]) => path);
 }
 
 /** `example.com/mod/sub` is the package of `sub/a_test.go`. */

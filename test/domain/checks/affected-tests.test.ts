@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { findAffectedTests, onlyAddsTests } from "../../../src/domain/checks/affected-tests.ts";
-import { narrowLine } from "../../../src/domain/checks/narrow-check.ts";
+import { narrowLine, takesFiles } from "../../../src/domain/checks/narrow-check.ts";
 import { breakFile, noticesBreak } from "../../../src/domain/checks/test-proofs.ts";
 import type { CheckResult } from "../../../src/domain/checks/verdict.ts";
 
@@ -148,6 +148,31 @@ describe("the line with these files alone", () => {
       "go test -v ./flag -run '^(TestA|TestB)$'",
     );
   });
+  test("Maven: the classes that Surefire runs by default and those nested in them, of a project of one module", () => {
+    const [sum, rest] = ["src/test/java/p/SumTest.java", "src/test/kotlin/TestRest.kt"];
+    expect(narrowLine("mvn -q test", [sum, rest, "src/test/java/q/SumTest.java"], texts)).toBe(
+      "mvn -q test '-Dtest=SumTest,SumTest$*,TestRest,TestRest$*'",
+    );
+    expect(narrowLine("./mvnw -B -Pfast test", [sum], texts)).toBe(
+      "./mvnw -B -Pfast test '-Dtest=SumTest,SumTest$*'",
+    );
+    // Other classes may extend a class that does not run by itself.
+    for (const path of [
+      "src/test/java/AbstractTest.java",
+      "src/test/java/SumIT.java",
+      "core/src/test/java/ATest.java",
+    ])
+      expect(narrowLine("mvn -q test", [sum, path], texts)).toBeNull();
+    for (const line of ["mvn -q test | tee log", "mvn -q verify", "mvn test && ./it.sh", "make test"])
+      expect(narrowLine(line, [sum], texts)).toBeNull();
+  });
+  test("a slow suite is judged by its affected files only if its runner takes files", () =>
+    expect(["mvn -q test", "go test -v ./...", "node --test", "gradle test"].map(takesFiles)).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]));
   test("a file name is never a command or a flag", () => {
     expect(narrowLine("node --test", ["a'; rm x.test.js"], texts)).toBe(`node --test 'a'\\''; rm x.test.js'`);
     expect(narrowLine("node --test", ["-e.test.js"], texts)).toBe("node --test ./-e.test.js");

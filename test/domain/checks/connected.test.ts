@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { findCheckConnection, findConnection } from "../../../src/domain/checks/connected.ts";
+import { findCheckConnection, findConnection, findTestFile } from "../../../src/domain/checks/connected.ts";
 import { blankVariables, readCheckFailure } from "../../../src/domain/checks/failures.ts";
 import { readResults } from "../../../src/domain/checks/read-results.ts";
 import type { CheckResult } from "../../../src/domain/checks/verdict.ts";
@@ -153,3 +153,16 @@ test("what differs from run to run is blanked", () =>
   expect(blankVariables("at /tmp/a1/x.js:3 took 12.5 ms, 0xdeadbeef, id 1f2e3d4c5b, 7 of 9")).toBe(
     "at <path> took #, #, id #, # of #",
   ));
+
+test("a test of a Java class, also of a nested one, is in the file of the class", () => {
+  const test = "class A { @Test void adds() {} }";
+  const texts = new Map([
+    ["src/main/java/p/SumTest.java", "class SumTest {}"],
+    ["src/test/java/p/SumTest.java", test],
+    ["src/test/java/q/SumTest.java", test],
+  ]);
+  for (const name of ["p.SumTest › adds", "p.SumTest$Inner › each(int, int)[2]", "p.SumTest"])
+    expect(findTestFile(name, undefined, texts)).toBe("src/test/java/p/SumTest.java");
+  // A suite of another language has the name of a class.
+  expect(findTestFile("SumTest › adds", undefined, new Map([["src/SumTest.js", ""]]))).toBeNull();
+});

@@ -2,8 +2,7 @@ import { confirmTestCounts, createTestList, type TestResults } from "../test-res
 import { type CheckRunner, hasName } from "./check-runner.ts";
 
 const CLASS = /^(?:\[INFO\] )?Running (\S+)$|\bTests run: \d+, .* Time elapsed: .* in (\S+)$/;
-const TEST =
-  /^(?:\[\w+\] )?(\S.*?)(?: (--)| ) Time elapsed: [\d.,]+ s(?:ec)?(?: +<<< (FAILURE|ERROR)!)?$/;
+const TEST = /^(?:\[\w+\] )?(\S.*?)(?: (--)| ) Time elapsed: [\d.,]+ s(?:ec)?(?: +<<< (FAILURE|ERROR)!)?$/;
 const TOTAL =
   /^(?:\[\w+\] +)?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(?:, Flakes: \d+)?$/;
 const END = /^\[INFO\] BUILD (?:SUCCESS|FAILURE)$/;
@@ -46,19 +45,15 @@ function nameTest(title: string, ofClass: string, isQualified: boolean): string 
 
 /** One call without other shell syntax, to which properties can be added. */
 const CALL = /^(?:\.\/)?mvnw?(?: -[^\s&|;<>()`$]+)* test$/;
-/** The names that Surefire runs by default, below the tests of a module. */
+/** The names that Surefire runs by default, in a project of one module. */
 const TEST_CLASS =
-  /^(?:(?<module>[\w./-]+)\/)?src\/test\/(?:.+\/)?(?<name>(?!Abstract)(?:Test\w*|\w+(?:Tests?|TestCase)))\.(?:java|kt|groovy)$/;
+  /^src\/test\/(?:.+\/)?((?!Abstract)(?:Test\w*|\w+(?:Tests?|TestCase)))\.(?:java|kt|groovy)$/;
 
-/** The classes of these files and those nested in them, in their modules and the modules that these need, which have none of them. */
+/** The classes of these files and those nested in them. A module that has none of the classes would fail. */
 function narrowMaven(line: string, files: readonly string[]): string | null {
-  const found = CALL.test(line) ? files.flatMap((path) => TEST_CLASS.exec(path)?.groups ?? []) : [];
-  if (found.length === 0) return null;
-  const classes = [...new Set(found.map(({ name }) => name))].flatMap((name) => [name, `${name}$*`]);
-  const modules = new Set(found.map(({ module = "." }) => module));
-  const inModules = ` -pl ${[...modules].join(",")} -am -Dsurefire.failIfNoSpecifiedTests=false`;
-  const isRoot = modules.size === 1 && modules.has(".");
-  return `${line} '-Dtest=${classes.join(",")}'${isRoot ? "" : inModules}`;
+  const classes = new Set(files.map((path) => TEST_CLASS.exec(path)?.[1]));
+  if (!CALL.test(line) || classes.has(undefined)) return null;
+  return `${line} '-Dtest=${[...classes].flatMap((name) => [name, `${name}$*`]).join(",")}'`;
 }
 
 export const maven: CheckRunner = {
