@@ -157,7 +157,7 @@ test("what differs from run to run is blanked", () =>
 test("a test of a Java class, also of a nested one, is in the file of the class", () => {
   const test = "class A { @Test void adds() {} }";
   const texts = new Map([
-    ["src/main/java/p/SumTest.java", "class SumTest {}"],
+    ["src/main/java/p/Sum.java", "class Sum {}"],
     ["src/test/java/p/SumTest.java", test],
     ["src/test/java/q/SumTest.java", test],
   ]);
