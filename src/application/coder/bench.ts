@@ -464,27 +464,17 @@ function findNewPath(differences: readonly FileDifference[], path: string): stri
   )?.path;
 }
 
-interface SortedCommands {
-  readonly now: readonly PatchCommand[];
-  /** Reach outward: they wait until the rest is green. */
-  readonly later: readonly PatchCommand[];
-  /** Checks that only the coder proposed: their output is shown to the coder, and the files that they write are discarded. */
-  readonly checked: readonly PatchCommand[];
-  readonly covered: readonly CoveredCommand[];
-}
-
 interface CoveredCommand {
   readonly command: PatchCommand;
   /** The line of the check that runs it. */
   readonly line: string;
 }
 
-async function sortCommands(
-  { checks, reachesOutward }: DraftBenchDeps,
-  commands: readonly PatchCommand[],
-): Promise<SortedCommands> {
+async function sortCommands({ checks, reachesOutward }: DraftBenchDeps, commands: readonly PatchCommand[]) {
   const now: PatchCommand[] = [];
+  /** Reach outward: they wait until the rest is green. */
   const later: PatchCommand[] = [];
+  /** Checks that only the coder proposed: their output is shown to the coder, and the files that they write are discarded. */
   const checked: PatchCommand[] = [];
   const covered: CoveredCommand[] = [];
   for (const command of commands) {

@@ -385,11 +385,6 @@ export interface CutRules {
   readonly of: number;
 }
 
-interface ProjectRules {
-  readonly rules: readonly { readonly path: string; readonly text: string }[];
-  readonly cut: readonly CutRules[];
-}
-
 /** A shorter beginning is not worth showing. */
 const LEAST_SHOWN = 200;
 
@@ -397,11 +392,7 @@ const LEAST_SHOWN = 200;
  * The rules of the root and of every folder on the way to a shown file, the root's first; one file a folder. A rule that
  * does not fit is cut at a line, and the coder is shown what is left out and where it is.
  */
-function readProjectRules(
-  project: Pick<ProjectFiles, "read">,
-  shown: readonly string[],
-  limit: number,
-): ProjectRules {
+function readProjectRules(project: Pick<ProjectFiles, "read">, shown: readonly string[], limit: number) {
   const rules: { path: string; text: string }[] = [];
   const cut: CutRules[] = [];
   let left = limit;

@@ -504,20 +504,14 @@ async function takeAnswer(
   throw new Error("an answer that no step takes");
 }
 
-/** The words of an answer, without the lines that declare something. */
-interface DeclaredWords {
-  readonly rest: string;
-  /** Why nothing has to change, or why some code stays as it is. */
-  readonly reasons: readonly string[];
-  /** The reasons cover the whole message, not only some code that it names. */
-  readonly leavesAll: boolean;
-  /** The rest and the reasons, for people. */
-  readonly words: string;
-  /** The words contain declarations about red tests. */
-  readonly declares: boolean;
-}
+type DeclaredWords = ReturnType<typeof takeDeclared>;
 
-function takeDeclared(loop: CoderLoop, state: LoopState, said: string, isEmpty: boolean): DeclaredWords {
+/**
+ * The words of an answer, without the lines that declare something. `reasons`: why nothing has to change, or why some code
+ * stays as it is. `leavesAll`: they cover the whole message, not only some code that it names. `words`: the rest and the
+ * reasons, for people. `declares`: the words contain declarations about red tests.
+ */
+function takeDeclared(loop: CoderLoop, state: LoopState, said: string, isEmpty: boolean) {
   const { bench, request = "", planOnly } = loop;
   const whole = bench.declare?.(said) ?? said;
   const { reasons, others: rest } = readNoChange(whole);

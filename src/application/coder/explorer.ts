@@ -43,29 +43,26 @@ function folderTree(paths: readonly string[], under: string, limit: number): str
   return counted.join("\n");
 }
 
-/** How a line is matched. `literal`: a text in every match, if one is known; files without it need not be read. */
-interface SearchPattern {
-  readonly matches: (line: string) => boolean;
-  readonly literal: string | null;
-}
-
 /** Matching nested repetitions takes exponential time on some lines. */
 const NESTED = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)\s*[+*{]/;
 
-/** Reads a coder's search as a regular expression if it is a safe one, else as literal text. Without capital letters it ignores case. */
-function readSearchPattern(text: string): SearchPattern {
+/**
+ * Reads a coder's search as a regular expression if it is a safe one, else as literal text. Without capital letters it
+ * ignores case. `literal`: a text in every match, if one is known; files without it need not be read.
+ */
+function readSearchPattern(text: string) {
   const flags = text === text.toLowerCase() ? "i" : "";
   if (/[\\^$.*+?()[\]{}|]/.test(text) && !NESTED.test(text)) {
     try {
       const regExp = new RegExp(text, flags);
-      return { matches: (line) => regExp.test(line), literal: literalOf(text) };
+      return { matches: (line: string) => regExp.test(line), literal: literalOf(text) };
     } catch {
       // Not a valid expression: a call such as `add(` is searched for literally.
     }
   }
   const wanted = flags === "i" ? text.toLowerCase() : text;
   return {
-    matches: (line) => (flags === "i" ? line.toLowerCase() : line).includes(wanted),
+    matches: (line: string) => (flags === "i" ? line.toLowerCase() : line).includes(wanted),
     literal: text,
   };
 }

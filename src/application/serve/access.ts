@@ -3,7 +3,6 @@ import {
   type AccessStore,
   type ApiToken,
   type InboundMessage,
-  type Pairing,
   type Person,
   type Role,
   SCOPES,
@@ -155,13 +154,6 @@ export interface ManageAccessDeps {
   readonly now: () => Date;
 }
 
-export interface AccessNow {
-  readonly people: readonly Person[];
-  readonly waiting: readonly Pairing[];
-  readonly sessions: readonly WebSession[];
-  readonly tokens: readonly ApiToken[];
-}
-
 interface PersonName {
   readonly channel: string;
   readonly userId: string;
@@ -179,7 +171,7 @@ export function isUserName(user: string, role: Role): boolean {
  */
 export function createManageAccess({ access, signIn, confirm, now }: ManageAccessDeps) {
   return {
-    async now(): Promise<AccessNow> {
+    async now() {
       const at = now().toISOString();
       const [people, waiting, sessions, tokens] = await Promise.all([
         access.people(),

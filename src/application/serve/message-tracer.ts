@@ -13,16 +13,11 @@ interface JobSpan {
   readonly error?: string;
 }
 
-interface JobSpans {
-  readonly whole: JobSpan;
-  readonly parts: readonly JobSpan[];
-}
-
 /**
  * Where a job's time went, read off its journal: making the view, each command and check, sealing the difference, and the
  * commit into the workspace. Of a command only its kind: its text may be anything.
  */
-function spansOfJob(job: StoredJob, lines: readonly JournalLine[]): JobSpans {
+function spansOfJob(job: StoredJob, lines: readonly JournalLine[]) {
   const begun = new Date(job.createdAt);
   const sealed = new Date(job.finishedAt);
   const parts = lines.flatMap(({ at, event }) => toJobSpans(new Date(at), event, lines));

@@ -12,7 +12,6 @@ import {
   type InboundMessage,
   type MessageStore,
   type NewMessage,
-  type Receive,
   type ReceiveResult,
 } from "../ports/serve.ts";
 import { admitAllowed, createPairingCodes, type PairingDeps } from "./access.ts";
@@ -56,15 +55,7 @@ export function isImage({ image, bytes, remote }: Attachment): boolean {
   return image !== undefined || bytes !== undefined || remote !== undefined;
 }
 
-export interface Receiver {
-  readonly receive: Receive;
-  /** A message that needs no admission, as the store takes it. */
-  readonly prepare: (message: InboundMessage) => NewMessage;
-  /** Tells who watches that a message was stored. */
-  readonly announce: (stored: NewMessage) => void;
-  /** Whether messages come so fast that answering should wait for a moment: who sends them waits for us. */
-  isBusy(): boolean;
-}
+export type Receiver = ReturnType<typeof createReceiver>;
 
 interface WaitingMessage extends NewMessage {
   readonly resolve: (result: ReceiveResult) => void;
@@ -79,7 +70,7 @@ const [BURST, BURST_MS] = [16, 200];
  * Stores messages before they are acknowledged. While one transaction is written, new messages are collected for the
  * next: a burst costs few of them, a single message waits for none.
  */
-export function createReceiver(deps: ReceiveMessagesDeps): Receiver {
+export function createReceiver(deps: ReceiveMessagesDeps) {
   /** When the last messages of a burst came. */
   const arrivals: number[] = [];
   const waiting: WaitingMessage[] = [];
@@ -122,6 +113,7 @@ export function createReceiver(deps: ReceiveMessagesDeps): Receiver {
     deps.bus.publish({ type: "received", message: stored });
   }
 
+  /** A message that needs no admission, as the store takes it. */
   function prepare(message: InboundMessage): NewMessage {
     return prepareFrom(message, deps.now());
   }
@@ -174,6 +166,7 @@ export function createReceiver(deps: ReceiveMessagesDeps): Receiver {
     receive,
     prepare,
     announce,
+    /** Whether messages come so fast that answering should wait for a moment: who sends them waits for us. */
     isBusy: () => arrivals.length === BURST && deps.now().getTime() - (arrivals[0] as number) < BURST_MS,
   };
 }

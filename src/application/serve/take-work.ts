@@ -23,16 +23,6 @@ export interface Lane {
   rest(until: Promise<void>): Promise<void>;
 }
 
-export interface WorkTaker {
-  /** There may be work. */
-  look(): void;
-  /** Lets nothing new begin. */
-  close(): void;
-  /** When nothing runs any more. */
-  idle(): Promise<void>;
-  readonly running: number;
-}
-
 /** The most pieces of work claimed at once, in any state: light, resting or at work. */
 const MOST_LIGHT = 64;
 const MOST_RESTING = 1_000;
@@ -46,7 +36,7 @@ interface RunningWork {
 }
 
 /** Claims work while there are lanes for it. The queue keeps the order of each key; here only the number is limited. */
-export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWorkDeps<T>): WorkTaker {
+export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWorkDeps<T>) {
   const running = new Set<RunningWork>();
   const state = { looking: false, again: false, closed: false };
   const count = (is: (one: RunningWork) => boolean) => [...running].filter(is).length;
@@ -110,6 +100,7 @@ export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWor
     }
   }
 
+  /** There may be work. */
   function look(): void {
     if (state.closed) return;
     state.again = true;
@@ -120,9 +111,11 @@ export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWor
 
   return {
     look,
+    /** Lets nothing new begin. */
     close() {
       state.closed = true;
     },
+    /** When nothing runs any more. */
     async idle() {
       while (state.looking || running.size > 0) {
         await Promise.all([...running].map(({ ended }) => ended));

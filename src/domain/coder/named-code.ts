@@ -158,23 +158,16 @@ interface Source {
   readonly text: string;
 }
 
-/** The definitions and the words that a change touches. */
-export interface TouchedCode {
-  /** Names of the definitions around a changed line, before or after the change. */
-  readonly defined: ReadonlySet<string>;
-  /** Words of the changed lines themselves, changelogs left out. */
-  readonly words: ReadonlySet<string>;
-  readonly paths: readonly string[];
-  /** Names of the innermost definitions of sources around a changed line: their callers are affected too. */
-  readonly bodies: ReadonlySet<string>;
-}
-
 const CALL = /([A-Za-z_$][\w$]*)\s*\(/g;
 const WORD = /[A-Za-z_$][\w$]*/g;
 
-export function readTouchedCode(changed: readonly ChangedText[]): TouchedCode {
+/** The definitions and the words that a change touches. */
+export function readTouchedCode(changed: readonly ChangedText[]) {
+  /** Names of the definitions around a changed line, before or after the change. */
   const defined = new Set<string>();
+  /** Words of the changed lines themselves, changelogs left out. */
   const words = new Set<string>();
+  /** Names of the innermost definitions of sources around a changed line: their callers are affected too. */
   const bodies = new Set<string>();
   for (const { path, before, after } of changed) {
     const kind = fileKind(path);
@@ -213,7 +206,7 @@ function stemOf(path: string): string {
  */
 export function findUntouchedNames(
   { names, wanted }: NamedCode,
-  touched: TouchedCode,
+  touched: ReturnType<typeof readTouchedCode>,
   project: { readonly paths: readonly string[]; readonly sources: readonly Source[] },
 ): string[] {
   const isTouched = (name: string) =>

@@ -65,18 +65,13 @@ const NAMES: Readonly<Record<string, SectionName>> = {
   検証: "check",
 };
 
-interface Sections {
-  /** Text before the first heading. */
-  readonly lead: string;
-  readonly named: Readonly<Partial<Record<SectionName, string>>>;
-}
-
 /**
  * The `## Plan`, `## Patch`, `## Risk` and `## Cost` of an answer. Only a heading outside of fences, raw diffs,
  * SEARCH/REPLACE blocks and JSON counts, and only one of these names ends a section: a patch may hold any other
- * `##`, and any heading at all inside of a file. A repeated name continues its section.
+ * `##`, and any heading at all inside of a file. A repeated name continues its section. `lead`: the text before the first
+ * heading.
  */
-function readSections(text: string): Sections {
+function readSections(text: string) {
   const headings = headingsOf(text);
   const named: Partial<Record<SectionName, string>> = {};
   headings.forEach(({ name, bodyStart, rest }, i) => {

@@ -551,12 +551,6 @@ export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[
   return { parts, reports };
 }
 
-export interface FileEdited {
-  readonly ok: boolean;
-  readonly bytes: Uint8Array;
-  readonly reports: readonly HunkReport[];
-}
-
 /** Applies hunks to a file's bytes. UTF-16 with a mark is edited as text when its bytes as such do not match. */
 export function editFile(
   path: string,
@@ -564,7 +558,7 @@ export function editFile(
   hunks: readonly Hunk[],
   rule: MatchRule,
   matching: Matching,
-): FileEdited {
+) {
   const wide = readWideText(bytes);
   if (wide !== null) {
     const done = applyHunks(path, wide.text, hunks, rule, matching);

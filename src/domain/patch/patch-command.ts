@@ -173,14 +173,7 @@ export interface ParsedPatch {
 export type PatchFormat = "empty" | "json" | "markdown" | "mixed" | (string & {});
 
 /** The planned actions of a patch, counted by kind. A command of an unknown type counts in the total only. */
-export interface ExecutionSummary {
-  readonly totalCommands: number;
-  readonly fileEdits: number;
-  readonly shellCommands: number;
-  readonly gitOperations: number;
-}
-
-export function executionSummary(commands: readonly PatchCommand[]): ExecutionSummary {
+export function executionSummary(commands: readonly PatchCommand[]) {
   let fileEdits = 0;
   let shellCommands = 0;
   let gitOperations = 0;

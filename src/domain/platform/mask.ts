@@ -232,19 +232,15 @@ function isEmptyWord(value: string, name: string): boolean {
   return EMPTY_WORD.test(value) || (!isUpper(name) && value.toLowerCase() === name.toLowerCase());
 }
 
-export interface Masker {
-  /** The text with every secret replaced. Idempotent. */
-  mask(text: string): string;
-}
-
 /**
  * `secrets` are exact values (resolved keys and tokens); they are also found URL-encoded or
  * escaped in JSON. Values under six characters are left to the rules of shape and name.
  */
-export function createMasker({ secrets = [] }: { readonly secrets?: readonly string[] } = {}): Masker {
+export function createMasker({ secrets = [] }: { readonly secrets?: readonly string[] } = {}) {
   const values = knownForms(secrets);
   const find: FindSecretSpans = (text) => joinSpans(text, [...findSecrets(text), ...findKnown(text, values)]);
-  return { mask: (text) => maskUntilStable(text, find(text), find) };
+  /** Idempotent. */
+  return { mask: (text: string) => maskUntilStable(text, find(text), find) };
 }
 
 /** Masks by shape and name alone. */

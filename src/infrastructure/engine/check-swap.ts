@@ -41,25 +41,17 @@ interface CheckRequest {
   readonly own: OwnTouches;
 }
 
-interface SwapCheck {
-  readonly conflicts: readonly Conflict[];
-  /** The steps to do, with the entry found at each path and in each slot. */
-  readonly steps: readonly SwapStep[];
-  readonly left: readonly UntouchedPath[];
-  /** Paths whose recorded other side is missing from its slot. */
-  readonly gone: readonly string[];
-  /** Files and folders to be moved out that do not exist. */
-  readonly absent: readonly SwapStep[];
-}
-
 /** Looks at every path of a plan before anything is moved. */
-export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
+export async function checkSwap(request: CheckRequest) {
   const { folder, plan, workspace, direction, lastSwap } = request;
   const shown = (op: Op) => shownPath(plan, op, workspace);
   const conflicts: Conflict[] = [];
+  /** The steps to do, with the entry found at each path and in each slot. */
   const steps: SwapStep[] = [];
   const left: UntouchedPath[] = [];
+  /** Paths whose recorded other side is missing from its slot. */
   const gone: string[] = [];
+  /** Files and folders to be moved out that do not exist. */
   const absent: SwapStep[] = [];
   const anchors = createAnchors();
   const breath = createBreath();

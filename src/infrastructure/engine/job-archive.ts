@@ -37,7 +37,6 @@ import {
   readState,
   readSwapRecord,
   readText,
-  type StateFile,
   stateFile,
   withPath,
   writeDurably,
@@ -291,17 +290,11 @@ export function readJobRecord(folder: JobFolder): JobRecord | null {
   );
 }
 
-interface ReadJob {
-  readonly record: JobRecord | null;
-  readonly state: StateFile | null;
-  /**
-   * The file that must have been written and cannot be read; null if both can be read, or the job ended before it wrote them. Plans are
-   * read only when needed: there may be thousands.
-   */
-  readonly damaged: string | null;
-}
-
-export function readJob(folder: JobFolder): ReadJob {
+/**
+ * `damaged`: the file that must have been written and cannot be read; null if both can be read, or the job ended before
+ * it wrote them. Plans are read only when needed: there may be thousands.
+ */
+export function readJob(folder: JobFolder) {
   const record = ifSound(() => ({ is: readJobRecord(folder) }));
   const state = ifSound(() => ({ is: readState(folder) }));
   const wasWritten = (file: string) => existsSync(file) && existsSync(planFile(folder));

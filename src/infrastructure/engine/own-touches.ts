@@ -45,7 +45,7 @@ interface OwnTouchesRequest {
 export function createOwnTouches({ storage, workspace, folder, lastSwap }: OwnTouchesRequest): OwnTouches {
   const last = lastSwap?.swaps.at(-1);
   if (last === undefined) return NOTHING_OURS;
-  let known: SwapsSince | undefined;
+  let known: ReturnType<typeof readSwapsSince> | undefined;
   const read = () => {
     known ??= readSwapsSince(storage, workspace, folder.id, last);
     return known;
@@ -70,20 +70,13 @@ export function createOwnTouches({ storage, workspace, folder, lastSwap }: OwnTo
   };
 }
 
-interface SwapsSince {
+function readSwapsSince(storage: string, workspace: string, self: string, last: number) {
   /** The entries that they moved, by inode and the time of the move. */
-  readonly moved: ReadonlySet<string>;
-  /** The folders that they moved something in or out of, or gave another mode. */
-  readonly around: ReadonlyMap<string, FolderTouch>;
-  readonly parents: ReadonlySet<string>;
-  /** Paths that have the other side now. */
-  readonly changed: readonly string[];
-}
-
-function readSwapsSince(storage: string, workspace: string, self: string, last: number): SwapsSince {
   const moved = new Set<string>();
+  /** The folders that they moved something in or out of, or gave another mode. */
   const around = new Map<string, FolderTouch>();
   const parents = new Set<string>();
+  /** Paths that have the other side now. */
   const changed: string[] = [];
   for (const id of listJobIds(storage)) {
     const folder = jobFolder(storage, id);

@@ -85,20 +85,15 @@ function findMissing({ plan, steps }: Pick<Swap, "plan" | "steps">): string[] {
   return [...missing].sort((x, y) => x.length - y.length);
 }
 
-/** A swap's entries, and the folders around them, that are in the slots of other jobs. */
-export interface HeldElsewhere {
-  /** Entries that another job moved away: it is to be undone, or redone, first. */
-  readonly conflicts: readonly Conflict[];
-  /** Brings in the missing folders that undone jobs made; done before the swap. */
-  bring(around: FoldersAround): void;
-}
-
-/** `absent`: the steps with nothing to do because the entry that is to leave is not there. */
+/**
+ * A swap's entries, and the folders around them, that are in the slots of other jobs. `absent`: the steps with nothing to
+ * do because the entry that is to leave is not there.
+ */
 export function findHeldElsewhere(
   place: Place,
   swap: Pick<Swap, "folder" | "plan" | "steps">,
   absent: readonly SwapStep[],
-): HeldElsewhere {
+) {
   const missing = findMissing(swap);
   const left = absent.flatMap(({ op, goes }) =>
     goes === null ? [] : [{ goes, above: [...withAncestors(rootOf(swap.plan, op), op.path)] }],
@@ -117,12 +112,16 @@ export function findHeldElsewhere(
     return holder === undefined ? [] : [{ path, ...holder }];
   });
   return {
-    conflicts: [...lying.filter(({ isMade }) => !isMade), ...moved].map(({ path, jobId: by, state }) => ({
-      path: pathBelow(place.workspace, path),
-      reason: state === "committed" ? "undo-first" : "redo-first",
-      by,
-    })),
-    bring(around) {
+    /** Entries that another job moved away: it is to be undone, or redone, first. */
+    conflicts: [...lying.filter(({ isMade }) => !isMade), ...moved].map(
+      ({ path, jobId: by, state }): Conflict => ({
+        path: pathBelow(place.workspace, path),
+        reason: state === "committed" ? "undo-first" : "redo-first",
+        by,
+      }),
+    ),
+    /** Brings in the missing folders that undone jobs made; done before the swap. */
+    bring(around: FoldersAround) {
       for (const { path, slot, isMade } of lying) {
         if (!isMade || !existsSync(dirname(path))) continue;
         noteParent(around, path, swap.plan.roots);

@@ -101,22 +101,15 @@ function reverseSwap(swap: Swap): Swap {
   return { ...swap, direction: oppositeDirection(swap.direction), steps: swap.steps.map(reverseStep) };
 }
 
-interface EditedPaths {
-  readonly conflicts: readonly Conflict[];
-  /** The ops whose paths were edited since, and those that cannot be finished because of them. */
-  readonly ops: ReadonlySet<number>;
-  /** Those among them that the swap had not reached: they are left out of it. */
-  readonly left: ReadonlySet<number>;
-  /** Entries of a swap being rolled back that were only moved. */
-  readonly strayed: ReadonlyMap<number, FoundPlace>;
-}
+type EditedPaths = ReturnType<typeof findEditedPaths>;
 
 /**
  * Paths that match neither side of the swap: they were edited after it was interrupted. During a rollback, the user may edit
  * paths that the swap has not reached or that are already restored.
  */
-function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedPaths {
+function findEditedPaths(swap: Swap, workspace: string, intent: Intent) {
   const takingBack = intent.taking_back === true;
+  /** Entries of a swap being rolled back that were only moved. */
   const strayed = new Map<number, FoundPlace>();
   const settled = new Set<number>();
   const edited = swap.steps.filter((step) => {
@@ -142,8 +135,12 @@ function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedP
   };
   const touched = edited.length === 0 ? [] : swap.steps.filter(touches);
   return {
-    conflicts: edited.map(({ op }) => ({ path: shownPath(swap.plan, op, workspace), reason: "changed" })),
+    conflicts: edited.map(({ op }): Conflict => {
+      return { path: shownPath(swap.plan, op, workspace), reason: "changed" };
+    }),
+    /** The ops whose paths were edited since, and those that cannot be finished because of them. */
     ops: new Set([...touched.map(({ op }) => op.n), ...settled]),
+    /** Those among them that the swap had not reached: they are left out of it. */
     left: new Set(touched.filter((step) => !isReached(swap, step)).map(({ op }) => op.n)),
     strayed,
   };

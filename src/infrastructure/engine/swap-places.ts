@@ -50,25 +50,21 @@ export interface FoundPlace {
 }
 
 /** The folders that a swap has had open, to find them again after a move. */
-export interface FolderHandles {
-  readonly keep: (descriptor: number) => void;
-  /** A descriptor that the caller closes. */
-  readonly open: (ino: string) => number | null;
-  readonly close: () => void;
-}
+export type FolderHandles = ReturnType<typeof createFolderHandles>;
 
 /** Most swaps have fewer folders; others are looked for. */
 const KEPT_HANDLES = 128;
 
-export function createFolderHandles(): FolderHandles {
+export function createFolderHandles() {
   const kept = new Map<string, number>();
   return {
-    keep(descriptor) {
+    keep(descriptor: number) {
       const ino = inodeOf(descriptor);
       if (kept.size < KEPT_HANDLES && !kept.has(ino)) kept.set(ino, descriptor);
       else closeSync(descriptor);
     },
-    open(ino) {
+    /** A descriptor that the caller closes. */
+    open(ino: string) {
       const descriptor = kept.get(ino);
       // A folder that was removed has no name any more, and takes none.
       if (descriptor === undefined || fstatSync(descriptor).nlink === 0) return null;

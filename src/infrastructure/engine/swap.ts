@@ -181,7 +181,7 @@ export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[]
 }
 
 /** Folders that were replaced or removed; of nested ones only the topmost. */
-export function exchangedFolders({ roots, folders = [] }: Plan, workspace: string): ExchangedFolders {
+export function exchangedFolders({ roots, folders = [] }: Plan, workspace: string) {
   const found = new Map<string, Conflict>();
   const shallowFirst = [...folders].sort((x, y) => x.path.length - y.path.length);
   const isBelow = (root: number, path: string) => {
@@ -199,14 +199,10 @@ export function exchangedFolders({ roots, folders = [] }: Plan, workspace: strin
   }
   return {
     conflicts: [...found.values()],
-    covers: ({ root, path }) => found.size > 0 && (found.has(`${root}:${path}`) || isBelow(root, path)),
+    /** Whether a path is such a folder or lies below one. */
+    covers: ({ root, path }: Pick<Op, "root" | "path">) =>
+      found.size > 0 && (found.has(`${root}:${path}`) || isBelow(root, path)),
   };
-}
-
-export interface ExchangedFolders {
-  readonly conflicts: readonly Conflict[];
-  /** Whether a path is such a folder or lies below one. */
-  covers(op: Pick<Op, "root" | "path">): boolean;
 }
 
 function exchangeReason(root: string, { path, ino }: WayFolder): Conflict["reason"] | null {
@@ -222,17 +218,8 @@ function exchangeReason(root: string, { path, ino }: WayFolder): Conflict["reaso
   }
 }
 
-interface SwapOrder {
-  /** Only leave, deepest first. */
-  readonly early: readonly SwapStep[];
-  /** Come in or replace. */
-  readonly incoming: readonly SwapStep[];
-  /** Only leave, after everything has come in. */
-  readonly late: readonly SwapStep[];
-}
-
 /** A child is removed before its folder and added after it; git state never refers to missing objects. */
-function inDepthOrder(steps: readonly SwapStep[]): SwapOrder {
+function inDepthOrder(steps: readonly SwapStep[]) {
   const leaving = inOrder(
     steps.filter(({ comes }) => comes === null),
     ({ op }) => -depthOf(op.path),
@@ -243,8 +230,11 @@ function inDepthOrder(steps: readonly SwapStep[]): SwapOrder {
   const isLate = ({ op }: SwapStep) => op.area !== "file" && !hasAncestor(op.root, op.path, goingFolders);
   const incoming = steps.filter(({ comes }) => comes !== null);
   return {
+    /** Only leave, deepest first. */
     early: leaving.filter((step) => !isLate(step)),
+    /** Come in or replace. */
     incoming: inOrder(incoming, (step) => rank(step) * DEEPEST + depthOf(step.op.path)),
+    /** Only leave, after everything has come in. */
     late: leaving.filter(isLate).sort((x, y) => lateRank(x) - lateRank(y)),
   };
 }
@@ -467,7 +457,7 @@ export type Checkpoint = (point: string) => void;
  * The event loop gets control now and then. `isFirst`: the seal filled all slots, they have just been checked, and this swap
  * has not been started before.
  */
-export async function runSwap(request: Swap, at: Checkpoint, isFirst = false): Promise<SwapResult> {
+export async function runSwap(request: Swap, at: Checkpoint, isFirst = false) {
   const { plan, places } = request;
   const left: UntouchedPath[] = [];
   const given = new Map<number, Identity>();
@@ -524,11 +514,7 @@ export async function runSwap(request: Swap, at: Checkpoint, isFirst = false): P
   return { left, given };
 }
 
-export interface SwapResult {
-  readonly left: readonly UntouchedPath[];
-  /** The identities of files whose mode was changed in place, by op. */
-  readonly given: ReadonlyMap<number, Identity>;
-}
+export type SwapResult = Awaited<ReturnType<typeof runSwap>>;
 
 /** A folder on the way that is gone or not ours. */
 function atFolders(plan: Plan, act: () => void): void {

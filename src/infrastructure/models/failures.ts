@@ -40,31 +40,23 @@ const LONGEST_DETAIL = 400;
 /** A server that asks for more patience than this is answered by a failure that says so. */
 export const LONGEST_WAIT_MS = 60_000;
 
-export interface Failures {
-  make(
-    kind: Kind,
-    detail?: string,
-    extra?: Pick<ModelFailure, "status" | "retryAfterMs" | "cause">,
-  ): ModelFailure;
-  /** Of an answer that is not 200. */
-  ofResponse(response: { readonly status: number; readonly headers: Headers }, body: string): ModelFailure;
-  /** Of an answer that refuses the images of the request. */
-  imagesRefused(response: { readonly status: number }, body: string): ModelFailure;
-  /** Of what a server reports in the stream. */
-  ofProblem(problem: ServerProblem): ModelFailure;
-}
+export type Failures = ReturnType<typeof createFailures>;
 
 export function createFailures(
   { provider, model, baseUrl, apiKey }: Pick<ModelSettings, "provider" | "model" | "baseUrl" | "apiKey">,
   { messages, mask }: Pick<ModelDeps, "messages" | "mask">,
-): Failures {
+) {
   const address = addressOf(baseUrl);
   const clean = (text: string) => {
     const known = apiKey === undefined || apiKey.length < 4 ? text : text.replaceAll(apiKey, "***");
     const line = mask(known).replaceAll(/\s+/g, " ").trim();
     return line.length > LONGEST_DETAIL ? `${line.slice(0, LONGEST_DETAIL)}…` : line;
   };
-  const make: Failures["make"] = (kind, detail = "", extra = {}) => {
+  const make = (
+    kind: Kind,
+    detail = "",
+    extra: Pick<ModelFailure, "status" | "retryAfterMs" | "cause"> = {},
+  ): ModelFailure => {
     const [code, retryable] = CODES[kind];
     const { retryAfterMs } = extra;
     const facts = {
@@ -79,7 +71,8 @@ export function createFailures(
   };
   return {
     make,
-    ofResponse: ({ status, headers }, body) => {
+    /** Of an answer that is not 200. */
+    ofResponse({ status, headers }: Pick<Response, "status" | "headers">, body: string): ModelFailure {
       if (status >= 300 && status < 400) return make("redirected", headers.get("location") ?? "", { status });
       const json = parseErrorBody(body);
       const text = body.trimStart().startsWith("<") ? "" : body;
@@ -89,9 +82,11 @@ export function createFailures(
         kind === "rateLimited" || kind === "serverError" ? retryAfter(headers, json) : undefined;
       return make(kind, detail, { status, ...(retryAfterMs !== undefined && { retryAfterMs }) });
     },
-    imagesRefused: ({ status }, body) =>
+    /** Of an answer that refuses the images of the request. */
+    imagesRefused: ({ status }: Pick<Response, "status">, body: string) =>
       make("imagesRefused", messageIn(parseErrorBody(body)) || body, { status }),
-    ofProblem: (problem) =>
+    /** Of what a server reports in the stream. */
+    ofProblem: (problem: ServerProblem) =>
       make(
         problem.unreadable === true ? "malformed" : kindOf(problem),
         problem.message,

@@ -46,11 +46,6 @@ export function createCharacterGate(pass: (bytes: Uint8Array) => void) {
   };
 }
 
-export interface CapturedText {
-  readonly text: string;
-  readonly cutBytes: number;
-}
-
 export type CutNote = (cutBytes: number) => string;
 
 const englishNote: CutNote = (cutBytes) => `\n[... ${cutBytes} bytes cut ...]\n`;
@@ -93,7 +88,7 @@ export function createOutputCapture(limitBytes: number, cutNote: CutNote = engli
       seen.total += bytes;
     },
 
-    finish(): CapturedText {
+    finish() {
       const first = Buffer.concat(head);
       const last = tailBytes();
       if (first.length + last.length === seen.total) {

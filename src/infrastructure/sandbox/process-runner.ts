@@ -317,11 +317,6 @@ export function pause(ms: number): Promise<void> {
 
 type OnBytes = (bytes: Uint8Array) => void;
 
-interface ChildStream {
-  readonly read: (onBytes: OnBytes) => Promise<void>;
-  readonly stop: () => void;
-}
-
 export type StartedChild = ReturnType<typeof startChild>;
 
 /** A request for a process that gets this descriptor of ours as its fourth: the way into a control group. */
@@ -370,10 +365,10 @@ function openPipes() {
   return undefined;
 }
 
-function fromStream(stream: ReadableStream<Uint8Array> | undefined): ChildStream {
+function fromStream(stream: ReadableStream<Uint8Array> | undefined) {
   const reader = stream?.getReader();
   return {
-    async read(onBytes) {
+    async read(onBytes: OnBytes) {
       for (;;) {
         const next = await reader?.read().catch(() => undefined);
         if (next?.value === undefined) return;

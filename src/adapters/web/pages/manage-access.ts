@@ -7,7 +7,7 @@ import {
   SCOPES,
   type WebSession,
 } from "../../../application/ports/serve.ts";
-import { type AccessNow, createManageAccess, createPairingCodes } from "../../../application/serve/access.ts";
+import { createManageAccess, createPairingCodes } from "../../../application/serve/access.ts";
 import { serveMessagesFor } from "../../../domain/texts/serve.ts";
 import { type ManageMessages, manageMessagesFor } from "../../../domain/texts/web.ts";
 import { formField, formSelect, managePage } from "../layout.ts";
@@ -16,7 +16,7 @@ import type { Notice, PageContext } from "../page-context.ts";
 import { respond, type Web, type WebApp, type WebEnv } from "../web.ts";
 
 interface AccessView {
-  readonly now: AccessNow;
+  readonly now: Awaited<ReturnType<ReturnType<typeof createManageAccess>["now"]>>;
   /** The visitor's own session. */
   readonly own: string;
   readonly notice?: Notice | undefined;
