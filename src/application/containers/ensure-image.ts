@@ -9,7 +9,7 @@ import {
   withTag,
   workerImageName,
 } from "../../domain/containers/image-recipes.ts";
-import type { ContextFile, ImageProgress, Images, Recipes } from "../ports/containers.ts";
+import type { ContextFile, ImageBuild, ImageProgress, Images, Recipes } from "../ports/containers.ts";
 
 export interface BuildImageDeps {
   readonly images: Images;
@@ -198,13 +198,10 @@ type DerivedImageOutcome =
   | { readonly ok: true; readonly name: string }
   | Extract<ImageBuildOutcome, { ok: false }>;
 
-interface OverBuild {
-  readonly name: string;
+interface OverBuild extends Pick<ImageBuild, "name" | "args" | "labels"> {
   readonly folder: string;
-  readonly args: Readonly<Record<string, string>>;
   /** Of its base images. */
   readonly ids: string;
-  readonly labels: Readonly<Record<string, string>>;
 }
 
 async function buildOver(

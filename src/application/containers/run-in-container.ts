@@ -1,11 +1,7 @@
-import type { ExecResult, SandboxManager } from "../ports/containers.ts";
+import type { ExecRequest, ExecResult, SandboxManager } from "../ports/containers.ts";
 
-interface RunInOptions {
+interface RunInOptions extends Pick<ExecRequest, "timeoutMs" | "env" | "stdin" | "cwd"> {
   readonly signal: AbortSignal;
-  readonly timeoutMs: number;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly stdin?: string | Uint8Array;
-  readonly cwd?: string;
   readonly onLine?: (line: string) => void;
   /** Standard output as bytes, for output that is not text. */
   readonly onBytes?: (bytes: Uint8Array) => void;

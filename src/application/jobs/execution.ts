@@ -1,3 +1,4 @@
+import type { Config } from "../../config/config.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import type { ParseResult } from "../../domain/patch/patch-command.ts";
@@ -46,13 +47,7 @@ type Choice = "dryRun" | "preview" | "atomic" | "stopOnError" | "autoCommit";
 export type JobRequest = Omit<ExecuteRequest, Choice> & { readonly [K in Choice]?: boolean | undefined };
 
 /** `worker.limits`: 0 means no limit; sizes in bytes. */
-export interface LimitSettings {
-  readonly memory: number;
-  readonly file_size: number;
-  readonly open_files: number;
-  readonly processes: number;
-  readonly disk: number;
-}
+export type LimitSettings = Config["worker"]["limits"];
 
 /** The slice of `worker:` that jobs are carried out by. Times are in seconds, sizes in bytes. */
 export interface WorkerConfig {
@@ -73,15 +68,7 @@ export interface WorkerConfig {
   readonly network: { readonly mode: "on" | "off" | "allow_list" };
 }
 
-/** `hooks:` of the configuration. */
-export interface HookSettings {
-  readonly before_landing: readonly string[];
-  readonly after_landing: readonly string[];
-  readonly on_red: readonly string[];
-  readonly after_message: readonly string[];
-  /** Seconds for each command. */
-  readonly timeout: number;
-}
+export type HookSettings = Config["hooks"];
 
 /** Everything that jobs of a workspace need, wired by hand. */
 export interface WorkspaceDeps {

@@ -4,19 +4,16 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 import { executePatch } from "./execute-patch.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import type { JudgeMerge } from "./undo-by-merge.ts";
+import type { StopJobDeps } from "./unfinished-jobs.ts";
 import { wordNote } from "./word-notes.ts";
 
 /** The parts that a folder and a container implement differently. */
-export interface WorkspaceBacking {
+export interface WorkspaceBacking extends Pick<StopJobDeps, "worksOn" | "signal" | "pause"> {
   readonly deps: WorkspaceDeps;
   /** Where its jobs are kept. */
   readonly storage: string;
   readonly files: WorkspaceFiles;
   readonly isAlive: Workspace["isAlive"];
-  /** Whether exactly that process works on the job; the pid alone may have been reused. */
-  readonly worksOn: (pid: number, jobId: string) => boolean;
-  readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
-  readonly pause: (ms: number) => Promise<void>;
   /** Opens a job that stays open; drafts are built on jobs, so it is given. */
   readonly openDraft: (deps: WorkspaceDeps, request: DraftRequest) => Promise<OpenedDraft>;
   /** Absent if merged undos are not judged. */

@@ -1,5 +1,5 @@
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
-import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
+import type { OwnCommandText } from "../../domain/chat/message-commands.ts";
 import type { Decision, Route } from "../../domain/config/configured-kinds.ts";
 import type { JobAction, JobStatus } from "../../domain/jobs/job-status.ts";
 import type { ImageType } from "../../domain/models/image.ts";
@@ -548,18 +548,11 @@ export interface ScheduleRun {
 }
 
 /** A command that a user wrote: `commands/NAME.md`, or a skill, `skills/NAME/SKILL.md`. */
-export interface OwnCommand {
+export interface OwnCommand extends OwnCommandText {
   /** Lower case, without the slash. */
   readonly name: string;
   readonly kind: "command" | "skill";
   readonly from: "workspace" | "home";
-  /** One line; empty where the file says nothing. */
-  readonly description: string;
-  /** The route that answers it; null: the message is routed like any other. */
-  readonly route: Route | null;
-  readonly body: string;
-  /** The unusable part of its head; the rest works. */
-  readonly trouble: OwnTrouble | null;
 }
 
 /**

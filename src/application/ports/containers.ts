@@ -3,8 +3,8 @@ import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { OutputStream, ProcessRequest, ProcessResult } from "./jobs-transaction.ts";
 
 /**
- * Containers as tasks need them. No call rejects for an expected failure: failures are values.
- * Every call takes an `AbortSignal`; an aborted `startContainer` leaves nothing behind.
+ * Containers as tasks need them. No call rejects for an expected failure: failures are values. An aborted
+ * `startContainer` leaves nothing behind.
  */
 export interface SandboxManager {
   /** The engine that answers, and the limits it can enforce. Asked once, then remembered. */
@@ -21,12 +21,9 @@ export interface SandboxManager {
    */
   exec(container: string, request: ExecRequest): Promise<ExecResult>;
   /** The processes that commands left running. */
-  listProcesses(
-    container: string,
-    signal?: AbortSignal,
-  ): Promise<readonly BackgroundProcess[] | SandboxFailure>;
+  listProcesses(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure>;
   /** Ends a background process with all its descendants. False if there is no such process. */
-  endProcess(container: string, pid: number, signal?: AbortSignal): Promise<boolean | SandboxFailure>;
+  endProcess(container: string, pid: number): Promise<boolean | SandboxFailure>;
   /**
    * Connections to a port of the container's loopback, which the engine's own connection carries, continue to
    * a Unix socket of this machine. Not a network: it works without one. Any process inside may use it until

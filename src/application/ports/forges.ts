@@ -322,17 +322,14 @@ export interface RemoteDiff extends Pick<PushRequest, "url" | "credentials" | "i
   readonly head: string;
 }
 
-export interface PushRequest {
+export interface PushRequest extends Pick<PublishRequest, "branch" | "insecureTls" | "signal"> {
   readonly url: string;
   readonly credentials: { readonly username: string; readonly token: string } | null;
   readonly commit: string;
   /** The base of the commits: they are searched for secrets from there. */
   readonly from: string | null;
-  readonly branch: string;
   /** Values that no commit may bring in. */
   readonly secrets: readonly string[];
-  readonly insecureTls: boolean;
-  readonly signal: AbortSignal;
 }
 
 export type RemoteHeads =

@@ -1,3 +1,4 @@
+import type { TokenCounts } from "../../domain/models/model-facts.ts";
 import type { CompareDeps, ContestantDeps } from "../history/compare.ts";
 import type { CaseDeps } from "../history/find-cases.ts";
 import type { WhyDeps } from "../history/find-why.ts";
@@ -14,15 +15,12 @@ export interface OpenedHistory {
 }
 
 /** The usage of one model on one day, and the jobs that it wrote. */
-export interface FigureRow {
+export interface FigureRow extends TokenCounts {
   /** Empty in a sum of several days. */
   readonly day: string;
   /** `provider/model`; empty in a sum of several, and of jobs that no model wrote. */
   readonly model: string;
   readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number;
   /** Of the requests whose price is known. */
   readonly costUsd: number;
   /** Requests whose price is not known. */

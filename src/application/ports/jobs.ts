@@ -1,6 +1,6 @@
 import type { RedReason, Unsettled } from "../../domain/jobs/job-status.ts";
 import type { Interruption, Note } from "../../domain/jobs/note.ts";
-import type { Change, JobOutcome } from "../../domain/jobs/result.ts";
+import type { Change, CommandResult, JobOutcome } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { JobState } from "./jobs-transaction.ts";
 
@@ -22,17 +22,11 @@ export type JobEvent =
       readonly index: number;
       readonly command: PatchCommand;
     }
-  | {
+  | ({
       readonly type: "command_finished";
       readonly attempt?: number;
       readonly index: number;
-      readonly success: boolean;
-      readonly output: string;
-      readonly error: string;
-      readonly duration: number;
-      readonly changes: readonly Change[];
-      readonly notes: readonly Note[];
-    }
+    } & Pick<CommandResult, "success" | "output" | "error" | "duration" | "changes" | "notes">)
   /** A judgement after the command was finished, at the latest at the seal: its result is this instead. */
   | {
       readonly type: "command_judged";

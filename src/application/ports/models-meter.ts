@@ -47,11 +47,7 @@ export interface MeteredModels {
   readonly workers: WorkerAccount;
 }
 
-export interface UsedByMessage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Of `inputTokens`, those that the provider read from its cache. */
-  readonly cachedTokens: number;
+export interface UsedByMessage extends ModelUsage {
   /** Of the last request and its answer: what the conversation with that model holds by now. */
   readonly contextTokens: number;
   /** Of what has a price. */
@@ -67,17 +63,11 @@ export interface WorkerAccount {
   count(kind: string, used: TaskUsage): Promise<void>;
 }
 
-export type BudgetNotice =
-  | { readonly kind: "warn"; readonly spentUsd: number; readonly dailyUsd: number }
-  /** A coder's cloud model was replaced by a local one. */
-  | { readonly kind: "local"; readonly spentUsd: number; readonly dailyUsd: number; readonly model: string }
-  /** The price of this model is unknown, so the budget does not count it. */
-  | {
-      readonly kind: "unpriced";
-      readonly spentUsd: number;
-      readonly dailyUsd: number;
-      readonly model: string;
-    };
+export type BudgetNotice = { readonly spentUsd: number; readonly dailyUsd: number } & (
+  | { readonly kind: "warn" }
+  /** `local`: one replaced a coder's cloud model. `unpriced`: its price is unknown, so the budget does not count it. */
+  | { readonly kind: "local" | "unpriced"; readonly model: string }
+);
 
 /** Another coder's model answered in the place of the one that was asked. */
 export interface StandIn {

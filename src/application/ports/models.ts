@@ -1,5 +1,5 @@
 import type { ImageType } from "../../domain/models/image.ts";
-import type { ModelFailureCode, UsageTotal } from "../../domain/models/model-facts.ts";
+import type { ModelFailureCode, TokenCounts, UsageTotal } from "../../domain/models/model-facts.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 
 /**
@@ -127,11 +127,7 @@ export interface ModelAnswer {
 }
 
 /** Zero where the server did not say. */
-export interface ModelUsage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number;
-}
+export type ModelUsage = TokenCounts;
 
 /**
  * The error, so that no caller reads the text. `aborted` is the caller's own signal. `refused-remote` is
@@ -187,7 +183,7 @@ export interface UsageStore {
   totals(filter: UsageFilter): Promise<UsageTotal[]>;
 }
 
-export interface UsageEntry {
+export interface UsageEntry extends TokenCounts {
   readonly at: string;
   readonly chatKey: string;
   readonly sessionId: string;
@@ -197,9 +193,6 @@ export interface UsageEntry {
   readonly provider: string;
   readonly model: string;
   readonly local: boolean;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number;
   /** Null: the model's price is unknown. */
   readonly costUsd: number | null;
 }

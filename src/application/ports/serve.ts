@@ -116,11 +116,9 @@ export interface StoredMessage extends InboundMessage {
 export type MessageState = "received" | "working" | "done";
 
 /** One reply on its way to one chat. */
-export interface Delivery {
+export interface Delivery extends ChatKey {
   /** A UUID that stays the same however often this reply is sent. */
   readonly key: string;
-  readonly channel: string;
-  readonly chatId: string;
   readonly userId: string;
   /** The message that this answers; absent if there is none. */
   readonly messageId?: string;
@@ -407,9 +405,7 @@ export interface Exchange {
 
 export type ReplyState = "waiting" | "sending" | "sent" | "failed";
 
-export interface Chat {
-  readonly channel: string;
-  readonly chatId: string;
+export interface Chat extends ChatKey {
   readonly userId: string;
   readonly messages: number;
   readonly lastAt: string;
@@ -508,11 +504,9 @@ export interface Person {
   readonly addedAt: string;
 }
 
-export interface Pairing {
+export interface Pairing extends ChatKey {
   readonly code: string;
-  readonly channel: string;
   readonly userId: string;
-  readonly chatId: string;
   readonly name: string;
   readonly expiresAt: string;
 }

@@ -11,7 +11,7 @@ import type { TaskFigures, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
 import type { ContainerClaim, SandboxFailure } from "./containers.ts";
 import type { ProjectFiles } from "./drafts.ts";
-import type { IntakeEvent } from "./forges.ts";
+import type { IntakeEvent, PublishRequest } from "./forges.ts";
 import type { WorkerProgress } from "./heads.ts";
 import type { WorkspaceFiles } from "./jobs-transaction.ts";
 import type { Workspace } from "./jobs-workspace.ts";
@@ -224,7 +224,7 @@ export interface TaskEnvironments {
   remove(taskId: string, claim: ContainerClaim): Promise<void>;
 }
 
-interface PrepareTask {
+interface PrepareTask extends Pick<PublishRequest, "cloneUrl" | "credentials" | "branch" | "signal"> {
   readonly taskId: string;
   /** For which claim it is made: one that lost the task neither replaces nor removes its successor's. */
   readonly claim: ContainerClaim;
@@ -232,12 +232,8 @@ interface PrepareTask {
   readonly environment: string | null;
   /** A worker CLI that is to work there; its own image then is the environment. */
   readonly worker: string | null;
-  readonly cloneUrl: string;
-  readonly credentials: { readonly username: string; readonly token: string };
-  readonly branch: string;
   /** Fetched as well, for comparing. */
   readonly targetBranch: string | null;
-  readonly signal: AbortSignal;
   readonly onProgress: (text: string) => void;
 }
 

@@ -38,9 +38,12 @@ export type OwnTrouble =
   | { readonly why: "line"; readonly line: string };
 
 export interface OwnCommandText {
+  /** One line; empty where the file says nothing. */
   readonly description: string;
+  /** The route that answers it; null: the message is routed like any other. */
   readonly route: Route | null;
   readonly body: string;
+  /** The unusable part of its head; the rest works. */
   readonly trouble: OwnTrouble | null;
 }
 

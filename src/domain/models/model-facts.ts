@@ -72,9 +72,7 @@ export interface TokenCounts {
   readonly cachedTokens: number;
 }
 
-export interface TaskUsage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
+export interface TaskUsage extends Omit<TokenCounts, "cachedTokens"> {
   readonly costUsd: number;
 }
 
@@ -102,13 +100,10 @@ export function sliceOf(at: Date): Date {
 
 export const SLICE_MS = 15 * 60_000;
 
-export interface UsageTotal {
+export interface UsageTotal extends TokenCounts {
   /** `provider/model`, a group's id, a chat's key, or `2026-03-01T09:15 provider/model` in UTC. */
   readonly name: string;
   readonly calls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number;
   /** Of the calls whose price is known. */
   readonly costUsd: number;
   /** Calls of models whose price is unknown. */
