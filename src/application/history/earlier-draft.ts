@@ -10,8 +10,6 @@ export type EarlierDraft =
   | {
       readonly ok: true;
       readonly draft: Draft;
-      /** Changes outside of jobs since, which the state cannot tell from the jobs around them. */
-      readonly handEdits: readonly HandEdit[];
       close(): Promise<void>;
     }
   | Extract<OpenedDraft, { ok: false }>
@@ -48,7 +46,7 @@ export async function openDraftBefore(
     await draft.discard(source);
     stack.forgetProbe(draft.id);
   };
-  return { ok: true, draft, handEdits: state.handEdits, close };
+  return { ok: true, draft, close };
 }
 
 /** A draft without the network and with these edits, which the caller discards. */

@@ -33,7 +33,6 @@ export interface Heads {
 
 export interface HeadFacts {
   readonly name: HeadName;
-  readonly program: string;
   /** Why it cannot be used now; null if it can. */
   readonly trouble: HeadTrouble | null;
 }
@@ -73,8 +72,6 @@ export interface HeadEnd {
   /** Its last words, masked. */
   readonly summary: string;
   readonly usage: TaskUsage;
-  /** Empty where it named none. */
-  readonly sessionId: string;
   /** Why it did not do what it could. */
   readonly trouble: HeadTrouble | null;
 }

@@ -107,7 +107,7 @@ type EditedPaths = ReturnType<typeof findEditedPaths>;
  * Paths that match neither side of the swap: they were edited after it was interrupted. During a rollback, the user may edit
  * paths that the swap has not reached or that are already restored.
  */
-function findEditedPaths(swap: Swap, workspace: string, intent: Intent) {
+function findEditedPaths(swap: Swap, intent: Intent) {
   const takingBack = intent.taking_back === true;
   /** Entries of a swap being rolled back that were only moved. */
   const strayed = new Map<number, FoundPlace>();
@@ -135,9 +135,6 @@ function findEditedPaths(swap: Swap, workspace: string, intent: Intent) {
   };
   const touched = edited.length === 0 ? [] : swap.steps.filter(touches);
   return {
-    conflicts: edited.map(({ op }): Conflict => {
-      return { path: shownPath(swap.plan, op, workspace), reason: "changed" };
-    }),
     /** The ops whose paths were edited since, and those that cannot be finished because of them. */
     ops: new Set([...touched.map(({ op }) => op.n), ...settled]),
     /** Those among them that the swap had not reached: they are left out of it. */
@@ -395,7 +392,7 @@ async function takeBackSwap(
   intent: Intent,
 ): Promise<Pick<RepairedJob, "left" | "aside">> {
   const { storage, workspace } = deps;
-  let edited = findEditedPaths(work, workspace, intent);
+  let edited = findEditedPaths(work, intent);
   for (let attempt = 1; ; attempt++) {
     try {
       await finishAround(deps, work, edited);
@@ -403,7 +400,7 @@ async function takeBackSwap(
     } catch (error) {
       if (attempt === TAKE_BACK_ATTEMPTS || !(error instanceof SwapFailure)) throw error;
       work.places.forget();
-      edited = findEditedPaths(work, workspace, intent);
+      edited = findEditedPaths(work, intent);
     }
   }
   const left = leftPaths(work, edited, workspace);
@@ -611,7 +608,7 @@ export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | n
       if (left.length === 0 && aside === undefined) markRepair(folder, intent, []);
       return { jobId, direction, outcome: "taken-back", conflicts: [], left, ...(aside && { aside }) };
     }
-    const edited = findEditedPaths(work, workspace, intent);
+    const edited = findEditedPaths(work, intent);
     const around = recallFolders(intent.around, readFoldersAround(work.plan, work.steps), (within) =>
       findMovedEntries(work, within),
     );

@@ -116,13 +116,13 @@ function describeHead(deps: HeadsDeps, kind: WorkerKind): HeadFacts {
   const found = findHeadLogin(kind, loginDeps(deps));
   const name = kind.name as HeadName;
   const trouble = program === null ? notInstalled(name, kind.argv[0]) : found.ok ? null : found.trouble;
-  return { name, program: kind.argv[0], trouble };
+  return { name, trouble };
 }
 
 function describeAcp({ settings, env }: HeadsDeps): HeadFacts {
   const program = settings.command[0] ?? "";
   const isInstalled = findProgram(program, env.PATH ?? "") !== null;
-  return { name: "acp", program, trouble: isInstalled ? null : notInstalled("acp", program) };
+  return { name: "acp", trouble: isInstalled ? null : notInstalled("acp", program) };
 }
 
 function notInstalled(name: HeadName, program: string): HeadTrouble {
@@ -395,17 +395,11 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
         clear();
         await proxy?.close();
         const { result } = seen;
-        if (result === null || findings === null)
-          return { summary: "", usage: NO_USAGE, sessionId: "", trouble: null };
+        if (result === null || findings === null) return { summary: "", usage: NO_USAGE, trouble: null };
         const trouble = findTrouble(result, findings);
         if (trouble?.code === "session-lost") remember("");
         else if (SESSION_ID.test(findings.sessionId)) remember(findings.sessionId);
-        return {
-          summary: mask(findings.summary).trim(),
-          usage: findings.usage,
-          sessionId: findings.sessionId,
-          trouble,
-        };
+        return { summary: mask(findings.summary).trim(), usage: findings.usage, trouble };
       },
     };
 
