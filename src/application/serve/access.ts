@@ -51,29 +51,14 @@ export interface SignInDeps {
   readonly now: () => Date;
 }
 
-export interface SignIn {
-  /** The secret half of a link that opens the console once, within ten minutes. */
-  createLink(person: { readonly userId: string; readonly role: Role }): Promise<string>;
-  /** Turns a link into a session; null if it was used or is too old. The secret is stored in a cookie. */
-  openLink(secret: string): Promise<{ readonly secret: string; readonly session: WebSession } | null>;
-  session(secret: string): Promise<{ readonly viewer: Viewer; readonly session: WebSession } | null>;
-  closeSession(secret: string): Promise<void>;
-  /** The token is shown once; only its hash is kept. */
-  createToken(request: {
-    readonly name: string;
-    readonly userId: string;
-    readonly role: Role;
-    readonly scopes: readonly Scope[];
-  }): Promise<{ readonly secret: string; readonly token: ApiToken }>;
-  token(secret: string): Promise<Viewer | null>;
-}
+export type SignIn = ReturnType<typeof createSignIn>;
 
 const LINK_MS = 10 * 60_000;
 export const SESSION_MS = 14 * 24 * 3_600_000;
 /** Tokens are marked as used at most this often. */
 const TOUCH_MS = 60_000;
 
-export function createSignIn({ access, sha256, random, now }: SignInDeps): SignIn {
+export function createSignIn({ access, sha256, random, now }: SignInDeps) {
   const secretText = () => Buffer.from(random(32)).toString("base64url");
   const later = (ms: number) => new Date(now().getTime() + ms).toISOString();
 
@@ -94,12 +79,14 @@ export function createSignIn({ access, sha256, random, now }: SignInDeps): SignI
       .map((person) => ({ channel: person.channel, userId: person.userId }));
 
   return {
-    async createLink({ userId, role }) {
+    /** The secret half of a link that opens the console once, within ten minutes. */
+    async createLink({ userId, role }: Pick<WebSession, "userId" | "role">) {
       const secret = secretText();
       await access.saveLink({ hash: sha256(secret), userId, role, expiresAt: later(LINK_MS) });
       return secret;
     },
-    async openLink(given) {
+    /** Turns a link into a session; null if it was used or is too old. The secret is stored in a cookie. */
+    async openLink(given: string) {
       const link = await access.takeLink(sha256(given), now().toISOString());
       if (link === null) return null;
       const secret = secretText();
@@ -114,15 +101,17 @@ export function createSignIn({ access, sha256, random, now }: SignInDeps): SignI
       await access.saveSession(session);
       return { secret, session };
     },
-    async session(secret) {
+    async session(secret: string) {
       const session = await access.session(sha256(secret), now().toISOString());
       if (session === null) return null;
       const { userId, role } = session;
       const also = await namedSo(userId);
-      return { session, viewer: { channel: "web", userId, role, scopes: SCOPES, also } };
+      const viewer: Viewer = { channel: "web", userId, role, scopes: SCOPES, also };
+      return { session, viewer };
     },
-    closeSession: (secret) => access.removeSession(sha256(secret)),
-    async createToken({ name, userId, role, scopes }) {
+    closeSession: (secret: string) => access.removeSession(sha256(secret)),
+    /** The token is shown once; only its hash is kept. */
+    async createToken({ name, userId, role, scopes }: Pick<ApiToken, "name" | "userId" | "role" | "scopes">) {
       const secret = `pico_${secretText()}`;
       const token: ApiToken = {
         id: `tok_${Buffer.from(random(6)).toString("hex")}`,
@@ -137,7 +126,7 @@ export function createSignIn({ access, sha256, random, now }: SignInDeps): SignI
       await access.saveToken(token);
       return { secret, token };
     },
-    async token(secret) {
+    async token(secret: string): Promise<Viewer | null> {
       const token = await access.token(sha256(secret));
       if (token === null) return null;
       const { id, userId, role, scopes, lastUsedAt } = token;

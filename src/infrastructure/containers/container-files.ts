@@ -5,13 +5,7 @@ import { decodeList, encodeList } from "./container-frames.ts";
 import { type EngineDeps, sandboxFailure } from "./docker-engine.ts";
 import { EMPTY, type FileThreadEvent, type FileThreadRequest, LOST, WORD, WORDS } from "./file-thread.ts";
 
-/** A question with its fields, answered before it returns. Throws a `ChannelFault` for what the other side refused. */
-export interface FileChannel {
-  ask(what: string, ...fields: readonly (string | Uint8Array)[]): readonly Buffer[];
-  /** The connection failed or was closed; it will not work again. */
-  isBroken(): boolean;
-  close(): void;
-}
+export type FileChannel = ReturnType<typeof channelOver>;
 
 class ChannelFault extends Error {
   constructor(
@@ -120,7 +114,7 @@ function channelOver(
   channel: number,
   state: { broken: boolean },
   { drop, stop }: { readonly drop: () => void; readonly stop: (why: string) => void },
-): FileChannel {
+) {
   const { words, room } = thread;
   let questions = 0;
 
@@ -146,6 +140,7 @@ function channelOver(
     post(thread, { kind: "close", channel });
   };
 
+  /** A question with its fields, answered before it returns. Throws a `ChannelFault` for what the other side refused. */
   function ask(what: string, ...fields: readonly (string | Uint8Array)[]): readonly Buffer[] {
     if (state.broken) throw new Error("the connection is closed");
     Atomics.store(words, WORD.state, EMPTY);
@@ -173,6 +168,7 @@ function channelOver(
     }
   }
 
+  /** `isBroken`: the connection failed or was closed; it will not work again. */
   return { ask, isBroken: () => state.broken, close };
 }
 

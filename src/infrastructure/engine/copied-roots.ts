@@ -22,24 +22,18 @@ import { removeTree } from "../platform/remove-tree.ts";
 import { makeParents, walkFolder } from "../platform/walk-folder.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 
-/** The content of a root at begin. */
-export interface Manifest {
-  readonly entries: Map<string, Identity>;
-  /** Paths that could not be looked into (permissions, another file system); a job neither sees nor changes them. */
-  readonly hidden: Set<string>;
-  /** Whether there are names that are no UTF-8. */
-  readonly hasBytes: boolean;
-  readonly bytes: number;
-  /** The ctime of the root itself. */
-  readonly top: string;
-}
+export type Manifest = ReturnType<typeof takeManifest>;
 
-export function takeManifest(root: string, leaveOut: (path: string) => boolean): Manifest {
+/** The content of a root at begin. */
+export function takeManifest(root: string, leaveOut: (path: string) => boolean) {
   const entries = new Map<string, Identity>();
+  /** Paths that could not be looked into (permissions, another file system); a job neither sees nor changes them. */
   const hidden = new Set<string>();
   let bytes = 0;
+  /** The ctime of the root itself. */
   const top = lstatEntry(root)?.ctime ?? "";
   const enter = (path: string) => !leaveOut(path);
+  /** Whether there are names that are no UTF-8. */
   let hasBytes = false;
   const unreadable = (path: string) => void hidden.add(path);
   for (const { path, stats, noText } of walkFolder(root, { enter, unreadable, noText: true })) {

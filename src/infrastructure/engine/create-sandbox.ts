@@ -135,10 +135,7 @@ function networkPlan({ mode }: NetworkSettings, wanted: boolean): SandboxNetwork
 async function openNetwork(settings: NetworkSettings, job: string, wanted: boolean): Promise<OpenNetwork> {
   const plan = networkPlan(settings, wanted);
   if (typeof plan === "string") return { plan, release: async () => {} };
-  const [{ startProxy }, { createRefusalCount }] = await Promise.all([
-    import("../sandbox/proxy.ts"),
-    import("../sandbox/proxy.ts"),
-  ]);
+  const { createRefusalCount, startProxy } = await import("../sandbox/proxy.ts");
   const refusals = createRefusalCount();
   const path = join(job, SOCKET);
   // The name of a socket has room for 107 bytes, and a job's folder may lie deep: it is named by its descriptor.

@@ -61,7 +61,6 @@ export interface BackgroundProcessesDeps {
   readonly isUnconfinable: boolean;
   /** `worker.network` is not `on`. */
   readonly hasOwnNetwork: boolean;
-  /** Whether a job is a preview that waits. */
   /** The id of a preview that waits, by its number or its id. */
   readonly findPreview: (name: string) => string | null;
   /** The process with which those end that are not kept. */

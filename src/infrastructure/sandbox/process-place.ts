@@ -135,7 +135,6 @@ async function confineAt(
   };
 }
 
-/** Whether a preview still waits. */
 /** The id of a preview that waits, by its number or its id; null: there is none. */
 export function findPreview({ archive, storage }: Pick<Workspace, "archive" | "storage">, name: string) {
   const jobId = resolveJobName({ archive }, name);
