@@ -54,7 +54,7 @@ export interface OpenedBench {
   readonly checked: () => ChecksFacts | null;
 }
 
-/** What several drafts of one message share. Such drafts have no network. */
+/** The parts that several drafts of one message share. Such drafts have no network. */
 export interface SharedBench {
   readonly openDraft: Workspace["openDraft"];
   readonly measure?: NonNullable<ProjectChecksDeps["measure"]>;

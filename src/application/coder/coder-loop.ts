@@ -265,7 +265,7 @@ async function landWithFailedCommands(given: GivenUp): Promise<CoderEnd | null> 
   return landed.kind === "ended" ? endWorked(state, landed.result, stopped, words) : null;
 }
 
-/** Others changed the same lines, and the conflict is not resolved: the draft must not overwrite them, whatever `onRed` says. */
+/** Others changed the same lines, and the conflict is not resolved: under every `onRed`, the draft must not overwrite them. */
 async function endContested(
   { bench, limits, handOver }: CoderLoop,
   state: LoopState,
@@ -527,7 +527,7 @@ function endPlanned({ loop, answer, words }: ReadAnswer): CoderStep | null {
   return loop.planOnly ? { end: { kind: "planned", plan: words || answer.text.trim() } } : null;
 }
 
-/** What such an answer declares does not count: the coder sends the whole of it again. */
+/** Declarations in such an answer do not count: the coder sends the whole of it again. */
 async function returnUnreadPatch(loop: CoderLoop, state: LoopState, read: ReadAnswer["read"]) {
   if (read.kind === "none")
     return looksLikePatch(read.text)

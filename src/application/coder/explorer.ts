@@ -236,7 +236,7 @@ function wordFile({ path, lines, count }: FileMatches, most: number, limit: numb
   return `${out.join("\n")}${more > 0 ? `\n… ${more} more` : ""}`;
 }
 
-/** What a coder asks to see before it writes. */
+/** The files and searches that a coder requests before it writes. */
 export interface AskedContext {
   /** `path` or `path:from-to`. */
   readonly files: readonly string[];

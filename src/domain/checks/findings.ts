@@ -27,7 +27,7 @@ const NAMED_LAST = {
 
 export type NamedCode = keyof typeof NAMED | keyof typeof NAMED_LAST;
 
-/** What new tests show about a change: how all of them end over the old code, or that they end in several ways. */
+/** The result of new tests for a change: how all of them end over the old code, or that they end in several ways. */
 export type NewTestsCode =
   | "new-pass-too"
   | "new-endless"

@@ -68,7 +68,7 @@ export function findInCatalogue(catalogue: Catalogue, model: string): CatalogueE
   return Object.hasOwn(catalogue.models, model) ? (catalogue.models[model] ?? null) : null;
 }
 
-/** What is known of a model, by a table that is read when the first is asked for. */
+/** The facts about a model, by a table that is read when the first is asked for. */
 export function factsByCatalogue(read: () => Catalogue): (model: string) => CatalogueEntry | null {
   const known: { catalogue?: Catalogue } = {};
   return (model) => {
