@@ -15,7 +15,6 @@ import { LOG } from "../ports/platform.ts";
 import type { ExecuteRequest, WorkspaceDeps } from "./execution.ts";
 import { withNumbers } from "./job-names.ts";
 
-/** How a job ended. */
 export interface JobEnd {
   readonly results: readonly CommandResult[];
   readonly gitCommit: string | null;
@@ -45,7 +44,6 @@ export function swapConflicts(outcome: SwapOutcome): readonly Conflict[] {
   return [{ path: ".", reason: "changed", by: heldBy === undefined ? reason : `${reason}: ${heldBy}` }];
 }
 
-/** Whether the workspace folder disappeared while the job ran. */
 export function isWorkspaceGone(outcome: SwapOutcome | null): boolean {
   return outcome?.status === "refused" && outcome.reason === "workspace-gone";
 }

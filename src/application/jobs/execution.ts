@@ -72,7 +72,6 @@ export type HookSettings = Config["hooks"];
 
 /** Everything that jobs of a workspace need, wired by hand. */
 export interface WorkspaceDeps {
-  /** The absolute folder of the workspace. */
   readonly root: string;
   readonly config: WorkerConfig;
   readonly staging: Staging;
@@ -107,7 +106,6 @@ export interface WorkspaceDeps {
 
 type CommandEvent = Extract<JobEvent, { type: "command_started" | "command_finished" }>;
 
-/** The dependencies for running the commands of a job. */
 export interface RunCommandsDeps
   extends Omit<RunProcessDeps, "processes">,
     Pick<WorkspaceDeps, "processes" | "planOptions" | "mask" | "clock"> {

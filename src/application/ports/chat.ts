@@ -113,7 +113,6 @@ export interface HandleOptions {
   readonly claim?: MessageClaim;
 }
 
-/** The claim of the work that a message is. */
 export interface MessageClaim {
   readonly id: string;
   /** The unit that is done in order: the chat, or the message alone when it does not wait for its turn. */
@@ -368,7 +367,6 @@ export interface DailyNote {
   readonly chatKey: string;
   readonly sessionId: string;
   readonly text: string;
-  /** How many turns it covers. */
   readonly turns: number;
   readonly savedAt: string;
 }
@@ -421,7 +419,6 @@ export interface Rewound {
   readonly again: readonly string[];
 }
 
-/** The model usage of a message. */
 export interface ReplyUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -433,7 +430,6 @@ export interface ReplyUsage {
   readonly costUsd: number | null;
 }
 
-/** Names and values of one session. */
 export type SessionMemory = Readonly<Record<string, string>>;
 
 /** The chats of one channel, for the person who writes there. */
@@ -462,7 +458,6 @@ export interface NamedChat {
 /** Every decision, and the rules that a chat's user taught. Looked up by the chat's key only. */
 export interface RoutingStore {
   record(decision: NewDecision): Promise<void>;
-  /** The newest of a chat. */
   last(chatKey: string): Promise<StoredDecision | null>;
   /** The user's correction; it is stored beside the decision. */
   correct(chatKey: string, decisionId: string, correction: Correction): Promise<void>;

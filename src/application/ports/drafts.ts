@@ -26,14 +26,12 @@ export interface ProjectFiles {
 export interface SoughtWord {
   /** Any of them is a hit. */
   readonly spellings: readonly string[];
-  /** Whether upper and lower case are the same. */
   readonly anyCase: boolean;
 }
 
 export interface FoundWords {
   /** Only files with a hit; the words by their place in the list. */
   readonly hits: readonly { readonly path: string; readonly terms: readonly number[] }[];
-  /** How many files were looked at. */
   readonly searched: number;
 }
 

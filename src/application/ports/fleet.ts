@@ -146,7 +146,6 @@ export interface TailedJob extends Pick<FleetJob, "events" | "tail"> {
   readonly messageId: string;
 }
 
-/** Where a job was carried out. */
 export interface JobMachine {
   readonly id: string;
   readonly name: string;

@@ -20,7 +20,6 @@ export interface Forge {
   readItem(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<ForgeItem>>;
   /** Oldest first, system notes left out. */
   listComments(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeComment[]>>;
-  /** Comments on lines of a pull. */
   listReviewComments(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeReviewComment[]>>;
   postComment(item: ItemRef, comment: CommentText, signal: AbortSignal): Promise<ForgeAnswer<ForgeComment>>;
   /** Answers a comment on a line, in its thread. */
@@ -111,7 +110,6 @@ export interface ForgeRepository {
   readonly defaultBranch: string | null;
   readonly cloneUrl: string;
   readonly archived: boolean;
-  /** Whether the token may push. */
   readonly canPush: boolean;
 }
 

@@ -30,7 +30,6 @@ export interface FigureRow extends TokenCounts {
   readonly checked: number;
   /** Of these, the ones that landed with their first attempt. */
   readonly firstTry: number;
-  /** Jobs that are undone by now. */
   readonly undone: number;
 }
 

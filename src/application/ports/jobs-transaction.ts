@@ -320,7 +320,6 @@ export interface Transaction extends BeforeAndAfter {
   /** Its job is not undone by itself: the task that it belongs to is, as a whole, by git. */
   readonly undoneByTask?: boolean;
   readonly kind: TransactionKind;
-  /** Files as the job sees them. */
   readonly view: View;
   /** The absolute folder where processes of the job run, or null when this kind runs none. */
   readonly directory: string | null;

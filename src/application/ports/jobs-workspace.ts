@@ -40,7 +40,6 @@ export interface Workspace {
   readonly storage: string;
   /** The current files, outside of every job. */
   readonly files: WorkspaceFiles;
-  /** The paths that a job may not touch. */
   readonly protection: Protection;
   /** The jobs of every process. Reading waits for no lock and never fails for a half-written job. */
   readonly archive: JobArchive;
@@ -133,7 +132,6 @@ export interface NotOpened {
 
 export type Opening<T = unknown> = (T & OpenedWorkspace & { readonly ok: true }) | NotOpened;
 
-/** One finding of `doctor`. */
 export interface DoctorCheck {
   readonly name: string;
   readonly ok: boolean;

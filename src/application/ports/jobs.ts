@@ -152,7 +152,6 @@ export interface JobRecord {
 
 export interface StoredJob extends JobRecord {
   readonly state: JobState;
-  /** When the state last changed. */
   readonly stateAt: string;
   /** Larger for a job whose state changed later, regardless of the clock; absent where only the time is known. */
   readonly moved?: number;

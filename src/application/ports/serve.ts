@@ -101,7 +101,6 @@ export type ReceiveResult =
       readonly text: string;
     };
 
-/** A message as it is kept. */
 export interface StoredMessage extends InboundMessage {
   /** `msg_<unix>_<8 characters>`; the group of the jobs that it causes. */
   readonly id: string;

@@ -13,7 +13,6 @@ export type OpenedSetUp =
   | { readonly ok: false; readonly locale: Locale; readonly problems: readonly ConfigProblem[] };
 
 export interface SetUp {
-  /** Whether the file already exists. */
   exists(): boolean;
   /** Sends each chosen model one short message, as the file of this choice would. Nothing is left behind. */
   test(choice: ModelChoice, signal: AbortSignal): Promise<ChoiceTestResult>;

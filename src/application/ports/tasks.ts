@@ -153,7 +153,6 @@ export interface SolveTask {
   readonly seen: readonly string[];
   /** The coder's answers to review comments, by their ids. */
   readonly answers?: Readonly<Record<string, string>>;
-  /** Review comments that were answered. */
   readonly answered?: readonly string[];
   readonly failure: { readonly kind: string; readonly message: string } | null;
   readonly notes: readonly string[];
@@ -336,7 +335,6 @@ export interface TaskFiles {
   events(): readonly TaskEvent[];
   /** Each replaces the earlier file atomically. */
   writeNote(markdown: string, json: string): void;
-  /** Where the note lies. */
   readonly notePath: string;
   /** Holds the task for this process; null when another one has it. */
   claim(): { release(): void } | null;
@@ -396,7 +394,6 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly onProgress?: (progress: WorkerProgress) => void;
-  /** The title of the job. */
   readonly title?: string;
   /** The worker's last words: they may declare red tests (see `Declaration`). */
   readonly words?: string;

@@ -3,7 +3,6 @@ import { parsePatch } from "../patch/parse-patch.ts";
 import type { ParseResult } from "../patch/patch-command.ts";
 import { ownMember } from "../platform/json-members.ts";
 
-/** What a coder proposes to do. */
 export interface Proposal {
   readonly plan: string;
   /** In any of the patch formats; empty means that there is nothing to do. */

@@ -53,7 +53,6 @@ export function sandboxFailure(code: FailureCode, detail: string, cause?: unknow
   };
 }
 
-/** The meaning of the engine's status and message. */
 export function failureFromStatus(status: number, message: string, path: string): SandboxFailure {
   if (status === 404 && /no such image|not found: manifest|pull access denied/i.test(message))
     return sandboxFailure("image-missing", message);

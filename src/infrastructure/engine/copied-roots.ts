@@ -133,7 +133,6 @@ function escapeGlob(name: string): string {
   return name.replace(/[[\]*?\\]/g, "\\$&");
 }
 
-/** One root of the transaction and the location of its copy. */
 export interface CopiedRoot {
   readonly original: string;
   readonly copy: string;

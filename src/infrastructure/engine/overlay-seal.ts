@@ -117,7 +117,6 @@ export interface WholeSealedUpper extends SealedUpper {
   readonly linked: readonly number[];
 }
 
-/** Joins the sealed uppers of a job's roots. */
 export function gatherSealedUppers(workspace: string) {
   const ops: Op[] = [];
   const notes: SealNote[] = [];

@@ -151,7 +151,6 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
 /** A path that has to be resolved: empty, absolute, or with a part that is empty or leads elsewhere. */
 const NOT_PLAIN = /^$|^\/|\/$|\/\/|(^|\/)\.\.?(\/|$)/;
 
-/** Every name below a folder of the workspace. */
 function* namesBelow(root: string, folder: string): Generator<string> {
   const pending = [""];
   while (pending.length > 0) {

@@ -96,7 +96,6 @@ function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
   return intent.taking_back === true ? reverseSwap(swap) : swap;
 }
 
-/** The swap that puts everything back. */
 function reverseSwap(swap: Swap): Swap {
   return { ...swap, direction: oppositeDirection(swap.direction), steps: swap.steps.map(reverseStep) };
 }

@@ -83,7 +83,6 @@ export function keepsFolder(op: Op): boolean {
   return op.a?.kind === "directory" && op.b?.kind === "directory";
 }
 
-/** An op for which nothing is moved. */
 export function staysInPlace(op: Op): boolean {
   return keepsFolder(op) || op.inPlace === true;
 }
@@ -149,7 +148,6 @@ export function isSameEntry(found: Identity | null, expected: Identity | null): 
 /** Which folder a view was based on. */
 export type FolderBase = Pick<WayFolder, "ino">;
 
-/** A base that no folder matches. */
 export const NO_FOLDER: FolderBase = { ino: "0" };
 
 export type BaseOf = (root: number, path: string) => FolderBase | null;

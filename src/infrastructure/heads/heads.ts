@@ -58,7 +58,6 @@ export interface HeadsDeps {
   /** The user's environment: where programs and keys are looked for. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
-  /** The absolute folder of the workspace. */
   readonly workspace: string;
   /** Where the homes of heads are kept: a folder that no job sees. */
   readonly folder: string;

@@ -33,7 +33,6 @@ export function watchRun({
     /** Aborts when it is to be ended before its time. */
     signal: end.signal,
     giveUp: () => end.abort(),
-    /** Reads what the CLI prints. */
     onOutput(stream: "stdout" | "stderr", text: string): void {
       if (stream === "stdout") {
         // Pieces of a growing text that arrive together are reported once.

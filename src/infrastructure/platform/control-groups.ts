@@ -116,7 +116,6 @@ export interface BoundedGroup {
   limit(most: string): void;
   /** Processes and threads in it and below. */
   count(): number;
-  /** How often it refused a process. */
   refusals(): number;
   /** False while a process is in it. */
   remove(): boolean;

@@ -28,7 +28,6 @@ export interface SpawnRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Descriptors of this process for 0, 1, 2, 3, …; the child gets its own copies. */
   readonly stdio: readonly (number | "ignore" | "pipe")[];
-  /** In a session of its own. */
   readonly detached: boolean;
 }
 

@@ -54,7 +54,6 @@ function readDiskOf(path: string): { readonly id: number; readonly freeBytes: nu
   }
 }
 
-/** The programs that jobs use. */
 export function diagnosePrograms(
   env: Readonly<Record<string, string | undefined>>,
   messages: Messages,

@@ -58,7 +58,6 @@ export function encodeFrame(head: Readonly<Record<string, unknown>>, body: Uint8
   return out;
 }
 
-/** Cuts a stream of bytes into frames. */
 export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint8Array) => void {
   let held: Uint8Array[] = [];
   let [length, wanted] = [0, PREFIX_BYTES];
@@ -85,7 +84,6 @@ export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint
   };
 }
 
-/** The other side is gone. */
 export class ChannelClosed extends Error {
   readonly code = "EXECUTOR_ENDED";
 

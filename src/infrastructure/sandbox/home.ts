@@ -227,7 +227,6 @@ function isInTheWay(path: string): boolean {
   return stats !== undefined && (stats.isFile() || stats.isFIFO() || stats.isSocket());
 }
 
-/** The home that was put aside, if there is one. */
 export function findHomeAside(shared: string): string | null {
   const aside = asideOf(shared);
   return existsSync(aside) ? aside : null;

@@ -95,7 +95,6 @@ export interface LimitCopyDeps {
   readonly entry: string;
   /** Further folders and files that may be read: the program itself, how names are looked up. */
   readonly readable: readonly string[];
-  /** The visible part of the home. */
   readonly shown: ShownHome | null;
   /** The paths that only root may read, for a job of root. */
   readonly closed: readonly { readonly path: string }[];

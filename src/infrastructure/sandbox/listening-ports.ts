@@ -89,7 +89,6 @@ export async function isPortTaken(port: number): Promise<boolean> {
   return answers.includes(true);
 }
 
-/** A port of the loopback that is free now. */
 export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -227,7 +227,6 @@ function createSilentFirst() {
   };
 }
 
-/** Where a request wants to go. */
 interface ForwardTarget extends Destination {
   /** The path in the request line that is sent on. */
   readonly path: string;

@@ -259,7 +259,6 @@ export function callersSocket({ callersSocket: socket, confined }: SandboxPlan):
   return socket !== null && confined ? CALLERS_SOCKET : socket;
 }
 
-/** The variables for processes in a sandbox. */
 export function sandboxEnvironment({
   confined,
   sockets,

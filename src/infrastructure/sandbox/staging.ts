@@ -43,7 +43,6 @@ export function mountBelow(roots: readonly string[]): string | null {
   return mountPoints().find(isBelow) ?? null;
 }
 
-/** The meaning of a sandbox's complaint. */
 function reasonFor(complaint: string): "no-user-namespaces" | "overlay-failed" {
   return /namespace|uid map|setuid|Operation not permitted|Permission denied.*(clone|unshare)/i.test(
     complaint,
