@@ -41,13 +41,8 @@ export function readWorkerOutput(text: string) {
   return { result: text.trim(), needsNextLoop: false, why: "", confidence: 0.5, risk: "low", fit: 1 };
 }
 
-export interface WrittenCall {
-  readonly name: string;
-  readonly arguments: unknown;
-}
-
 /** Small local models write a tool call as text instead of making it; one that names a known tool is meant. */
-export function readWrittenCall(text: string, known: ReadonlySet<string>): WrittenCall | undefined {
+export function readWrittenCall(text: string, known: ReadonlySet<string>) {
   for (const value of candidates(text)) {
     if (typeof value !== "object" || value === null) continue;
     const outer = value as Readonly<Record<string, unknown>>;

@@ -306,17 +306,11 @@ function withLastLineEnded(text: string, file: TextLines): string {
 
 type UnplacedHunk = Omit<HunkReport, "path" | "hunk" | "strategy" | "line">;
 
-function placeHunk(
-  target: MatchTarget,
-  hunk: Hunk,
-  rule: MatchRule,
-  progress: MatchProgress,
-  grown: number,
-  mayShow: boolean,
-): Placement | UnplacedHunk {
-  const placed = seekPlace(target, hunk, rule, progress, grown, mayShow);
+function placeHunk(...sought: Parameters<typeof seekPlace>): Placement | UnplacedHunk {
+  const [{ budget }] = sought;
+  const placed = seekPlace(...sought);
   // A search that was cut short does not know whether another place fits as well.
-  return target.budget.left > 0
+  return budget.left > 0
     ? placed
     : {
         status: "refused",
@@ -486,19 +480,14 @@ function eolFor(line: HunkLine, asWritten: boolean, opensEnd: boolean, file: Tex
 const SPACE = 32;
 const PLUS = 43;
 
-export interface AppliedAsClaimed {
-  /** The new text, in pieces. */
-  readonly parts: readonly string[];
-  readonly reports: readonly HunkReport[];
-}
-
 /**
  * The common diff: its hunks are in order, and each matches byte for byte where its header says. Walks file and hunks in
  * parallel, without an index of the lines. Null in every other case, even if the diff fits: then the search decides, and it
  * would have given the same result here.
  */
-export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[]): AppliedAsClaimed | null {
+export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[]) {
   if (text.startsWith(BOM)) return null;
+  /** The new text, in pieces. */
   const parts: string[] = [];
   const reports: HunkReport[] = [];
   let kept = 0;
@@ -576,14 +565,11 @@ export function editFile(
   return { ok: done.ok, bytes: done.ok ? fromBytesText(done.text) : bytes, reports: done.reports };
 }
 
-/** A UTF-16 file with a byte order mark: its text as UTF-8 bytes for editing, and the conversion back. */
-interface WideText {
-  readonly text: string;
-  encode(text: string): Uint8Array;
-}
-
-/** Null for anything that is not UTF-16 with a mark, or would not survive the way there and back. */
-function readWideText(bytes: Uint8Array): WideText | null {
+/**
+ * A UTF-16 file with a byte order mark: its text as UTF-8 bytes for editing, and the conversion back. Null for anything
+ * that is not UTF-16 with a mark, or would not survive the way there and back.
+ */
+function readWideText(bytes: Uint8Array) {
   const little = bytes[0] === 0xff && bytes[1] === 0xfe;
   const big = bytes[0] === 0xfe && bytes[1] === 0xff;
   if ((!little && !big) || bytes.length % 2 !== 0) return null;

@@ -82,28 +82,21 @@ function digestSmall(absolute: string, size: number): string {
   return digest(length < USUAL.length ? USUAL.subarray(0, length) : readNoFollow(absolute));
 }
 
-/** A file as one opening shows it. */
-export interface ReadEntry {
-  /** Taken after its bytes were read. */
-  readonly stats: EntryStats;
-  readonly hash: string;
-  /** The attributes that `isVisiblySame` compares; null if they cannot be read. */
-  readonly attributes: readonly string[] | null;
-  /** It has no attributes at all, not even those of an overlay. */
-  readonly isBare: boolean;
-  /** A copy, where the caller wants one. */
-  readonly bytes: Uint8Array | undefined;
-}
-
-/** Null for a file above the size limit, for an entry that is not a file, and for an unreadable one: use `hashAt` for those. */
-export function readEntry(absolute: string, size: number, keepsBytes = false): ReadEntry | null {
+/**
+ * A file as one opening shows it. Null for a file above the size limit, for an entry that is not a file, and for an
+ * unreadable one: use `hashAt` for those.
+ */
+export function readEntry(absolute: string, size: number, keepsBytes = false) {
   const look = size < USUAL.length ? lookInto(absolute, USUAL) : null;
   if (look === null) return null;
   const bytes = USUAL.subarray(0, look.length);
   return {
+    /** Taken after its bytes were read. */
     stats: look.stats,
     hash: digest(bytes),
+    /** Those that `isVisiblySame` compares; null if they cannot be read. */
     attributes: look.attributes && ownAttributes(look.attributes),
+    /** It has no attributes at all, not even those of an overlay. */
     isBare: look.attributes?.length === 0,
     bytes: keepsBytes ? bytes.slice() : undefined,
   };

@@ -1,17 +1,7 @@
 import { constants } from "node:fs";
-import { type EntryStats, fstatEntry } from "./entry-stats.ts";
+import { fstatEntry } from "./entry-stats.ts";
 import { AT_FDCWD, cStringInto, folderOfName, linuxLibc, nameInFolder } from "./libc.ts";
 import { listXattrs } from "./xattr.ts";
-
-/** A file as seen through one open descriptor. */
-export interface FileLook {
-  /** How many bytes it has, which lie at the beginning of the room. */
-  readonly length: number;
-  /** Taken after its bytes. */
-  readonly stats: EntryStats;
-  /** The names of its attributes; null where they cannot be read. */
-  readonly attributes: readonly string[] | null;
-}
 
 const NUMBERS: Readonly<
   Record<string, { readonly openat: number; readonly read: number; readonly close: number }>
@@ -37,9 +27,9 @@ export function openQuickly(path: string, flags: number): number | null {
  * Reads a file that fills less than the room, with its stats and attributes, from one descriptor: a job of many files
  * asks all three of each, and every name that the system has to follow costs more than the answer. Null where that does
  * not work out (another system, no access, no file, larger than the room, shorter than it says): the caller asks one
- * by one.
+ * by one. Its `length` bytes are at the beginning of the room; `attributes` is null where they cannot be read.
  */
-export function lookInto(path: string, room: Uint8Array): FileLook | null {
+export function lookInto(path: string, room: Uint8Array) {
   const descriptor = openQuickly(path, READ);
   const lib = linuxLibc();
   const numbers = NUMBERS[process.arch];

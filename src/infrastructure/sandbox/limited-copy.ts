@@ -15,11 +15,6 @@ export interface LimitedWorkerSettings {
   readonly register: RunRegister;
 }
 
-interface LimitedProcesses {
-  readonly processes: ProcessRunner;
-  readonly stop: () => void;
-}
-
 /**
  * Runs processes from a thread that has restricted itself by Landlock. Null where a trial command could write to a folder
  * outside all the same, or the thread could not be restricted: then nothing is promised.
@@ -31,7 +26,7 @@ async function startLimited(at: {
   readonly outside: string;
   /** A folder that may be written to. */
   readonly inside: string;
-}): Promise<LimitedProcesses | null> {
+}) {
   const thread = new Worker(at.entry, { smol: true });
   const remote = createRemoteProcesses((head) => thread.postMessage(encodeFrame(head)));
   const ready = Promise.withResolvers<boolean>();

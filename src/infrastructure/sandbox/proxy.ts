@@ -15,12 +15,6 @@ interface RequestHead {
   readonly headers: readonly Header[];
 }
 
-interface ResponseHead {
-  readonly status: number;
-  readonly line: string;
-  readonly headers: readonly Header[];
-}
-
 type Header = readonly [name: string, value: string];
 
 /** How a body is delimited; anything that two readers could understand differently is refused. */
@@ -59,7 +53,7 @@ function parseRequestHead(bytes: Uint8Array): RequestHead | undefined {
   return { method, target, headers };
 }
 
-function parseResponseHead(bytes: Uint8Array): ResponseHead | undefined {
+function parseResponseHead(bytes: Uint8Array) {
   const lines = splitHeadLines(bytes);
   const line = lines?.[0] ?? "";
   const [, status] = /^HTTP\/1\.[01] (\d{3})(?: .*)?$/.exec(line) ?? [];
