@@ -288,14 +288,7 @@ function byPlausibility(files: readonly ListedFile[], terms: readonly Term[]): s
 
 /** The highest rank first; items of one rank keep their order. Sorts the few ranks, not the many items. */
 function inOrderOf<Item>(items: readonly Item[], rankOf: (item: Item) => number): Item[] {
-  const byRank = new Map<number, Item[]>();
-  for (const item of items) {
-    const rank = rankOf(item);
-    const alike = byRank.get(rank);
-    if (alike === undefined) byRank.set(rank, [item]);
-    else alike.push(item);
-  }
-  return [...byRank].sort(([a], [b]) => b - a).flatMap(([, alike]) => alike);
+  return [...Map.groupBy(items, rankOf)].sort(([a], [b]) => b - a).flatMap(([, alike]) => alike);
 }
 
 interface Showing {
@@ -786,7 +779,7 @@ function isLongData({ path, text }: ShownText, request: string): boolean {
 
 /** The head, the end, and the places of the request's literals; the coder can ask for the rest. */
 function showData(
-  { path, text, lines }: ShownText & { readonly lines: readonly number[] },
+  { path, text, lines }: NamedText,
   request: string,
   terms: readonly Term[],
   budget: ContextBudget,
@@ -803,12 +796,8 @@ function showData(
 
 /** Texts that share a budget: whole where they are short, else around the lines and terms that matter. */
 function showShared(
-  files: readonly { readonly path: string; readonly lines: readonly number[]; readonly text: string }[],
-  {
-    terms,
-    budget,
-    fill,
-  }: { readonly terms: readonly Term[]; readonly budget: number; readonly fill: boolean },
+  files: readonly NamedText[],
+  { terms, budget, fill }: Pick<Showing, "terms" | "budget"> & { readonly fill: boolean },
 ): [string, string][] {
   const shares = splitBudget(
     files.map(({ text }) => text.length),

@@ -1,9 +1,10 @@
 import { nameCheck } from "../../domain/checks/narrow-check.ts";
 import { readKeptCounts } from "../../domain/checks/read-results.ts";
 import type { TestCounts } from "../../domain/checks/test-results.ts";
-import { findRenamed, toLines, traceLine } from "../../domain/history/trace-line.ts";
+import { findRenamed, traceLine } from "../../domain/history/trace-line.ts";
 import type { JobNumbers } from "../../domain/jobs/result.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
+import { toLines } from "../../domain/platform/file-bytes.ts";
 import { numbersOf } from "../jobs/job-names.ts";
 import type { BlamedLine, JobStack } from "../ports/history.ts";
 import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";

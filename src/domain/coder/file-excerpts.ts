@@ -1,4 +1,5 @@
 import type { LineRange } from "../patch/compare-lines.ts";
+import { toLines } from "../platform/file-bytes.ts";
 import { type Term, termsIn } from "./request-terms.ts";
 
 /** A line that begins a function, a class, a section or the like. */
@@ -295,7 +296,7 @@ export interface ShowFile extends ExcerptRequest {
 /** A file for a model: whole if it fits, else excerpts with their line numbers and an outline of the rest. */
 export function showFile(path: string, text: string, request: ShowFile): string {
   if (text.length <= request.limit) return fileElement(path, "", text);
-  const lines = linesOf(text);
+  const lines = toLines(text);
   const ranges = chosen(path, lines, request);
   if (ranges.length === 0) return cutElement(path, text, request.limit);
   return showRanges(path, lines, ranges);
@@ -310,7 +311,7 @@ export const SHORT_FILE = 2_500;
 export function showAround(path: string, text: string, around: readonly number[], limit: number): string {
   if (around.length === 0 || text.length <= Math.min(limit, SHORT_FILE))
     return showFile(path, text, { terms: [], limit });
-  const lines = linesOf(text);
+  const lines = toLines(text);
   const also = around.map((line) => ({
     from: Math.max(1, Math.min(line, lines.length) - AROUND_LINE),
     to: Math.min(lines.length, line + AROUND_LINE),
@@ -321,7 +322,7 @@ export function showAround(path: string, text: string, around: readonly number[]
 
 /** The lines that were asked for, cut at the limit. */
 export function showLines(path: string, text: string, asked: LineRange, limit: number): string {
-  const lines = linesOf(text);
+  const lines = toLines(text);
   const from = Math.min(asked.from, lines.length);
   let to = from - 1;
   let left = limit;
@@ -349,13 +350,6 @@ function showRanges(path: string, lines: readonly string[], ranges: readonly Lin
   const element = fileElement(path, ` lines="${named} of ${lines.length}"`, parts.join("\n"));
   const rest = restOf(path, lines, ranges);
   return rest === "" ? element : `${element}\n${rest}`;
-}
-
-/** Without the empty one after the last newline. */
-function linesOf(text: string): string[] {
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return lines;
 }
 
 function chosen(path: string, lines: readonly string[], request: ShowFile): LineRange[] {

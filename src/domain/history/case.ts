@@ -1,7 +1,7 @@
 import { type ChangedText, isCodePath } from "../checks/affected-tests.ts";
 import { isDocumentation, isTestPath } from "../checks/find-checks.ts";
 import { compareLines } from "../patch/compare-lines.ts";
-import { toLines } from "./trace-line.ts";
+import { toLines } from "../platform/file-bytes.ts";
 
 /** A request, a state and a judge. */
 export interface HistoryCase {

@@ -33,10 +33,3 @@ export function findRenamed<One>(
   }
   return best?.file ?? null;
 }
-
-/** The lines of a text without their ends. */
-export function toLines(text: string): string[] {
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return lines;
-}

@@ -248,14 +248,7 @@ function depthOf(path: string): number {
 
 /** A stable sort by a number with few distinct values. */
 function inOrder(steps: readonly SwapStep[], numberOf: (step: SwapStep) => number): SwapStep[] {
-  const groups = new Map<number, SwapStep[]>();
-  for (const step of steps) {
-    const number = numberOf(step);
-    const group = groups.get(number);
-    if (group === undefined) groups.set(number, [step]);
-    else group.push(step);
-  }
-  return [...groups].sort(([x], [y]) => x - y).flatMap(([, group]) => group);
+  return [...Map.groupBy(steps, numberOf)].sort(([x], [y]) => x - y).flatMap(([, group]) => group);
 }
 
 const RANK = { object: 1, file: 2, git: 3 } as const;

@@ -39,7 +39,7 @@ import {
   workspaceProcessesFolder,
   writeProcessRecord,
 } from "./process-record.ts";
-import { killProcesses, registerOwnChild } from "./process-runner.ts";
+import { killProcesses, pause, registerOwnChild } from "./process-runner.ts";
 
 /** `processes:` of the configuration. */
 export interface ProcessesSettings {
@@ -456,8 +456,4 @@ async function waitFor(isTrue: () => boolean, deadlineMs: number): Promise<boole
     if (performance.now() > end) return false;
     await pause(POLL_MS);
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
