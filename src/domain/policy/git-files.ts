@@ -169,16 +169,22 @@ export function isHarmlessSetting({ name, value }: GitSetting): boolean {
   return /^submodule\..*\.update$/s.test(name) && /^(checkout|rebase|merge|none)$/.test(value);
 }
 
+export interface RevertedSettings {
+  /** Names of settings that may not be set, in the order of the file. */
+  readonly names: readonly string[];
+  /** The file without them; null where they cannot be separated. */
+  readonly text: string | null;
+}
+
 /**
- * The names of the settings that a job may not set in a configuration, in the order of the file, and its text without
- * them (null where they cannot be separated); null where all of it may stay. `before` is the text that git read there
- * until now; its settings may stay.
+ * The settings that a job may not set in a configuration, and the configuration without them; null where all
+ * of it may stay. `before` is the text that git read there until now; its settings may stay.
  */
 export function revertSettings(
   before: string,
   after: string,
   isAllowed: (setting: GitSetting) => boolean = isHarmlessSetting,
-) {
+): RevertedSettings | null {
   const was = readGitConfig(before);
   const is = readGitConfig(after);
   const key = ({ name, value }: GitSetting) => `${name}\0${value}`;
