@@ -138,7 +138,7 @@ describe.if(landlockAbi() >= LEAST_ABI)("without bubblewrap a job's command", ()
 
 /** Everything a process can take off: its limits, its environment, its session, its parent, the right to look into it. */
 const DAEMON = [
-  "cp /bin/sh shell; chmod 111 shell; echo first > kept-open",
+  "rm -f daemon shell; cp /bin/sh shell; chmod 111 shell; echo first > kept-open",
   `(env -i prlimit --rttime=$LIMIT setsid -f ./shell -c 'echo $$ > daemon; exec 9>>kept-open; while :; do echo late >&9; /bin/sleep 0.02; done' </dev/null >/dev/null 2>&1)`,
   "while [ ! -s daemon ]; do sleep 0.01; done",
 ].join("\n");

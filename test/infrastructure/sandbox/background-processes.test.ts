@@ -254,9 +254,12 @@ describe("a background process", () => {
       ": > .zshenv; : > notes; mkdir -p .config/autostart .cache/x; : > .config/autostart/x.desktop",
       "ln -s notes .profile; echo more >> .bashrc; true",
     ];
-    const { plantedHome } = started(await processes.start({ command: script.join("; "), name: "evil" }));
-    expect(plantedHome).toEqual([".config/autostart", ".profile", ".zshenv"]);
-    const [found] = await processes.list();
+    started(await processes.start({ command: script.join("; "), name: "evil" }));
+    const [found] = await until(async () => {
+      const list = await processes.list();
+      return list[0]?.state.kind === "ended" && list;
+    });
+    expect(found?.plantedHome).toEqual([".config/autostart", ".profile", ".zshenv"]);
     const said = wordPlanted(found as BackgroundProcess, "en");
     expect(said).toEqual([
       expect.stringMatching(/^CAUTION: .+ in a home: \.config\/autostart, \.profile, \.zshenv\./),
