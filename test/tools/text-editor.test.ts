@@ -131,6 +131,12 @@ describe("str_replace", () => {
     );
     expect(codeOf(await replace('name = "x"', 'name = "y"'))).toBe("success");
     expect(bench.read("a.txt")).toBe(`token = "${secret}"\nname = "y"\n`);
+    // A name is masked too: a new file under the mask would not be the one that is meant.
+    for (const path of ["ghp_****.txt", "ghp_****/a.txt"])
+      expect(codeOf(await toolkit.writeFile({ path, content: "x" }))).toBe("failure MASKED_CONTENT");
+    bench.write("****.txt", "mine");
+    expect(codeOf(await toolkit.writeFile({ path: "****.txt", content: "x" }))).toBe("success");
+    expect(Object.keys(bench.tree()).sort()).toEqual(["****.txt", "a.txt"]);
   });
 });
 

@@ -196,13 +196,14 @@ function readCurrentBytes({ workspace: { files }, path }: ResolvedPath): Uint8Ar
   return files.look(path).kind === "file" ? files.read(path) : null;
 }
 
-function refuseMasked({ workspace, path }: ResolvedPath, before: Uint8Array, after: Uint8Array): void {
-  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");
-  refuseMaskedContent(text(before), text(after), workspace.mask, path);
-}
-
 /** Refuses what the job would refuse, before anything is read for it. The job checks again when it writes. */
-function checkEditable({ workspace: { protection }, path, given }: ResolvedPath): void {
+function checkEditable({ workspace: { protection, files }, path, given }: ResolvedPath): void {
+  const masked = /^.*\*{4}[^/]*/.exec(path)?.[0];
+  if (masked !== undefined && files.look(masked).kind === "missing")
+    throw new ToolError(
+      "MASKED_CONTENT",
+      `${given}: ${MASK} hides a secret in a name, so it is unknown which file is meant; the user has to change it`,
+    );
   const deny = (message: string) =>
     new ToolError("PROTECTED_FILE", message, { status: "denied", reason: "path" });
   const forbidden = protection.forbids(path);
@@ -216,16 +217,13 @@ function checkEditable({ workspace: { protection }, path, given }: ResolvedPath)
  * Tool output is masked, so a caller may send back a text with `****` in place of a secret in the file.
  * Writing it unchanged would destroy the secret; so it is refused.
  */
-function refuseMaskedContent(
-  before: string,
-  after: string,
-  mask: (text: string) => string,
-  path: string,
-): void {
+function refuseMasked({ workspace, path }: ResolvedPath, was: Uint8Array, next: Uint8Array): void {
+  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");
+  const [before, after] = [text(was), text(next)];
   if (!after.includes(MASK)) return;
-  const shown = mask(before);
+  const shown = workspace.mask(before);
   if (shown === before) return;
-  const stars = (text: string) => new Set(text.split("\n").filter((line) => line.includes(MASK)));
+  const stars = (lines: string) => new Set(lines.split("\n").filter((line) => line.includes(MASK)));
   const own = stars(before);
   const masked = [...stars(shown)].filter((line) => !own.has(line));
   const line = masked.find((each) => after.split("\n").includes(each));
