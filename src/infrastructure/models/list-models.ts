@@ -3,6 +3,7 @@ import { joinUrl, localityOf } from "../../domain/models/locality.ts";
 import type { ListTrouble } from "../../domain/models/model-facts.ts";
 import { fieldAt, textAt } from "./json-fields.ts";
 import type { Fetch } from "./model-settings.ts";
+import { answersToAnyName } from "./wire.ts";
 
 /** The characters of a model's name; any other name is not shown and not written anywhere. */
 const NAME = /^[\w./:-]{1,200}$/;
@@ -56,7 +57,9 @@ export async function listOffered(
     const name = textAt(one, "id") || textAt(one, "name").replace(/^models\//, "");
     return NAME.test(name) ? [name] : [];
   });
-  return { ok: true, models };
+  // Such a server lists the path of its file.
+  const shown = (name: string) => name.slice(name.lastIndexOf("/") + 1);
+  return { ok: true, models: answersToAnyName(listed.entries) ? models.map(shown) : models };
 }
 
 interface ListRequest {

@@ -96,6 +96,14 @@ export interface WireProbe {
   readonly instead?: WireProbe;
 }
 
+/** llama.cpp with one model answers to every name; one that chooses between models says how each is. */
+export function answersToAnyName(listed: readonly unknown[]): boolean {
+  const [only] = listed;
+  return (
+    listed.length === 1 && textAt(only, "owned_by") === "llamacpp" && fieldAt(only, "status") === undefined
+  );
+}
+
 /** The model in the list of all, which every server of these protocols has. */
 export function probeList(url: string, headers: WireProbe["headers"], model: string): WireProbe {
   return {
@@ -106,13 +114,7 @@ export function probeList(url: string, headers: WireProbe["headers"], model: str
       const ids = listed.map((one) => textAt(one, "id"));
       if (ids.length === 0) return "unknown";
       if (ids.includes(model)) return "there";
-      // llama.cpp with one model answers to every name; one that chooses between models says how each is.
-      const [only] = listed;
-      const answersAll =
-        listed.length === 1 &&
-        textAt(only, "owned_by") === "llamacpp" &&
-        fieldAt(only, "status") === undefined;
-      return answersAll ? "unknown" : "missing";
+      return answersToAnyName(listed) ? "unknown" : "missing";
     },
   };
 }

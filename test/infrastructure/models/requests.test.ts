@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ModelMessage, ModelRequest } from "../../../src/application/ports/models.ts";
+import { listOffered } from "../../../src/infrastructure/models/list-models.ts";
 import type { ModelSettings } from "../../../src/infrastructure/models/model-settings.ts";
 import { createWireModel } from "../../../src/infrastructure/models/wire-model.ts";
 import { createAnthropicWire } from "../../../src/infrastructure/models/wires/anthropic.ts";
@@ -331,6 +332,27 @@ describe("a server of another make", () => {
       const model = createWireModel(wire(settings), settings, told(pages));
       expect((await model.check(request.signal)).ok).toBe(ok);
     }
+  });
+
+  test("with one model is offered by the name of its file, without the folders", async () => {
+    const offered = async (...data: object[]) =>
+      listOffered(
+        { url: "http://h/v1/models", headers: {}, local: true },
+        request.signal,
+        told(list(...data)).fetch,
+      );
+    const status = { value: "loaded" };
+    expect(
+      await Promise.all([
+        offered(entry("/models/some.gguf")),
+        offered(entry("org/some", { status })),
+        offered({ id: "org/some", owned_by: "other" }),
+      ]),
+    ).toEqual([
+      { ok: true, models: ["some.gguf"] },
+      { ok: true, models: ["org/some"] },
+      { ok: true, models: ["org/some"] },
+    ]);
   });
 
   test("that names the model it lacks is asked for it once, and for its list once", async () => {
