@@ -3,7 +3,7 @@ import type { JobEvent } from "../../application/ports/jobs.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { type JobResult, oneLine, type RefusedJob } from "../../domain/jobs/result.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
-import { type Flags, fail, printable, type Subcommand, styleReport } from "./command.ts";
+import { type Flags, fail, printable, refuseUsage, type Subcommand, styleReport } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
@@ -113,10 +113,8 @@ async function apply(program: CliProgram, { values, words, json }: Flags): Promi
   const { worker: settings } = opened.config;
   const dryRun = values["dry-run"] === true || settings.dry_run;
   if (typeof values.job === "string") {
-    if (words.length > 0 || values.preview === true) {
-      const text = opened.messages.notTogether(["--job", words[0] ?? "--preview"]);
-      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
-    }
+    if (words.length > 0 || values.preview === true)
+      return refuseUsage(program, json, opened.messages.notTogether(["--job", words[0] ?? "--preview"]));
     await repairFirst(program, opened);
     const { applyPreview } = await import("./apply-preview.ts");
     return applyPreview(program, opened, values.job, { dryRun, json });

@@ -3,7 +3,7 @@ import { nameJobId } from "../../application/jobs/job-names.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, printable, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { describeJob } from "./show.ts";
@@ -30,7 +30,7 @@ async function bisect(program: CliProgram, { values, words, json }: Flags): Prom
   ];
   const isUsable =
     line !== "" && seconds > 0 && Number.isInteger(atOnce) && atOnce > 0 && atOnce <= MOST_AT_ONCE;
-  if (!isUsable) return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.bisectUsage });
+  if (!isUsable) return refuseUsage(program, json, texts.bisectUsage);
   const stack = history.stack();
   const stopWithout = () =>
     fail(program, json, { exitCode: EXIT.usage, code: "no-jobs", text: texts.noJobs });

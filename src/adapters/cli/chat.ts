@@ -6,7 +6,7 @@ import { ROUTES, readRoute } from "../../domain/config/configured-kinds.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { replyJson } from "../web/reply-json.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, printable, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop, Stop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
@@ -127,14 +127,12 @@ async function chat(
   let route: Route | undefined;
   if (typeof values.route === "string") {
     route = readRoute(values.route);
-    if (route === undefined) {
-      const text = messagesFor(resolveLocale({ env: program.env })).badChoice(
-        "--route",
-        values.route,
-        ROUTES,
+    if (route === undefined)
+      return refuseUsage(
+        program,
+        json,
+        messagesFor(resolveLocale({ env: program.env })).badChoice("--route", values.route, ROUTES),
       );
-      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
-    }
   }
   if (stays)
     return (await import("./open-conversation.ts")).openConversation(program, values, { route, first });

@@ -105,6 +105,11 @@ export function fail(program: CliProgram, json: boolean, failure: CliFailure): n
   return exitCode;
 }
 
+/** Why the arguments of a command are refused. */
+export function refuseUsage(program: CliProgram, json: boolean, text: string): number {
+  return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+}
+
 /** Tells a person with words, or a program with one document. */
 export function succeed(program: CliProgram, json: boolean, document: object, text: string): number {
   program.out(`${json ? JSON.stringify(document) : printable(text)}\n`);

@@ -15,7 +15,7 @@ import type { PlayFailure } from "../../application/ports/history.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, maskedJson, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, maskedJson, printable, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedComparison } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -222,10 +222,7 @@ async function tellLast(
   const { store } = opened.compare;
   const [run] = store.listRuns();
   const plays = run === undefined ? [] : store.readPlays(run);
-  if (run === undefined || plays.length === 0) {
-    const text = texts.compareUsage;
-    return fail(program, flags.json, { exitCode: EXIT.usage, code: "usage", text });
-  }
+  if (run === undefined || plays.length === 0) return refuseUsage(program, flags.json, texts.compareUsage);
   const contestants = [...new Set(plays.map(({ contestant }) => contestant))].map((name) => ({ name }));
   tellResult(program, opened, texts, flags, toResult(run, "finished", plays, { contestants }));
   return EXIT.done;
@@ -275,8 +272,7 @@ async function tellCases(
     program.out(json ? `${JSON.stringify({ id, action })}\n` : `${id}: ${texts.caseChanged[action]}\n`);
     return EXIT.done;
   }
-  if (action !== undefined)
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.compareUsage });
+  if (action !== undefined) return refuseUsage(program, json, texts.compareUsage);
   const see = Number(flags.values.see ?? 0);
   if (see > 0) {
     if (opened.trouble !== null)

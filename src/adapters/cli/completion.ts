@@ -1,4 +1,4 @@
-import { type CommandLine, fail, type Subcommand } from "./command.ts";
+import { type CommandLine, refuseUsage, type Subcommand } from "./command.ts";
 import { COMMON, usageText } from "./flags.ts";
 import { EXIT } from "./program.ts";
 
@@ -19,10 +19,12 @@ export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcomm
   words: 1,
   async run(program, { words, json }) {
     const [shell = ""] = words;
-    if (!Object.hasOwn(SHELLS, shell)) {
-      const text = usageText(program, { name: "completion", usage: "completion bash|zsh|fish" });
-      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
-    }
+    if (!Object.hasOwn(SHELLS, shell))
+      return refuseUsage(
+        program,
+        json,
+        usageText(program, { name: "completion", usage: "completion bash|zsh|fish" }),
+      );
     const script = SHELLS[shell as keyof typeof SHELLS]((await all()).map(completed));
     program.out(json ? `${JSON.stringify({ shell, script })}\n` : script);
     return EXIT.done;

@@ -1,4 +1,4 @@
-import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
+import { type Flags, refuseUsage, type Subcommand, succeed } from "./command.ts";
 import { openIndexFromFlags, usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportFilled, withStoreData } from "./store-data.ts";
@@ -60,5 +60,5 @@ async function whole(program: CliProgram, flags: Flags, verb: "copy" | "forget")
 function usage(program: CliProgram, { json }: Flags): number {
   const words = "db [status|migrate|copy postgres://…|copy env:NAME|forget CHANNEL:USER]";
   const text = usageText(program, { name: "db", usage: words });
-  return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+  return refuseUsage(program, json, text);
 }

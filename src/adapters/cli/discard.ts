@@ -2,7 +2,7 @@ import { discardFacts } from "../../application/jobs/action-report.ts";
 import { waitingPreview } from "../../application/jobs/job-facts.ts";
 import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
-import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
+import { type Flags, fail, refuseUsage, type Subcommand, succeed } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";
@@ -44,8 +44,7 @@ async function discardAside(
   { json, jobId }: { readonly json: boolean; readonly jobId: string | undefined },
 ): Promise<number> {
   const { messages, workspace } = opened;
-  if (jobId === undefined)
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: messages.asideNeedsJob });
+  if (jobId === undefined) return refuseUsage(program, json, messages.asideNeedsJob);
   const name = nameJobId(workspace.archive, jobId);
   const removed = await program.removeKeptAside(opened, jobId);
   if (removed === null)

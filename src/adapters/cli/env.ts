@@ -7,7 +7,15 @@ import { parseRepository, quoteWords as shellWords } from "../../domain/containe
 import { containerName } from "../../domain/containers/container-info.ts";
 import type { PrepareEvent } from "../../domain/containers/prepare-event.ts";
 import { environmentMessages } from "../../domain/texts/containers.ts";
-import { type CommandLine, type Flags, fail, type RunCommand, type Subcommand, succeed } from "./command.ts";
+import {
+  type CommandLine,
+  type Flags,
+  fail,
+  type RunCommand,
+  refuseUsage,
+  type Subcommand,
+  succeed,
+} from "./command.ts";
 import {
   abortable,
   environmentTexts,
@@ -59,7 +67,7 @@ async function env(program: CliProgram, args: readonly string[]): Promise<number
   if (name === undefined) await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
   const texts = environmentMessages(resolveLocale({ env: program.env }));
   const text = texts.unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(ACTIONS));
-  return fail(program, rest.includes("--json"), { exitCode: EXIT.usage, code: "usage", text });
+  return refuseUsage(program, rest.includes("--json"), text);
 }
 
 export const command: Subcommand = { ...ENV, flags: {}, words: 0, runAction: env };

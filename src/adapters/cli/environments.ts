@@ -4,7 +4,7 @@ import { resolveLocale } from "../../config/environment.ts";
 import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import { isTaskUuid } from "../../domain/containers/container-info.ts";
 import { type EnvironmentMessages, environmentMessages } from "../../domain/texts/containers.ts";
-import { type Flags, fail } from "./command.ts";
+import { type Flags, fail, refuseUsage } from "./command.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -84,7 +84,7 @@ export function requiredFlag(program: CliProgram, values: Flags["values"], name:
 }
 
 export function usageStop(program: CliProgram, values: Flags["values"], text: string): Stop {
-  return new Stop(fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text }));
+  return new Stop(refuseUsage(program, values.json === true, text));
 }
 
 /** Before the configuration is read, only the environment says which language. */

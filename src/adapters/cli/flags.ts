@@ -7,7 +7,7 @@ import type {
 import { resolveLocale } from "../../config/environment.ts";
 import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { type CommandLine, type Flags, type FlagTypes, fail, parseFlags } from "./command.ts";
+import { type CommandLine, type Flags, type FlagTypes, fail, parseFlags, refuseUsage } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedIndex } from "./program.ts";
 
 /** Flags that every command takes. */
@@ -56,7 +56,7 @@ export async function readFlags(
 }
 
 function usage(program: CliProgram, args: readonly string[], text: string): Stop {
-  return new Stop(fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "usage", text }));
+  return new Stop(refuseUsage(program, args.includes("--json"), text));
 }
 
 /** Opens the workspace that the common flags mean, and prints the configuration's warnings. */
@@ -139,8 +139,7 @@ export async function flagsFirst(
   dispatch: Dispatch,
 ): Promise<number> {
   const messages = messagesFor(resolveLocale({ env: program.env }));
-  const usage = (text: string) =>
-    fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "usage", text });
+  const usage = (text: string) => refuseUsage(program, args.includes("--json"), text);
   let at = 0;
   while (args[at]?.startsWith("-")) {
     const [flag = "", value] = (args[at] as string).split("=", 2);

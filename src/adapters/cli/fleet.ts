@@ -1,7 +1,7 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import type { FleetMessages } from "../../domain/texts/fleet.ts";
-import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
+import { type Flags, fail, printable, refuseUsage, type Subcommand, succeed } from "./command.ts";
 import { openedStoreOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -24,7 +24,7 @@ async function fleet(program: CliProgram, { values, words, json }: Flags): Promi
       return succeed(program, json, fleetJson(view), wordFleet(t, view));
     }
     if ((verb !== "retry" && verb !== "discard") || id === undefined)
-      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: t.usage });
+      return refuseUsage(program, json, t.usage);
     if (!(await opened.control[verb](id)))
       return fail(program, json, { exitCode: EXIT.usage, code: "unknown-work", text: t.unknownWork(id) });
     const text = verb === "retry" ? t.retried(id) : t.discarded(id);

@@ -5,7 +5,7 @@ import { wordInterruption, wordNote } from "../../application/jobs/word-notes.ts
 import type { OpenedWorkspace, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, printable, refuseUsage, type Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -26,10 +26,8 @@ async function jobs(program: CliProgram, flags: Flags): Promise<number> {
   }
   const opened = await openFromFlags(program, flags);
   const limit = Number(flags.values.limit ?? 20);
-  if (!Number.isInteger(limit) || limit < 1) {
-    const text = opened.messages.badCount("--limit", String(flags.values.limit));
-    return fail(program, flags.json, { exitCode: EXIT.usage, code: "usage", text });
-  }
+  if (!Number.isInteger(limit) || limit < 1)
+    return refuseUsage(program, flags.json, opened.messages.badCount("--limit", String(flags.values.limit)));
   const list =
     flags.values.all === true
       ? await everywhere(program, flags, limit)

@@ -1,5 +1,5 @@
 import { fleetMessagesFor } from "../../domain/texts/fleet.ts";
-import { type Flags, fail, type Subcommand, untilStopped } from "./command.ts";
+import { type Flags, fail, refuseUsage, type Subcommand, untilStopped } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -20,7 +20,7 @@ async function join(program: CliProgram, { values, json }: Flags): Promise<numbe
   );
   try {
     const t = fleetMessagesFor(opened.messages.locale);
-    const bad = (text: string) => fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+    const bad = (text: string) => refuseUsage(program, json, text);
     const labels = String(values.labels ?? "")
       .split(",")
       .map((label) => label.trim())

@@ -8,7 +8,7 @@ import {
 } from "../../application/jobs/running-things.ts";
 import { toRunningProcesses } from "../../application/sandbox/process-report.ts";
 import { type RunningMessages, runningMessagesFor } from "../../domain/texts/jobs-running.ts";
-import { type Flags, fail, printable } from "./command.ts";
+import { type Flags, printable, refuseUsage } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
 import { columnsOf, textWidth } from "./terminal-text.ts";
 
@@ -28,10 +28,7 @@ export async function showLiveJobs(
   const { workspace, messages } = opened;
   const words = runningMessagesFor(messages.locale);
   const other = (["all", "limit"] as const).find((name) => values[name] !== undefined);
-  if (other !== undefined) {
-    const text = messages.notTogether(["--live", `--${other}`]);
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
-  }
+  if (other !== undefined) return refuseUsage(program, json, messages.notTogether(["--live", `--${other}`]));
   const listProcesses = async () => toRunningProcesses(await opened.processes.list(), new Date());
   const known = { processes: await listProcesses() };
   const read = () => {

@@ -2,7 +2,7 @@ import type { McpServerReport, McpServers } from "../../application/ports/mcp.ts
 import { resolveLocale } from "../../config/environment.ts";
 import type { McpLoginState, McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
-import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
+import { type Flags, fail, printable, refuseUsage, type Subcommand, succeed } from "./command.ts";
 import { openedStoreOrStop, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -25,8 +25,7 @@ async function mcp(program: CliProgram, flags: Flags): Promise<number> {
   const { values, json } = flags;
   if (flags.words.length > 0) return manageServers(program, flags);
   const port = values.http === undefined ? null : portOf(values.http);
-  if (port === "bad")
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "--http PORT: 0-65535" });
+  if (port === "bad") return refuseUsage(program, json, "--http PORT: 0-65535");
   const server = await openOrStop(program, values, program.openMcp);
   const stop = new AbortController();
   const end = () => stop.abort();
@@ -51,8 +50,7 @@ function portOf(text: string | boolean): number | "bad" {
 
 async function manageServers(program: CliProgram, { values, words, json }: Flags): Promise<number> {
   const texts = mcpMessagesFor(resolveLocale({ env: program.env }));
-  const usage = (text: string = texts.usage) =>
-    fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+  const usage = (text: string = texts.usage) => refuseUsage(program, json, text);
   const [action = "", name, ...rest] = words;
   const opened = await openedStoreOrStop(program, values, program.openMcpServers);
   const { servers } = opened;
@@ -145,8 +143,7 @@ async function login(
         return null;
       },
     });
-    if (outcome === null)
-      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.unknown(name) });
+    if (outcome === null) return refuseUsage(program, json, texts.unknown(name));
     const { kind } = outcome;
     const text = texts.loginEnd[kind](name, "detail" in outcome ? outcome.detail : "");
     switch (kind) {

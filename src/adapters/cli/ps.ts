@@ -9,7 +9,7 @@ import {
 } from "../../application/sandbox/process-report.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
-import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
+import { type Flags, fail, printable, refuseUsage, type Subcommand, succeed } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -62,7 +62,7 @@ function textsOf({ messages }: Opened): ProcessMessages {
 
 function usage(program: CliProgram, opened: Opened, { json }: Flags, text?: string): number {
   const said = [...(text === undefined ? [] : [text]), textsOf(opened).usage].join("\n");
-  return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: said });
+  return refuseUsage(program, json, said);
 }
 
 async function list(program: CliProgram, opened: Opened, { values, json }: Flags): Promise<number> {

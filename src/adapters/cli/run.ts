@@ -14,7 +14,7 @@ import {
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, printable, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop, Stop } from "./flags.ts";
 import { createTaskProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -44,7 +44,7 @@ async function run(program: CliProgram, flags: Flags): Promise<number> {
   }
   const texts = taskMessagesFor(resolveLocale({ env: program.env }));
   if (values.preview === true && values["no-meta"] !== true)
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.previewNeedsNoMeta });
+    return refuseUsage(program, json, texts.previewNeedsNoMeta);
   const resume = typeof values.resume === "string" ? values.resume : undefined;
   const given = resume === undefined ? readSource(program, flags) : undefined;
   const first = given && (await readCheckedTask(program, json, given.text, given.name));

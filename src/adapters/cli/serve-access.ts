@@ -1,6 +1,6 @@
 import { type Role, SCOPES, type Scope } from "../../application/ports/serve.ts";
 import { isUserName } from "../../application/serve/access.ts";
-import { type Flags, fail, succeed } from "./command.ts";
+import { type Flags, fail, refuseUsage, succeed } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
 type OpenServer = Extract<OpenedServe, { ok: true }>;
@@ -12,7 +12,7 @@ export async function admit(
   opened: OpenServer,
 ): Promise<number> {
   const say = opened.words();
-  const bad = (text: string) => fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+  const bad = (text: string) => refuseUsage(program, json, text);
   const [what, verb, name] = words;
   const role = (values.role ?? "operator") as Role;
   const userId = typeof values.user === "string" ? values.user : "operator";

@@ -1,5 +1,5 @@
 import type { RunningServer } from "../../application/serve/server.ts";
-import { type Flags, fail, type Subcommand, untilStopped } from "./command.ts";
+import { type Flags, fail, refuseUsage, type Subcommand, untilStopped } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
@@ -56,8 +56,7 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   const host = typeof values.host === "string" ? values.host : settings.host;
   const port = values.port === undefined ? settings.port : portOf(values.port);
   const words = opened.words();
-  if (port === null)
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "--port N: 0-65535" });
+  if (port === null) return refuseUsage(program, json, "--port N: 0-65535");
   const starting = opened.listen({ host, port, log: (text) => program.err(`${text}\n`) });
   const stopped = untilStopped(program, opened.words, starting);
   let serving: RunningServer;
@@ -90,8 +89,7 @@ async function isConfigured(program: CliProgram, { values }: Flags): Promise<boo
 }
 
 function usage(program: CliProgram, { json }: Flags): number {
-  const text = "picoclaw serve --help";
-  return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+  return refuseUsage(program, json, "picoclaw serve --help");
 }
 
 function portOf(text: string | boolean): number | null {

@@ -4,7 +4,7 @@ import { isRedCheck, taskVerdict } from "../../domain/tasks/solve-decisions.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
-import { type Flags, fail, type Subcommand } from "./command.ts";
+import { type Flags, fail, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop, usageText } from "./flags.ts";
 import { createSolveProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -25,12 +25,12 @@ async function solve(program: CliProgram, { values, words, json }: Flags): Promi
   const [url] = words;
   if (url === undefined) {
     await opened.close();
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: usageText(program, command) });
+    return refuseUsage(program, json, usageText(program, command));
   }
   const candidates = Number(values.candidates ?? 1);
   if (!Number.isInteger(candidates) || candidates < 1 || candidates > MOST_CANDIDATES) {
     await opened.close();
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: opened.texts.badCandidates });
+    return refuseUsage(program, json, opened.texts.badCandidates);
   }
   const stop = new AbortController();
   const interrupt = () => stop.abort();

@@ -2,7 +2,7 @@ import { csvOfFigures, figureCells } from "../../application/history/word-why.ts
 import type { FigureRow, WorkFigures } from "../../application/ports/history-opened.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, printable, refuseUsage, type Subcommand } from "./command.ts";
 import { notOpened, openOptions } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -26,10 +26,8 @@ async function stats(program: CliProgram, flags: Flags): Promise<number> {
   if (!opened.ok) throw notOpened(program, values, opened, "store");
   const texts = historyMessagesFor(opened.messages.locale);
   try {
-    if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS) {
-      const text = texts.statsDays(MOST_DAYS);
-      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
-    }
+    if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS)
+      return refuseUsage(program, json, texts.statsDays(MOST_DAYS));
     const figures = await opened.figures.readFigures(days);
     if (json) program.out(`${JSON.stringify(snakeCased(figures))}\n`);
     else if (values.csv === true) program.out(csvOfFigures(figures.rows));

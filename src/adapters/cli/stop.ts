@@ -1,8 +1,8 @@
 import { stopFacts } from "../../application/jobs/action-report.ts";
 import { resolveJobName } from "../../application/jobs/job-names.ts";
-import { type Flags, fail, type Subcommand } from "./command.ts";
+import { type Flags, refuseUsage, type Subcommand } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
-import { type CliProgram, EXIT } from "./program.ts";
+import type { CliProgram } from "./program.ts";
 import { reportAction } from "./report-action.ts";
 
 /** `stop JOB`: ends a running job, with everything that it runs; nothing of it is applied. */
@@ -21,10 +21,8 @@ async function stop(program: CliProgram, flags: Flags): Promise<number> {
   const opened = await openFromFlags(program, flags);
   const { messages } = opened;
   const [given] = flags.words;
-  if (given === undefined) {
-    const text = messages.usageLines(command.usage, command.name);
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
-  }
+  if (given === undefined)
+    return refuseUsage(program, json, messages.usageLines(command.usage, command.name));
   const jobId = resolveJobName(opened.workspace, given);
   const facts = stopFacts(opened.workspace, jobId, await opened.workspace.stop(jobId));
   const document = { success: true, status: facts.status, job_id: jobId };

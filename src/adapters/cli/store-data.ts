@@ -3,7 +3,7 @@ import type { FillResult } from "../../application/ports/store.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
+import { type Flags, fail, refuseUsage, type Subcommand, succeed } from "./command.ts";
 import { notOpened, openOptions, usageText } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
@@ -101,7 +101,6 @@ async function withFolder(
 ): Promise<number> {
   const { json } = flags;
   const [given] = flags.words;
-  if (given === undefined)
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: usageText(program, command) });
+  if (given === undefined) return refuseUsage(program, json, usageText(program, command));
   return withStoreData(program, flags, (opened) => use(opened, resolve(program.cwd, given), json));
 }

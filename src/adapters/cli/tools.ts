@@ -1,7 +1,7 @@
 import type { ToolForm } from "../../application/ports/tools.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { type Flags, fail, type Subcommand } from "./command.ts";
+import { type Flags, refuseUsage, type Subcommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const FORMS: readonly string[] = ["openai", "anthropic", "mcp"];
@@ -20,7 +20,7 @@ async function tools(program: CliProgram, { values, json }: Flags): Promise<numb
   if (typeof format === "string" && !FORMS.includes(format)) {
     const messages = messagesFor(resolveLocale({ env: program.env }));
     const text = messages.badChoice("--format", format, FORMS);
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+    return refuseUsage(program, json, text);
   }
   const form = (format ?? "plain") as ToolForm;
   const definitions = await program.toolDefinitions(form);

@@ -2,7 +2,7 @@ import { findRemoved, findWhy, readFileLine } from "../../application/history/fi
 import { wordRemoved, wordWhy } from "../../application/history/word-why.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, maskedJson, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, maskedJson, printable, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -29,8 +29,7 @@ async function why(program: CliProgram, { values, words, json }: Flags): Promise
     return tell({ removed: found }, wordRemoved(texts, removed, found));
   }
   const named = readFileLine(words[0] ?? "");
-  if (named === null)
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.whyUsage });
+  if (named === null) return refuseUsage(program, json, texts.whyUsage);
   const path = belowRoot(workspace.root, program.cwd, named.path);
   const found = await findWhy(history.why(), path, named.line);
   const text = wordWhy(texts, path, found);
