@@ -2,6 +2,7 @@ import { z } from "zod";
 import { byForge, forgeFacts, ROUTES } from "../../domain/config/configured-kinds.ts";
 import { isTimeZone } from "../../domain/platform/days.ts";
 import {
+  choice,
   chosenName,
   count,
   flag,
@@ -9,118 +10,102 @@ import {
   optionalText,
   optionalUrl,
   secret,
+  section,
   size,
   text,
   texts,
 } from "./primitives.ts";
 
-export const session = z
-  .strictObject({
-    timezone: z.string().min(1).refine(isTimeZone).meta({ timezone: true }).nullable().default(null).meta({
-      description:
-        "Time zone of `session.cutover` and of the dates that models see; null is the machine's zone.",
-      shown: "time zone name",
-    }),
-    cutover: z
-      .string()
-      .regex(/^([01]\d|2[0-3]):[0-5]\d$/)
-      .default("00:00")
-      .meta({ description: "Time of day at which a session ends and a new one begins.", shown: "HH:MM" }),
-    history_tokens: z.number().int().min(256).nullable().default(null).meta({
-      description:
-        "How much of the conversation's latest messages a model gets, in tokens; null is an eighth of the window of the model that answers, from 2048 to 64000.",
-      shown: "integer from 256",
-    }),
-    summary_tokens: count(512, "Longest summary of the messages before those, in tokens.", { min: 64 }),
-  })
-  .prefault({});
+export const session = section({
+  timezone: z.string().min(1).refine(isTimeZone).meta({ timezone: true }).nullable().default(null).meta({
+    description:
+      "Time zone of `session.cutover` and of the dates that models see; null is the machine's zone.",
+    shown: "time zone name",
+  }),
+  cutover: z
+    .string()
+    .regex(/^([01]\d|2[0-3]):[0-5]\d$/)
+    .default("00:00")
+    .meta({ description: "Time of day at which a session ends and a new one begins.", shown: "HH:MM" }),
+  history_tokens: z.number().int().min(256).nullable().default(null).meta({
+    description:
+      "How much of the conversation's latest messages a model gets, in tokens; null is an eighth of the window of the model that answers, from 2048 to 64000.",
+    shown: "integer from 256",
+  }),
+  summary_tokens: count(512, "Longest summary of the messages before those, in tokens.", { min: 64 }),
+});
 
-export const terminal = z
-  .strictObject({
-    keys: z
-      .enum(["emacs", "vim"])
-      .default("emacs")
-      .meta({ description: "Key bindings of the input line in a terminal conversation." }),
-    bell: flag(
-      true,
-      "Ring the bell when work of more than ten seconds ends while the terminal window is not focused.",
-    ),
-  })
-  .prefault({});
+export const terminal = section({
+  keys: choice(["emacs", "vim"], "emacs", "Key bindings of the input line in a terminal conversation."),
+  bell: flag(
+    true,
+    "Ring the bell when work of more than ten seconds ends while the terminal window is not focused.",
+  ),
+});
 
-export const line = z
-  .strictObject({
-    channel_secret: secret(
-      "env:LINE_CHANNEL_SECRET",
-      "Secret that verifies the signatures of LINE's webhooks.",
-    ),
-    channel_access_token: secret("env:LINE_CHANNEL_ACCESS_TOKEN", "Token for sending replies."),
-    forced_route: z.enum(ROUTES).nullable().default("CHAT").meta({
-      description:
-        "The route of every message from LINE; null chooses a route for each message, as in other channels.",
-    }),
-    strict: flag(false, "Use `forced_route` even for messages with a command such as /code."),
-    push_quota: count(200, "Most push messages in a month. Replies within LINE's reply window do not count."),
-    allowed_users: texts([], "Users who may write without pairing first."),
-    base_url: optionalUrl("Address of the LINE API; null is LINE's own."),
-  })
-  .prefault({});
+export const line = section({
+  channel_secret: secret(
+    "env:LINE_CHANNEL_SECRET",
+    "Secret that verifies the signatures of LINE's webhooks.",
+  ),
+  channel_access_token: secret("env:LINE_CHANNEL_ACCESS_TOKEN", "Token for sending replies."),
+  forced_route: z.enum(ROUTES).nullable().default("CHAT").meta({
+    description:
+      "The route of every message from LINE; null chooses a route for each message, as in other channels.",
+  }),
+  strict: flag(false, "Use `forced_route` even for messages with a command such as /code."),
+  push_quota: count(200, "Most push messages in a month. Replies within LINE's reply window do not count."),
+  allowed_users: texts([], "Users who may write without pairing first."),
+  base_url: optionalUrl("Address of the LINE API; null is LINE's own."),
+});
 
-export const slack = z
-  .strictObject({
-    bot_token: secret("env:SLACK_BOT_TOKEN", "The bot's token."),
-    app_token: secret("env:SLACK_APP_TOKEN", "The app-level token for Socket Mode."),
-    signing_secret: secret(
-      "env:SLACK_SIGNING_SECRET",
-      "Secret that verifies the signatures of Slack's requests.",
-    ),
-    allowed_users: texts([], "Users who may write without pairing first."),
-    base_url: optionalUrl("Address of the Slack API; null is Slack's own."),
-  })
-  .prefault({});
+export const slack = section({
+  bot_token: secret("env:SLACK_BOT_TOKEN", "The bot's token."),
+  app_token: secret("env:SLACK_APP_TOKEN", "The app-level token for Socket Mode."),
+  signing_secret: secret(
+    "env:SLACK_SIGNING_SECRET",
+    "Secret that verifies the signatures of Slack's requests.",
+  ),
+  allowed_users: texts([], "Users who may write without pairing first."),
+  base_url: optionalUrl("Address of the Slack API; null is Slack's own."),
+});
 
-export const telegram = z
-  .strictObject({
-    bot_token: secret("env:TELEGRAM_BOT_TOKEN", "The bot's token."),
-    webhook_secret: secret(
-      "env:TELEGRAM_WEBHOOK_SECRET",
-      "With this and `serve.public_url`, Telegram calls a webhook; otherwise PicoClaw polls Telegram.",
-    ),
-    allowed_users: texts([], "Users who may write without pairing first."),
-    base_url: optionalUrl("Address of the Telegram API; null is Telegram's own."),
-  })
-  .prefault({});
+export const telegram = section({
+  bot_token: secret("env:TELEGRAM_BOT_TOKEN", "The bot's token."),
+  webhook_secret: secret(
+    "env:TELEGRAM_WEBHOOK_SECRET",
+    "With this and `serve.public_url`, Telegram calls a webhook; otherwise PicoClaw polls Telegram.",
+  ),
+  allowed_users: texts([], "Users who may write without pairing first."),
+  base_url: optionalUrl("Address of the Telegram API; null is Telegram's own."),
+});
 
-export const serve = z
-  .strictObject({
-    host: text("127.0.0.1", "Address that the server listens on."),
-    port: z
-      .int()
-      .min(0)
-      .max(65_535)
-      .default(7433)
-      .meta({ description: "Port that the server listens on; 0 is any free one.", shown: "port" }),
-    public_url: optionalUrl("The address under which others reach the server, for links and webhooks."),
-    max_chats: count(50, "How many chats are answered at the same time.", { min: 1 }),
-    rate_limit: count(30, "Most messages of one user in a minute; 0 means no limit."),
-  })
-  .prefault({});
+export const serve = section({
+  host: text("127.0.0.1", "Address that the server listens on."),
+  port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(7433)
+    .meta({ description: "Port that the server listens on; 0 is any free one.", shown: "port" }),
+  public_url: optionalUrl("The address under which others reach the server, for links and webhooks."),
+  max_chats: count(50, "How many chats are answered at the same time.", { min: 1 }),
+  rate_limit: count(30, "Most messages of one user in a minute; 0 means no limit."),
+});
 
-export const retention = z
-  .strictObject({
-    messages: count(90, "Days to keep answered messages and their replies; 0 is forever."),
-    sessions: count(
-      0,
-      "Days to keep a session after its end, with its messages, decisions and notes; 0 is forever.",
-    ),
-    usage: count(0, "Days to keep records of model usage, for `/usage` and the budget; 0 is forever."),
-    tasks: count(
-      0,
-      "Days to keep a forge's task after its end, with its steps and their output; 0 is forever.",
-    ),
-    dead_letters: count(0, "Days to keep messages and tasks that failed for good; 0 is forever."),
-  })
-  .prefault({});
+export const retention = section({
+  messages: count(90, "Days to keep answered messages and their replies; 0 is forever."),
+  sessions: count(
+    0,
+    "Days to keep a session after its end, with its messages, decisions and notes; 0 is forever.",
+  ),
+  usage: count(0, "Days to keep records of model usage, for `/usage` and the budget; 0 is forever."),
+  tasks: count(
+    0,
+    "Days to keep a forge's task after its end, with its steps and their output; 0 is forever.",
+  ),
+  dead_letters: count(0, "Days to keep messages and tasks that failed for good; 0 is forever."),
+});
 
 const chat = z.string().regex(/^[a-z]+:\S+$/);
 const cron = z.string().regex(/^\S+(?: +\S+){4,5}$/);
@@ -143,50 +128,38 @@ export const schedules = z
     shown: "list of {name, cron, timezone, chat: channel:chat, user, message, enabled}",
   });
 
-export const notify = z
-  .strictObject({
-    chat: chat.nullable().default(null).meta({
-      description: "The chat that is notified when a task from a forge has ended; null is none.",
-      shown: "channel:chat",
-    }),
-  })
-  .prefault({});
+export const notify = section({
+  chat: chat.nullable().default(null).meta({
+    description: "The chat that is notified when a task from a forge has ended; null is none.",
+    shown: "channel:chat",
+  }),
+});
 
-export const heartbeat = z
-  .strictObject({
-    enabled: flag(false, "Post a message to a chat regularly."),
-    cron: cron.default("*/30 * * * *").meta({ description: "When it is posted.", shown: "cron expression" }),
-    chat: chat
-      .default("web:operator")
-      .meta({ description: "The chat it is posted to.", shown: "channel:chat" }),
-    message: text("Is there anything that needs attention?", "The message."),
-  })
-  .prefault({});
+export const heartbeat = section({
+  enabled: flag(false, "Post a message to a chat regularly."),
+  cron: cron.default("*/30 * * * *").meta({ description: "When it is posted.", shown: "cron expression" }),
+  chat: chat
+    .default("web:operator")
+    .meta({ description: "The chat it is posted to.", shown: "channel:chat" }),
+  message: text("Is there anything that needs attention?", "The message."),
+});
 
-export const forges = z
-  .strictObject(
-    byForge((name) => {
-      const variable = name.toUpperCase();
-      const { settings } = forgeFacts(name);
-      return z
-        .strictObject({
-          token: secret(
-            `env:${variable}_PERSONAL_ACCESS_TOKEN`,
-            "The access token, named by an environment variable.",
-          ),
-          base_url: optionalUrl(settings.base_url),
-          webhook_secret: secret(`env:${variable}_WEBHOOK_SECRET`, settings.webhook_secret),
-          repositories: texts([], settings.repositories),
-          poll_interval: count(
-            60,
-            "Seconds between two checks for new work; 0 relies on webhooks alone.",
-            {},
-          ),
-        })
-        .prefault({});
-    }),
-  )
-  .prefault({});
+export const forges = section(
+  byForge((name) => {
+    const variable = name.toUpperCase();
+    const { settings } = forgeFacts(name);
+    return section({
+      token: secret(
+        `env:${variable}_PERSONAL_ACCESS_TOKEN`,
+        "The access token, named by an environment variable.",
+      ),
+      base_url: optionalUrl(settings.base_url),
+      webhook_secret: secret(`env:${variable}_WEBHOOK_SECRET`, settings.webhook_secret),
+      repositories: texts([], settings.repositories),
+      poll_interval: count(60, "Seconds between two checks for new work; 0 relies on webhooks alone."),
+    });
+  }),
+);
 
 const environment = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string());
 
@@ -215,10 +188,11 @@ export const mcpServers = z
           description: "Headers of each request to the server. Write secrets as `env:NAME`.",
           shown: `map of NAME to text, env:NAME or text with \${NAME}`,
         }),
-      coders: z.enum(["off", "read-only", "all"]).default("read-only").meta({
-        description:
-          "Which tools of the server coders may call: none, those that it marks as read-only, or all.",
-      }),
+      coders: choice(
+        ["off", "read-only", "all"],
+        "read-only",
+        "Which tools of the server coders may call: none, those that it marks as read-only, or all.",
+      ),
       oauth: z
         .strictObject({
           client_id: z.string().min(1).optional().meta({
@@ -256,51 +230,41 @@ export const mcpServers = z
     reference: true,
   });
 
-export const tools = z
-  .strictObject({
-    write_scope: z
-      .enum(["read-only", "workspace-write", "unrestricted"])
-      .default("workspace-write")
-      .meta({ description: "Where tools may write: nowhere, in the workspace, or in any folder." }),
-    policy: z
-      .strictObject({
-        default: z
-          .enum(["allow", "deny"])
-          .default("allow")
-          .meta({ description: "Whether tools that neither list names may be called." }),
-        allow: texts([], "Tools that may be called."),
-        deny: texts([], "Tools that may not be called, even if `allow` names them."),
-      })
-      .prefault({}),
-    apply_patch: z
-      .strictObject({
-        max_bytes: size(10 * 1024 ** 2, "Largest file that `apply_patch` changes."),
-        max_error_chars: count(4000, "How many characters of git's error message `apply_patch` returns.", {
-          min: 100,
-        }),
-      })
-      .prefault({}),
-  })
-  .prefault({});
-
-export const tasks = z
-  .strictObject({
-    max_steps: count(60, "Most steps of one task.", { min: 1 }),
-    patience: count(900, "Seconds that a task waits for a model's server that is overloaded or down.", {}),
-    label: text("picoclaw", "Issues with this label become tasks."),
-    needs: texts([], "Labels that a machine of the fleet must have to run tasks (`picoclaw join --labels`)."),
-    key_requests: count(5000, "Most requests that a coding agent may make with your API key in one task.", {
-      min: 1,
+export const tools = section({
+  write_scope: choice(
+    ["read-only", "workspace-write", "unrestricted"],
+    "workspace-write",
+    "Where tools may write: nowhere, in the workspace, or in any folder.",
+  ),
+  policy: section({
+    default: choice(["allow", "deny"], "allow", "Whether tools that neither list names may be called."),
+    allow: texts([], "Tools that may be called."),
+    deny: texts([], "Tools that may not be called, even if `allow` names them."),
+  }),
+  apply_patch: section({
+    max_bytes: size(10 * 1024 ** 2, "Largest file that `apply_patch` changes."),
+    max_error_chars: count(4000, "How many characters of git's error message `apply_patch` returns.", {
+      min: 100,
     }),
-    key_traffic: size(2 * 1024 ** 3, "Most data that these requests may send and receive in one task."),
-    rules: texts([], "Rules of this project that a coder should know."),
-    allow_ci_files: flag(
-      false,
-      "Let tasks change files that define CI jobs (`.github/workflows` and the like).",
-    ),
-    test_command: optionalText("Older name of `checks.command`; ignored where that is set."),
-  })
-  .prefault({});
+  }),
+});
+
+export const tasks = section({
+  max_steps: count(60, "Most steps of one task.", { min: 1 }),
+  patience: count(900, "Seconds that a task waits for a model's server that is overloaded or down."),
+  label: text("picoclaw", "Issues with this label become tasks."),
+  needs: texts([], "Labels that a machine of the fleet must have to run tasks (`picoclaw join --labels`)."),
+  key_requests: count(5000, "Most requests that a coding agent may make with your API key in one task.", {
+    min: 1,
+  }),
+  key_traffic: size(2 * 1024 ** 3, "Most data that these requests may send and receive in one task."),
+  rules: texts([], "Rules of this project that a coder should know."),
+  allow_ci_files: flag(
+    false,
+    "Let tasks change files that define CI jobs (`.github/workflows` and the like).",
+  ),
+  test_command: optionalText("Older name of `checks.command`; ignored where that is set."),
+});
 
 export const databaseUrl = z
   .string()

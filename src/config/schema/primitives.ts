@@ -24,6 +24,15 @@ export function size(bytes: number, description: string) {
     .meta({ description, size: true, shown: 'size ("2GiB", "500MB", bytes)' });
 }
 
+/** A map of keys that a file may leave out, because each of them has a default. */
+export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject(shape).prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>);
+}
+
+export function choice<const Name extends string>(names: readonly Name[], value: Name, description: string) {
+  return z.enum(names).default(value).meta({ description });
+}
+
 export function flag(value: boolean, description: string) {
   return z.boolean().default(value).meta({ description });
 }
