@@ -5,7 +5,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** `acp`: an agent for editors. Standard output carries the protocol and nothing else. */
-export const command: Subcommand = { name: "acp", usage: "acp", flags: {}, words: 0, run: acp };
+export const command: Subcommand = { name: "acp", usage: "acp", run: acp };
 
 async function acp(program: CliProgram, { values }: Flags): Promise<number> {
   const stop = new AbortController();

@@ -63,9 +63,9 @@ export interface CommandLine {
   readonly name: keyof HelpMessages["commands"];
   readonly usage: string;
   /** Beside those that every command takes. */
-  readonly flags: FlagTypes;
-  /** Most words beside flags. */
-  readonly words: number;
+  readonly flags?: FlagTypes;
+  /** Most words beside flags. Default: none. */
+  readonly words?: number;
 }
 
 /** One subcommand: a file of its own, and one line in the table of `dispatch.ts`. */

@@ -15,7 +15,6 @@ const SHELLS = { bash, zsh, fish } as const;
 export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcommand => ({
   name: "completion",
   usage: "completion SHELL",
-  flags: {},
   words: 1,
   async run(program, { words, json }) {
     const [shell = ""] = words;

@@ -9,7 +9,6 @@ import { type CliProgram, EXIT } from "./program.ts";
 export const command: Subcommand = {
   name: "config",
   usage: "config show|check",
-  flags: {},
   words: 1,
   run: config,
 };

@@ -7,7 +7,6 @@ import { reportFilled, withStoreData } from "./store-data.ts";
 export const command: Subcommand = {
   name: "db",
   usage: "db [status|migrate|copy|forget]",
-  flags: {},
   words: 2,
   run: db,
 };

@@ -14,8 +14,6 @@ const RASH_COMMAND = `rm -rf ${RASH_FOLDERS.join(" ")}`;
 export const commandWith = (dispatch: Dispatch): Subcommand => ({
   name: "demo",
   usage: "demo",
-  flags: {},
-  words: 0,
   run: (program) => demo(program, dispatch),
 });
 

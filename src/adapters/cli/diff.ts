@@ -13,7 +13,6 @@ import { belowRoot } from "./why.ts";
 export const command: Subcommand = {
   name: "diff",
   usage: "diff [JOB|A..B] [FILE]",
-  flags: {},
   words: 2,
   run: diff,
 };

@@ -8,7 +8,6 @@ export const command: Subcommand = {
   name: "doctor",
   usage: "doctor",
   flags: { repair: "boolean" },
-  words: 0,
   run: doctor,
 };
 

@@ -38,7 +38,6 @@ type EnvAction = Pick<CommandLine, "flags" | "words"> & { readonly run: RunComma
 const ACTIONS: Readonly<Record<string, EnvAction>> = {
   prepare: {
     flags: { task: "string", env: "string", repo: "string", branch: "string", target: "string" },
-    words: 0,
     run: prepare,
   },
   exec: {
@@ -47,10 +46,10 @@ const ACTIONS: Readonly<Record<string, EnvAction>> = {
     run: exec,
   },
   edit: { flags: { task: "string", tool: "string" }, words: 1, run: edit },
-  list: { flags: {}, words: 0, run: list },
-  info: { flags: { task: "string" }, words: 0, run: info },
-  cleanup: { flags: { task: "string" }, words: 0, run: cleanUp },
-  prune: { flags: {}, words: 0, run: prune },
+  list: { run: list },
+  info: { flags: { task: "string" }, run: info },
+  cleanup: { flags: { task: "string" }, run: cleanUp },
+  prune: { run: prune },
 };
 
 /** `env list|prepare|exec|edit|info|cleanup|prune`: task environments. */
@@ -64,13 +63,13 @@ async function env(program: CliProgram, args: readonly string[]): Promise<number
     program.err((await import("./help.ts")).commandHelp(program.env, command, program.columns()));
     return EXIT.usage;
   }
-  if (name === undefined) await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
+  if (name === undefined) await readFlags(program, ENV, args);
   const texts = environmentMessages(resolveLocale({ env: program.env }));
   const text = texts.unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(ACTIONS));
   return refuseUsage(program, rest.includes("--json"), text);
 }
 
-export const command: Subcommand = { ...ENV, flags: {}, words: 0, runAction: env };
+export const command: Subcommand = { ...ENV, runAction: env };
 
 /** The first word, after flags that every command takes. */
 function actionAt(args: readonly string[]): number {

@@ -8,7 +8,6 @@ export const command: Subcommand = {
   name: "export",
   usage: "export",
   flags: { name: "string", html: "boolean" },
-  words: 0,
   run: exportChat,
 };
 

@@ -50,8 +50,8 @@ export async function readFlags(
     program.out((await import("./help.ts")).commandHelp(program.env, command, program.columns()));
     throw new Stop(EXIT.done);
   }
-  if (words.length > command.words)
-    throw wrong(messages.unexpectedWords(words.slice(command.words).join(" ")));
+  const most = command.words ?? 0;
+  if (words.length > most) throw wrong(messages.unexpectedWords(words.slice(most).join(" ")));
   return { values, words, json: values.json === true };
 }
 

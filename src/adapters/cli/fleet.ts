@@ -9,7 +9,6 @@ import { type CliProgram, EXIT } from "./program.ts";
 export const command: Subcommand = {
   name: "fleet",
   usage: "fleet [retry|discard ID]",
-  flags: {},
   words: 2,
   run: fleet,
 };

@@ -158,7 +158,6 @@ export const command: Subcommand = {
   name: "init",
   usage: "init",
   flags: { yes: "boolean", force: "boolean" },
-  words: 0,
   run: init,
 };
 

@@ -15,7 +15,6 @@ export const command: Subcommand = {
   name: "jobs",
   usage: "jobs",
   flags: { limit: "string", all: "boolean", live: "boolean", ids: "boolean" },
-  words: 0,
   run: jobs,
 };
 

@@ -10,7 +10,6 @@ export const command: Subcommand = {
   name: "join",
   usage: "join",
   flags: { labels: "string", concurrency: "string" },
-  words: 0,
   run: join,
 };
 

@@ -8,8 +8,6 @@ import { type CliProgram, EXIT } from "./program.ts";
 export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcommand => ({
   name: "man",
   usage: "man",
-  flags: {},
-  words: 0,
   async run(program, { json }) {
     const page = manPage(program, await all());
     program.out(json ? `${JSON.stringify({ page })}\n` : page);

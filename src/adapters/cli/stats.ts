@@ -12,7 +12,6 @@ export const command: Subcommand = {
   name: "stats",
   usage: "stats",
   flags: { days: "string", csv: "boolean" },
-  words: 0,
   run: stats,
 };
 

@@ -9,7 +9,6 @@ import { reportAction } from "./report-action.ts";
 export const command: Subcommand = {
   name: "stop",
   usage: "stop JOB",
-  flags: {},
   words: 1,
   run: stop,
 };

@@ -62,7 +62,6 @@ function refusedFillText(words: MemoryMessages, filled: Exclude<FillResult, { st
 export const backupCommand: Subcommand = {
   name: "backup",
   usage: "backup FOLDER",
-  flags: {},
   words: 1,
   run: (program, flags) =>
     withFolder(program, flags, backupCommand, async ({ data, words }, folder, json) => {

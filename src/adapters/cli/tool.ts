@@ -10,7 +10,6 @@ const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export const command: Subcommand = {
   name: "tool",
   usage: "tool NAME [ARGS|-]",
-  flags: {},
   words: 2,
   run: tool,
 };

@@ -11,7 +11,6 @@ export const command: Subcommand = {
   name: "tools",
   usage: "tools",
   flags: { format: "string" },
-  words: 0,
   run: tools,
 };
 

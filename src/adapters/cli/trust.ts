@@ -9,8 +9,6 @@ import { type CliProgram, EXIT } from "./program.ts";
 export const command: Subcommand = {
   name: "trust",
   usage: "trust",
-  flags: {},
-  words: 0,
   run: trust,
 };
 

@@ -8,7 +8,7 @@ import type { CliProgram } from "./program.ts";
 type InstalledBy = "checkout" | "npm" | "npx" | "one-file" | "image";
 
 /** `update`: how this installation is brought up to date. It changes nothing and contacts no server. */
-export const command: Subcommand = { name: "update", usage: "update", flags: {}, words: 0, run: update };
+export const command: Subcommand = { name: "update", usage: "update", run: update };
 
 async function update(program: CliProgram, { json }: Flags): Promise<number> {
   const { folder, by } = findInstallation();
@@ -24,8 +24,6 @@ async function update(program: CliProgram, { json }: Flags): Promise<number> {
 export const uninstallCommand: Subcommand = {
   name: "uninstall",
   usage: "uninstall",
-  flags: {},
-  words: 0,
   run: uninstall,
 };
 

@@ -22,7 +22,7 @@ for (const file of readdirSync(FOLDER).filter((name) => name.endsWith(".ts"))) {
 test("the help of a command names every flag that it takes, with a value where it takes one", () => {
   expect(commands.length).toBeGreaterThan(25);
   for (const locale of LOCALES)
-    for (const { name, flags } of commands) {
+    for (const { name, flags = {} } of commands) {
       const told = Object.keys(helpMessagesFor(locale).commands[name].flags);
       for (const [flag, type] of Object.entries(flags)) {
         if (UNTOLD.includes(`${name} --${flag}`)) continue;
