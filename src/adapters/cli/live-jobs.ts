@@ -10,7 +10,7 @@ import { toRunningProcesses } from "../../application/sandbox/process-report.ts"
 import { type RunningMessages, runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { type Flags, printable, refuseUsage } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
-import { columnsOf, textWidth } from "./terminal-text.ts";
+import { columnsOf, cutText } from "./terminal-text.ts";
 
 const TICK_MS = 1_000;
 /** From this width on, the latest event is on the line of its job. */
@@ -61,7 +61,7 @@ function liveTable(jobs: readonly RunningThing[], words: RunningMessages): strin
 function cellsOf(thing: RunningThing, words: RunningMessages): readonly [...string[], string] {
   const { from, step, latest } = wordRunningThing(thing, words);
   const id = nameThing(thing);
-  const title = cutTitle(inOneLine(thing.title));
+  const title = cutText(inOneLine(thing.title), MOST_TITLE);
   return [id, words.seconds(thing.seconds), inOneLine(from), title, step, inOneLine(latest)];
 }
 
@@ -80,16 +80,6 @@ function nameThing(thing: RunningThing): string {
 /** A stranger's words: they neither steer the terminal nor begin a line of their own. */
 function inOneLine(text: string): string {
   return printable(text).replace(/\s+/g, " ").trim();
-}
-
-function cutTitle(title: string): string {
-  if (textWidth(title) <= MOST_TITLE) return title;
-  let cut = "";
-  for (const letter of title) {
-    if (textWidth(cut + letter) > MOST_TITLE - 1) break;
-    cut += letter;
-  }
-  return `${cut}…`;
 }
 
 /** The list as a screen of so many rows: jobs that do not fit are counted. */

@@ -5,7 +5,7 @@ import { localTime } from "../../domain/texts/format-text.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { CliProgram } from "./program.ts";
 import { type Style, styleFor, verdictSign } from "./terminal-style.ts";
-import { textWidth, wrapWords } from "./terminal-text.ts";
+import { cutText, textWidth, wrapWords } from "./terminal-text.ts";
 
 /** The look of a card for what commands print. Only a person at a terminal gets it: elsewhere every byte stays as it is. */
 export function hasReportLook({ outIsTerminal, env }: Pick<CliProgram, "outIsTerminal" | "env">): boolean {
@@ -109,13 +109,3 @@ export function lookOfJobs(
 }
 
 const pad = (text: string, width: number) => text + " ".repeat(Math.max(0, width - textWidth(text)));
-
-function cutText(text: string, columns: number): string {
-  if (textWidth(text) <= columns) return text;
-  let cut = "";
-  for (const letter of text) {
-    if (textWidth(cut + letter) > columns - 1) break;
-    cut += letter;
-  }
-  return `${cut}…`;
-}

@@ -32,6 +32,16 @@ function graphemesOf(text: string): string[] {
 }
 
 /** Colours take no columns. */
+export function cutText(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text;
+  let cut = "";
+  for (const letter of text) {
+    if (textWidth(cut + letter) > columns - 1) break;
+    cut += letter;
+  }
+  return `${cut}…`;
+}
+
 export const visibleWidth = (text: string) => textWidth(text.replace(/\x1b\[[0-9;]*m/g, ""));
 
 /** Breaks lines between words, never inside of one; Japanese breaks between characters. Further lines are indented. */
