@@ -28,6 +28,7 @@ import {
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { type Waiting, whileWaiting } from "./progress-line.ts";
+import { columnsOf } from "./terminal-text.ts";
 import { exitCodeOf, readArguments } from "./tool.ts";
 
 /** The `--help` entry, for every action. */
@@ -89,10 +90,10 @@ async function list(program: CliProgram, { values, json }: Flags): Promise<numbe
     else if (listed.length === 0) program.out(`${environments.texts.noEnvironments}\n`);
     else
       program.out(
-        alignColumns([
+        `${columnsOf([
           environments.texts.listHeader,
           ...listed.map((row) => [row.task_uuid, row.environment_name, row.state, row.image, row.created_at]),
-        ]),
+        ])}\n`,
       );
     return EXIT.done;
   } finally {
@@ -120,7 +121,7 @@ async function info(program: CliProgram, { values, json }: Flags): Promise<numbe
     else {
       const { usage: used, ...rest } = shown;
       const lines = Object.entries({ ...rest, ...used }).map(([key, value]) => [key, String(value ?? "-")]);
-      program.out(alignColumns(lines));
+      program.out(`${columnsOf(lines)}\n`);
     }
     return EXIT.done;
   } finally {
@@ -152,21 +153,6 @@ function usageJson(usage: ContainerUsage) {
     disk_bytes: usage.diskBytes,
     disk_limit_bytes: usage.diskLimitBytes,
   };
-}
-
-function alignColumns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? "").length)),
-  );
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join("  ")
-          .trimEnd()}\n`,
-    )
-    .join("");
 }
 
 /** `env prepare --task UUID [--env NAME] --repo URL|PATH [--branch B] [--target B]` */
