@@ -61,7 +61,7 @@ export function firstFailureLine(failed: readonly CommandResult[]): string {
 
 /** The failures, for the coder: each command with its exit code, and the head and tail of its output. */
 export function wordFailures(failed: readonly CommandResult[]): string {
-  return failed.map(wordFailure).join("\n\n");
+  return wordFirst(failed, wordFailure).join("\n\n");
 }
 
 function wordFailure({ command, error, output, process }: CommandResult): string {
@@ -90,15 +90,20 @@ function isUnmatchedEdit({ type }: PatchCommand, output: string): boolean {
 
 const MOST_LISTED = 40;
 
+/** The first ones in words, and how many more there are: an answer may have thousands of edits that do not match. */
+function wordFirst<Item>(all: readonly Item[], word: (item: Item, at: number) => string): string[] {
+  const words = all.slice(0, MOST_LISTED).map(word);
+  return all.length > MOST_LISTED ? [...words, `… and ${all.length - MOST_LISTED} more`] : words;
+}
+
 /** How each command of an attempt ended, in order, so that a coder sends only the failed ones again. */
 export function wordStatuses(results: readonly CommandResult[]): string {
   if (results.length < 2) return "";
-  const lines = results.slice(0, MOST_LISTED).map(({ command, success }, at) => {
+  const lines = wordFirst(results, ({ command, success }, at) => {
     const { type, action, target } = command;
     const what = type === "file_edit" ? `${action} ${oneLine(target)}` : oneLine(target).slice(0, 80);
     return `${at + 1}. ${success ? "done" : "FAILED"}: ${what}`;
   });
-  if (results.length > MOST_LISTED) lines.push(`… and ${results.length - MOST_LISTED} more`);
   return lines.join("\n");
 }
 
@@ -112,7 +117,7 @@ export function showFailedEdits(
   if (failed.length === 0 || !failed.every(({ command, output }) => isUnmatchedEdit(command, output)))
     return null;
   const places = new Map<string, { readonly text: string; readonly lines: number[] }>();
-  for (const { command, output } of failed) {
+  for (const { command, output } of failed.slice(0, MOST_LISTED)) {
     // A result names its command without the edit itself.
     const sent = commands.filter(({ edit, target }) => edit !== undefined && target === command.target);
     for (const path of affectedFiles(sent.length > 0 ? sent : [command])) {

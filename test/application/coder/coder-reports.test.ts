@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { showAfterRun } from "../../../src/application/coder/coder-reports.ts";
+import { showAfterRun, showFailedEdits, wordFailures } from "../../../src/application/coder/coder-reports.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
 
@@ -39,4 +39,25 @@ test("a file that was written whole, or is short, is shown as it is", () => {
   const project = memoryProject({ "src/a.py": "value = 1\n" });
   const told = showAfterRun(project, parsed.commands, "src/a.py:1: x", 24_000);
   expect(told).toBe('<file path="src/a.py">\nvalue = 1\n</file>');
+});
+
+test("of thousands of edits that do not match, the first are shown and the others counted", () => {
+  const parsed = parsePatch(patch("src/a.py").repeat(1_000));
+  if (!parsed.ok) throw new Error(parsed.failure.message);
+  const output = "src/a.py hunk 1: the expected lines are not in the file\nNothing of this edit was written.";
+  const failed = parsed.commands.map((command) => ({
+    command,
+    success: false,
+    output,
+    error: "",
+    duration: 1,
+    changes: [],
+    notes: [],
+  }));
+  const told = wordFailures(failed);
+  expect(told.split("FAILED file_edit")).toHaveLength(41);
+  expect(told).toEndWith("\n\n… and 960 more");
+  expect(wordFailures(failed.slice(0, 40))).not.toContain("more");
+  const files = showFailedEdits(memoryProject({ "src/a.py": text }), failed, parsed.commands, 24_000);
+  expect(files).toContain('<file path="src/a.py"');
 });
