@@ -85,8 +85,7 @@ const MAY_BE_TEST = /test|spec|e2e/i;
 const MOST_SOURCES = 3;
 /** A test with a lower score shares nothing but a word. Of a few tests none is rare: there, a name of the request is enough. */
 const LEAST = 2;
-const LEAST_OF_FEW = 0.5;
-const FEW_TESTS = 6;
+const FEW = { tests: 6, least: 0.5 };
 
 const WORTH = {
   /** By the place of the source among those that are likely to change. */
@@ -151,7 +150,7 @@ function nearestTest(project: Pick<ProjectFiles, "find">, request: NearestReques
   };
   return tests
     .map(judge)
-    .filter((one) => one.score >= (tests.length <= FEW_TESTS ? LEAST_OF_FEW : LEAST))
+    .filter((one) => one.score >= (tests.length <= FEW.tests ? FEW.least : LEAST))
     .sort((a, b) => b.score - a.score || a.path.length - b.path.length || (a.path < b.path ? -1 : 1))[0]
     ?.path;
 }
