@@ -107,23 +107,17 @@ interface BesideRequest {
   readonly signal: AbortSignal;
 }
 
-interface BesideContainer {
-  readonly ok: true;
-  readonly id: string;
-  close(): Promise<void>;
-}
-
 /** A container beside the task's, for what the task must not do itself. It is removed with this process unless it is closed before. */
 async function openBesideContainer(
   { sandboxes, config, newId }: Pick<PrepareDeps, "sandboxes" | "config" | "newId">,
   { purpose, image, network, signal }: BesideRequest,
-): Promise<BesideContainer | SandboxFailure> {
+) {
   const taskId = `${purpose}-${newId()}`;
   const spec = { name: containerName(taskId), taskId, image, limits: config.limits, network };
   const started = await sandboxes.startContainer(spec, { signal });
   if (!started.ok) return started;
   const close = async () => void (await sandboxes.stopContainer(started.id, { force: true }));
-  return { ok: true, id: started.id, close };
+  return { ok: true as const, id: started.id, close };
 }
 
 /** The error of a request before anything starts. */

@@ -341,8 +341,6 @@ export interface RestoredChange {
   readonly rule: "protected" | "git" | "picoclaw";
 }
 
-export type ChangesValidation = ReturnType<typeof validateChanges>;
-
 export interface ValidateChangesDeps {
   readonly sides: BeforeAndAfter;
   readonly protection: Protection;
@@ -412,13 +410,6 @@ function saysTheSame(sides: BeforeAndAfter, path: string): boolean {
   return was !== null && is !== null && Buffer.from(was).equals(is);
 }
 
-/** A process's changes to files it may not touch, and their outcome. */
-export interface GuardedChanges
-  extends Pick<ChangesValidation, "restored" | "created" | "logged" | "leftOut"> {
-  /** The change set without restored paths. */
-  readonly changes: readonly Change[];
-}
-
 export interface GuardDeps {
   readonly transaction: Transaction;
   readonly protection: Protection;
@@ -428,12 +419,9 @@ export interface GuardDeps {
 /**
  * Checks the changes of a process, and restores files that it may not change, so that the next command does
  * not build on them. Other running processes may undo this at once: the final validation of the sealed
- * changes decides (`final-validation.ts`).
+ * changes decides (`final-validation.ts`). Returns the changes without restored paths.
  */
-export function guardChanges(
-  { transaction, protection, sha1 }: GuardDeps,
-  changes: readonly Change[],
-): GuardedChanges {
+export function guardChanges({ transaction, protection, sha1 }: GuardDeps, changes: readonly Change[]) {
   const { restored, rewrite, created, logged, leftOut } = validateChanges(
     { sides: transaction, protection, sha1 },
     changes,

@@ -1,5 +1,11 @@
 import type { SandboxFailure } from "../../application/ports/containers.ts";
-import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/jobs-transaction.ts";
+import {
+  type Entry,
+  toViewFault,
+  type View,
+  ViewFault,
+  type WorkspaceFiles,
+} from "../../application/ports/jobs-transaction.ts";
 import { findInstallation, threadEntry } from "../platform/installation.ts";
 import { decodeList, encodeList } from "./container-frames.ts";
 import { type EngineDeps, sandboxFailure } from "./docker-engine.ts";
@@ -172,16 +178,11 @@ function channelOver(
   return { ask, isBroken: () => state.broken, close };
 }
 
-export interface ContainerFiles extends View {
-  /** Up to `length` bytes from `offset` on; fewer only at the end of the file. */
-  readPart(path: string, offset: number, length: number): Uint8Array;
-}
-
 /** The files of a container as any view has them. `onChange` gets each path before it changes. */
 export function createContainerView(
   channel: FileChannel,
   onChange: (path: string) => void = () => {},
-): ContainerFiles {
+): View & Pick<WorkspaceFiles, "readPart"> {
   const ask = (
     path: string,
     what: string,

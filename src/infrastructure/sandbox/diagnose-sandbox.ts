@@ -14,19 +14,13 @@ import { findHomeAside, mendHome } from "./home.ts";
 import { overlayOptions, SYSTEM_PATH } from "./sandbox-plan.ts";
 import { findProgram, isRealRoot } from "./staging.ts";
 
-/** The abilities of a sandbox on this machine; each part is tried, nothing is concluded. */
-export interface SandboxTrial {
-  /** The version, or null. */
-  readonly bubblewrap: string | null;
-  readonly setpriv: boolean;
-  readonly namespaces: TrialResult;
-  /** An overlay on the file system of the given folder. */
-  readonly overlay: TrialResult;
-}
-
 type TrialResult = { readonly ok: true } | { readonly ok: false; readonly complaint: string };
 
-export function trySandbox(bubblewrap: string | null, storage: string): SandboxTrial {
+/**
+ * The abilities of a sandbox on this machine; each part is tried, nothing is concluded. `bubblewrap`: the version, or null.
+ * `overlay`: one on the file system of the given folder.
+ */
+export function trySandbox(bubblewrap: string | null, storage: string) {
   const setpriv = findProgram("setpriv", SYSTEM_PATH) !== null;
   if (bubblewrap === null) {
     const missing = { ok: false, complaint: "bwrap" } as const;
