@@ -50,7 +50,7 @@ export function showAgain(files: ProjectFiles, places: readonly FileLines[], lim
 const OUTPUT = 6_000;
 
 /** The first failure in one line, for display. */
-export function firstFailureLine(failed: readonly CommandResult[]): string {
+function firstFailureLine(failed: readonly CommandResult[]): string {
   const [first] = failed;
   if (first === undefined) return "";
   const { command, error } = first;
