@@ -23,7 +23,7 @@ type TrialResult = { readonly ok: true } | { readonly ok: false; readonly compla
 export function trySandbox(bubblewrap: string | null, storage: string) {
   const setpriv = findProgram("setpriv", SYSTEM_PATH) !== null;
   if (bubblewrap === null) {
-    const missing = { ok: false, complaint: "bwrap" } as const;
+    const missing: TrialResult = { ok: false, complaint: "bwrap" };
     return { bubblewrap: null, setpriv, namespaces: missing, overlay: missing };
   }
   const namespaces = tryBubblewrap(bubblewrap, ["--", "true"]);
