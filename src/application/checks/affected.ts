@@ -5,6 +5,7 @@ import {
   isTestFile,
 } from "../../domain/checks/affected-tests.ts";
 import { filesHolding } from "../../domain/checks/connected.ts";
+import { changesImportsOnly } from "../../domain/checks/deciding-files.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
 import { bareTestName, countTests, holds } from "../../domain/checks/test-results.ts";
@@ -64,6 +65,19 @@ export function toChangedTexts(draft: Pick<Draft, "diff">) {
   const text = (bytes: Uint8Array | null | undefined) =>
     bytes == null ? null : new TextDecoder().decode(bytes);
   return draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) }));
+}
+
+/** Whether a draft leaves what a test demands as it was: it changes other files of tests alone, which the test's file does not name. */
+export function findSameDemands(draft: Pick<Draft, "diff">, texts: ReadonlyMap<string, string>) {
+  const changed = toChangedTexts(draft).filter((one) => isTestPath(one.path) && !changesImportsOnly(one));
+  const areTests = changed.every(({ path, before, after }) => isTestFile(path, before ?? after ?? ""));
+  const names = changed.map(({ path }) => path.replace(/^.*\/|\.\w+$/g, ""));
+  const isOther = (path: string) =>
+    !changed.some((one) => one.path === path) && !names.some((name) => texts.get(path)?.includes(name));
+  return (test: string): boolean => {
+    const files = filesHolding(test, texts);
+    return changed.length === 0 || (areTests && files.length > 0 && files.every(isOther));
+  };
 }
 
 export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
@@ -326,6 +340,7 @@ async function compareWithOldCode(
   const every = asBefore.length === 0 || alone !== null ? null : await check([known], { asBefore });
   if (every?.ok === false) return null;
   const old = alone ?? (every === null ? null : checkResults([known], every.runs));
-  const judgement = judgeAll({ baseline, draft: now.results, old });
+  const demandsSame = findSameDemands(draft, affected.texts);
+  const judgement = judgeAll({ baseline, draft: now.results, old, demandsSame });
   return { ...now, before: baseline, judgement };
 }

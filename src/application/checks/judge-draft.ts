@@ -1,7 +1,6 @@
 import { onlyAddsTests } from "../../domain/checks/affected-tests.ts";
 import { findUnstable } from "../../domain/checks/connected.ts";
 import {
-  changesImportsOnly,
   changesWhatDecides,
   decidesChecks,
   decidesInHome,
@@ -36,6 +35,7 @@ import {
   type Affected,
   type AffectedJudgement,
   findAffected,
+  findSameDemands,
   isUnreadRed,
   isWorthFirst,
   judgeAffected,
@@ -357,7 +357,7 @@ async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
   if (old?.ok === false) return old.why;
   judging.judgement = judgeAgain(judging, {
     old: alone ?? checkResults(tests, old?.runs ?? []),
-    importsOnly: changesImportsOnly(texts),
+    demandsSame: findSameDemands(draft, affected.texts),
   });
   return null;
 }

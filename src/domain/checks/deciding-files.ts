@@ -125,12 +125,10 @@ const LONGEST = 160;
 const IMPORTED =
   /(\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)(["'])[^"'\n]*\2|(^\s*(?:from|import)\s+)[\w.]+/gm;
 
-/** Whether a change of these files affects only the paths in their imports. */
-export function changesImportsOnly(
-  differences: readonly { readonly before: string; readonly after: string }[],
-): boolean {
-  const rest = (text: string) => text.replace(IMPORTED, "$1$3");
-  return differences.every(({ before, after }) => rest(before) === rest(after));
+/** Whether a change of a file affects only the paths in its imports. */
+export function changesImportsOnly({ before, after }: ChangedText): boolean {
+  const rest = (text: string | null) => text?.replace(IMPORTED, "$1$3");
+  return rest(before) === rest(after);
 }
 
 /** Build folders, whose files follow from sources. */

@@ -108,8 +108,8 @@ export interface JudgeInput {
   readonly draft: CheckResult;
   /** Over the draft, with the tests that the draft changed in their old version; null where it changed none. */
   readonly old: CheckResult | null;
-  /** The draft changes nothing in tests but the paths of their imports. */
-  readonly importsOnly?: boolean;
+  /** Whether the draft leaves the text of a test's demands as it was. */
+  readonly demandsSame?: (test: string) => boolean;
   /** Tests that no check could set up before. */
   readonly unableBefore?: ReadonlySet<string>;
 }
@@ -121,7 +121,7 @@ export function judgeCheck({
   baseline,
   draft,
   old,
-  importsOnly = false,
+  demandsSame = () => false,
   unableBefore = new Set(),
 }: JudgeInput): Judgement {
   const counts = draft.results?.counts ?? null;
@@ -129,7 +129,7 @@ export function judgeCheck({
   if (draft.state === "cannot-run" || draft.state === "timed-out")
     return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
   if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
-  const comparison = { baseline: ran, draft, old, importsOnly, unableBefore };
+  const comparison = { baseline: ran, draft, old, demandsSame, unableBefore };
   const compared = compare(comparison);
   return { ...compared, counts, verdict: compareVerdict(comparison, compared) };
 }
@@ -174,7 +174,7 @@ function hasLostTests(before: TestResults | null, now: TestResults | null, old: 
   return totalTests(now.counts) < totalTests(before.counts) && old?.state !== "green";
 }
 
-function compare({ baseline, draft, old, importsOnly, unableBefore }: Comparison): Compared {
+function compare({ baseline, draft, old, demandsSame, unableBefore }: Comparison): Compared {
   const before = baseline.results;
   const now = draft.results;
   if (before === null || now === null) {
@@ -199,7 +199,7 @@ function compare({ baseline, draft, old, importsOnly, unableBefore }: Comparison
       isRenumbered: renumbered.has(name),
       isFewer,
       isFile: isTestPath(name),
-      importsOnly,
+      demandsSame: demandsSame(name),
     });
     if (change !== null) lists[change].push(name);
   }
@@ -260,7 +260,7 @@ interface Sightings {
   readonly isFewer: boolean;
   /** The name is that of a whole file, as tools report one that cannot be loaded. */
   readonly isFile: boolean;
-  readonly importsOnly: boolean;
+  readonly demandsSame: boolean;
 }
 
 type TestChange = keyof JudgedTests;
@@ -296,14 +296,14 @@ function changeOf(seen: Sightings): TestChange | null {
 const failsNow = (outcome: SeenOutcome) => outcome === "fail" || outcome === "error";
 
 function changeOfPassing(seen: Sightings): TestChange | null {
-  const { now, old, isElsewhere, isRenumbered, isFewer, importsOnly } = seen;
+  const { now, old, isElsewhere, isRenumbered, isFewer, demandsSame } = seen;
   const oldHolds = old === "unlisted" || holds(old);
   switch (now) {
     case "pass":
     case "parent":
       if (old === null || oldHolds || old === "skip") return null;
-      // If a file moved, the old version of its test cannot be loaded, and demands the same.
-      return old === "absent" && importsOnly ? null : "expectsElse";
+      // If a file moved, or another test does not compile, the old version cannot be loaded, and demands the same.
+      return old === "absent" && demandsSame ? null : "expectsElse";
     case "unlisted":
       return null;
     case "fail":
@@ -355,11 +355,11 @@ export interface JudgeAllInput {
   readonly baseline: readonly CheckResult[] | null;
   readonly draft: readonly CheckResult[];
   readonly old: readonly CheckResult[] | null;
-  readonly importsOnly?: boolean;
+  readonly demandsSame?: JudgeInput["demandsSame"];
 }
 
 /** Judges all checks of a project as one. `worse` in any check outranks the rest; otherwise tests outrank linters. */
-export function judgeAll({ baseline, draft, old, importsOnly = false }: JudgeAllInput): Judgement {
+export function judgeAll({ baseline, draft, old, demandsSame = () => false }: JudgeAllInput): Judgement {
   const of = (results: readonly CheckResult[] | null, { command }: CheckResult) =>
     results?.find((one) => one.command === command) ?? null;
   const unableBefore = new Set(
@@ -374,7 +374,7 @@ export function judgeAll({ baseline, draft, old, importsOnly = false }: JudgeAll
       baseline: of(baseline, result),
       draft: result,
       old: of(old, result),
-      importsOnly,
+      demandsSame,
     }),
   }));
   const all = (key: TestChange) => [...new Set(judged.flatMap((one) => one[key] ?? []))];
@@ -587,11 +587,7 @@ export function newlyRedCase({
   newlyRed: red = [],
   commands,
   counts: all,
-}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">):
-  | "no-test"
-  | "fewer"
-  | "newly-red"
-  | "newly-red-some" {
+}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">) {
   if (red.length === 0) return all === null || totalTests(all) === 0 ? "no-test" : "fewer";
   return commands.length === 1 ? "newly-red" : "newly-red-some";
 }
