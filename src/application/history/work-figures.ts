@@ -56,7 +56,7 @@ export async function readFigures(sources: FigureSources, dayCount: number): Pro
       jobs: 1,
       checked: work.checks.length > 0 ? 1 : 0,
       firstTry: work.checks.length > 0 && work.attempts === 1 && isLanded ? 1 : 0,
-      undone: job.state === "undone" ? 1 : 0,
+      undone: job.state === "undone" && job.changes.length > 0 ? 1 : 0,
     });
   }
   const all = [...rows.values()].sort((one, other) =>

@@ -65,7 +65,7 @@ test("usage and jobs are summed by day and model, in the zone of the reader", as
       landed(1),
       landed(2, { state: "undone" }),
       landed(3, { state: "staged", red: "worse" }),
-      landed(4),
+      landed(4, { state: "undone", changes: [] }),
     ],
     journalOf: (jobId: string) => journals.get(jobId) ?? [],
     dayOf: (at: Date) => DAY.format(at),
