@@ -133,7 +133,11 @@ function outputLines(text: string): Piece {
 }
 
 export function timeline(context: PageContext, journal: readonly JournalLine[]): Markup {
-  const lines = validatedJournal(journal);
+  // A draft starts again where it needs another kind of transaction: people see one start.
+  const start = journal.find(({ event }) => event.type === "job_started");
+  const lines = validatedJournal(journal).filter(
+    (line) => line.event.type !== "job_started" || line === start,
+  );
   const [first, last] =
     lines.length <= MOST_EVENTS
       ? [lines, []]

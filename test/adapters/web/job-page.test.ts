@@ -39,8 +39,18 @@ const tap = (pass: number, fail: number) =>
   ].join("\n");
 const NARROW = 'export PATH="$PWD/node_modules/.bin:$PATH"; node --test a.test.js';
 const command = { type: "file_edit", action: "update", target: "a.js", content: "" } as const;
+const begun = {
+  type: "job_started",
+  workspace: "/w",
+  commands: 0,
+  file_edits: 0,
+  shell_commands: 0,
+  git_operations: 0,
+} as const;
 const EVENTS: readonly JobEvent[] = [
+  { ...begun, kind: "direct" },
   { type: "doing", attempt: 1, doing: "asking", detail: "Gin (demo/gin-1)", tokens: 0, cost_usd: 0 },
+  { ...begun, kind: "overlay" },
   { type: "command_started", attempt: 1, index: 0, command },
   {
     type: "command_finished",
@@ -89,6 +99,7 @@ test("a job's page has its plan, model, attempts, tests and cost, and folds the 
   const entries = timeline.split("<li ").map((one) => one.replaceAll(/<[^>]*>/g, " "));
   expect(entries.filter((one) => one.includes("npm test: 2 failed, 1 passed"))).toHaveLength(1);
   expect(timeline).toContain("<summary>3 more runs");
+  expect(entries.filter((one) => one.includes("Started"))).toHaveLength(1);
   // A command and its end are one line.
   expect(entries.filter((one) => one.includes("a.js"))).toHaveLength(1);
   expect(entries.map((one) => /Attempt \d/.exec(one)?.[0]).filter(Boolean)).toEqual([
