@@ -14,7 +14,7 @@ import type {
   StoredMessage,
 } from "../../application/ports/serve.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
-import { MOST_IMAGE_BYTES } from "../../domain/models/image.ts";
+import { MOST_IMAGE_BYTES } from "../../domain/platform/image.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
 import type { TelegramMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";

@@ -10,7 +10,7 @@ import { readAsideQuestion, readSentenceCommand } from "../../domain/chat/senten
 import { wordMemory } from "../../domain/chat/session.ts";
 import { isCoder, ROUTES } from "../../domain/config/configured-kinds.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
-import { imageMark } from "../../domain/models/image.ts";
+import { imageMark } from "../../domain/platform/image.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";
 import { missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";

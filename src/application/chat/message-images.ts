@@ -1,4 +1,4 @@
-import { type ImageTrouble, MOST_IMAGES, readImage } from "../../domain/models/image.ts";
+import { type ImageTrouble, MOST_IMAGES, readImage } from "../../domain/platform/image.ts";
 import { giveWay } from "../platform/give-way.ts";
 import type { ImageStore, LoadedImage, MessageImage, NewImage } from "../ports/chat.ts";
 import type { Model, ModelImage } from "../ports/models.ts";

@@ -2,7 +2,7 @@ import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { OwnCommandText } from "../../domain/chat/message-commands.ts";
 import type { Decision, Route } from "../../domain/config/configured-kinds.ts";
 import type { JobAction, JobStatus } from "../../domain/jobs/job-status.ts";
-import type { ImageType } from "../../domain/models/image.ts";
+import type { ImageType } from "../../domain/platform/image.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";

@@ -1,5 +1,5 @@
-import type { ImageType } from "../../domain/models/image.ts";
 import type { ModelFailureCode, TokenCounts, UsageTotal } from "../../domain/models/model-facts.ts";
+import type { ImageType } from "../../domain/platform/image.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { chatKeyOf } from "../../domain/chat/session.ts";
-import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../domain/models/image.ts";
+import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../domain/platform/image.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { keepImages } from "../chat/message-images.ts";

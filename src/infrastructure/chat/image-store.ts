@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { giveWay } from "../../application/platform/give-way.ts";
 import type { ImageStore, LoadedImage } from "../../application/ports/chat.ts";
-import type { ImageType } from "../../domain/models/image.ts";
+import type { ImageType } from "../../domain/platform/image.ts";
 import { type Database, storable } from "../store/schema.ts";
 
 export interface ImageStoreDeps {

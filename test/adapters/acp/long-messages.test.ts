@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { PassThrough } from "node:stream";
 import { ACP_MESSAGE_BYTES, serveAcp } from "../../../src/adapters/acp/serve-acp.ts";
 import type { AcpHost } from "../../../src/adapters/acp/sessions.ts";
-import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../../src/domain/models/image.ts";
+import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../../src/domain/platform/image.ts";
 
 /** An editor at the other end of two pipes; `answer` gives what the agent said last under an id. */
 function connectEditor(limitBytes: number) {

@@ -1,7 +1,7 @@
 /** Images of a message on their way to a model that sees, and to one that does not. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { keepImages } from "../../../src/application/chat/message-images.ts";
-import { MOST_IMAGE_BYTES } from "../../../src/domain/models/image.ts";
+import { MOST_IMAGE_BYTES } from "../../../src/domain/platform/image.ts";
 import { PNG, PNG_BASE64 } from "../../fakes/pictures.ts";
 import { proposal } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { imageMark, imageTypeOf, MOST_IMAGE_BYTES, readImage } from "../../../src/domain/models/image.ts";
+import { imageMark, imageTypeOf, MOST_IMAGE_BYTES, readImage } from "../../../src/domain/platform/image.ts";
 import { PNG } from "../../fakes/pictures.ts";
 
 const bytes = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));

@@ -10,7 +10,7 @@ import type { RuleProblem } from "../../chat/rule-pattern.ts";
 import { type DecisionSource, otherRoute, ROUTES } from "../../config/configured-kinds.ts";
 import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/job-status.ts";
-import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
+import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
 import type { ModelTrouble, UsageTotal } from "../../models/model-facts.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";
 import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
