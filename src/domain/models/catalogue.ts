@@ -132,3 +132,142 @@ function readShipped(): Catalogue {
   if (!reading.ok) throw new Error(`catalogue.json: ${reading.where}`);
   return reading.catalogue;
 }
+
+/** A model that a server has on its own machine. */
+export interface InstalledModel {
+  readonly name: string;
+  /** Billions of parameters; null if unknown. */
+  readonly billions: number | null;
+}
+
+type Purpose = "talk" | "code";
+
+/** The sizes that fit a common machine: larger models are slow, and last. */
+const COMFORTABLE: Readonly<Record<Purpose, number>> = { talk: 14, code: 34 };
+const UNKNOWN_SIZE = 7;
+
+/**
+ * Best first, by this order: models that talk (none that only make vectors); for code those made for code, for talk the
+ * others; the largest up to a comfortable size, then the smallest above it; the name.
+ */
+export function rankInstalled(models: readonly InstalledModel[], purpose: Purpose): InstalledModel[] {
+  return models
+    .filter(({ name }) => !/embed|bge-|minilm|rerank/i.test(name))
+    .toSorted(
+      (a, b) =>
+        fit(b, purpose) - fit(a, purpose) ||
+        distance(a, purpose) - distance(b, purpose) ||
+        (a.name < b.name ? -1 : 1),
+    );
+}
+
+function fit({ name }: InstalledModel, purpose: Purpose): number {
+  if (/llava|moondream|vision|ocr|guard/i.test(name)) return 0;
+  const isForCode = /code|coder|devstral|starcoder/i.test(name);
+  return isForCode === (purpose === "code") ? 2 : 1;
+}
+
+/** Below the comfortable size, larger is nearer; models above it rank after all of those. */
+function distance({ billions }: InstalledModel, purpose: Purpose): number {
+  const most = COMFORTABLE[purpose];
+  const size = billions ?? UNKNOWN_SIZE;
+  return size <= most ? most - size : size;
+}
+
+/** `8.0B` and `137M` as servers tell it, else the `8b` of a name. */
+export function billionsOf(size: string, name: string): number | null {
+  const found =
+    /^([\d.]+)\s*([BM])/i.exec(size) ?? /(?:^|[^a-z0-9.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])/i.exec(name);
+  if (found === null) return null;
+  const value = Number(found[1]);
+  return /m/i.test(found[2] ?? "") ? value / 1000 : value;
+}
+
+/** `name` alone means `name:latest`. */
+export function isInstalled(models: readonly InstalledModel[], wanted: string): boolean {
+  const full = (name: string) => (/:[^/]*$/.test(name) ? name : `${name}:latest`);
+  return models.some(({ name }) => full(name) === full(wanted));
+}
+
+/** A model's name in its parts: `claude-sonnet-5-5` is version 5.5 of the line `claude-sonnet`. */
+type ModelName = ReturnType<typeof readModelName>;
+
+const PREVIEW = new Set(["preview", "exp", "experimental", "beta"]);
+
+/** The vendor before the last `/` is left out: gateways call the same model by a longer name. */
+function readModelName(name: string) {
+  const words = (name.split("/").at(-1) ?? name).toLowerCase().split(/[-.:@]/);
+  const version: number[] = [];
+  const line: string[] = [];
+  /** A dated copy, or an alias that moves (`latest`): another name of a model that is listed too. */
+  let isAlias = false;
+  let isPreview = false;
+  for (const word of words) {
+    if (/^v?\d{1,2}$/.test(word)) version.push(Number(word.replace("v", "")));
+    else if (/^\d{4,8}$/.test(word) || word === "latest") isAlias = true;
+    else if (PREVIEW.has(word)) isPreview = true;
+    else line.push(word);
+  }
+  return { name, line: line.join("-"), version, isAlias, isPreview };
+}
+
+/** Newest first; within one version, releases before previews, then the shorter name. */
+function compareNames(a: ModelName, b: ModelName): number {
+  for (let i = 0; i < Math.max(a.version.length, b.version.length); i++) {
+    const by = (b.version[i] ?? 0) - (a.version[i] ?? 0);
+    if (by !== 0) return by;
+  }
+  return Number(a.isPreview) - Number(b.isPreview) || a.name.length - b.name.length;
+}
+
+/** The newest model of a line that a provider lists, an alias only where nothing else is there; undefined: none of that line. */
+function findInLine(offered: readonly string[], model: string): ModelName | undefined {
+  const { line } = readModelName(model);
+  const [newest] = offered
+    .map(readModelName)
+    .filter((one) => one.line === line)
+    .toSorted((a, b) => Number(a.isAlias) - Number(b.isAlias) || compareNames(a, b));
+  return newest;
+}
+
+/** The newest model of the same line that a provider lists; null: it lists none that is newer than this one. */
+export function findNewer(offered: readonly string[], model: string): string | null {
+  const newest = findInLine(offered, model);
+  const isNewer = newest !== undefined && !newest.isAlias && compareNames(newest, readModelName(model)) < 0;
+  return isNewer && newest.name !== model ? newest.name : null;
+}
+
+/** The successor of a model that a provider no longer lists; null if it could only be guessed. */
+export function findSuccessor(
+  offered: readonly string[],
+  model: string,
+  catalogue: Catalogue,
+): string | null {
+  const inLine = findInLine(offered, model);
+  if (inLine !== undefined) return inLine.name;
+  return findInCatalogue(catalogue, model) === null ? null : chooseOffered(offered, [model], catalogue);
+}
+
+/**
+ * The model of a provider's list that is nearest to the usual ones: the newest of the same line, else of those whose price
+ * is known the newest whose price is nearest, else the first that is made for code. Null: the list is empty.
+ */
+export function chooseOffered(
+  offered: readonly string[],
+  usual: readonly string[],
+  catalogue: Catalogue,
+): string | null {
+  for (const model of usual) {
+    const newest = findInLine(offered, model);
+    if (newest !== undefined) return newest.name;
+  }
+  const priceOf = (model: string) => findInCatalogue(catalogue, model)?.price?.output;
+  const wanted = usual.map(priceOf).find((price) => price !== undefined) ?? 0;
+  const known = offered
+    .flatMap((name) => {
+      const price = priceOf(name);
+      return price === undefined ? [] : [{ ...readModelName(name), far: Math.abs(price - wanted) }];
+    })
+    .toSorted((a, b) => (b.version[0] ?? 0) - (a.version[0] ?? 0) || a.far - b.far || compareNames(a, b));
+  return known[0]?.name ?? offered.find((name) => /coder?/i.test(name)) ?? offered[0] ?? null;
+}

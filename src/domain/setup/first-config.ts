@@ -1,5 +1,5 @@
 import type { HeadName } from "../config/configured-kinds.ts";
-import { type InstalledModel, isInstalled, rankInstalled } from "../models/choose-model.ts";
+import { type InstalledModel, isInstalled, rankInstalled } from "../models/catalogue.ts";
 import type { ListTrouble } from "../models/model-facts.ts";
 import type { SetupMessages } from "../texts/setup.ts";
 

@@ -1,4 +1,4 @@
-import { billionsOf, type InstalledModel } from "../../domain/models/choose-model.ts";
+import { billionsOf, type InstalledModel } from "../../domain/models/catalogue.ts";
 import { joinUrl, localityOf } from "../../domain/models/locality.ts";
 import type { ListTrouble } from "../../domain/models/model-facts.ts";
 import { fieldAt, textAt } from "./json-fields.ts";

@@ -6,7 +6,7 @@ import type {
   ModelRole,
   Models,
 } from "../../application/ports/models.ts";
-import { isInstalled, rankInstalled } from "../../domain/models/choose-model.ts";
+import { isInstalled, rankInstalled } from "../../domain/models/catalogue.ts";
 import { localityOf } from "../../domain/models/locality.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { failureText, hasImages, noImagesFailure } from "./failures.ts";

@@ -2,8 +2,7 @@ import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs
 import { dirname } from "node:path";
 import type { WriteConfigResult } from "../../application/ports/setup.ts";
 import { isOpenAi, OPENROUTER } from "../../domain/config/configured-kinds.ts";
-import { SHIPPED_CATALOGUE } from "../../domain/models/catalogue.ts";
-import { chooseOffered } from "../../domain/models/choose-model.ts";
+import { SHIPPED_CATALOGUE, chooseOffered } from "../../domain/models/catalogue.ts";
 import { joinUrl, localityOf } from "../../domain/models/locality.ts";
 import { KEY_VARIABLES, type ModelSource, type SetupFindings } from "../../domain/setup/first-config.ts";
 import { listModels, listOffered } from "../models/list-models.ts";
