@@ -10,7 +10,8 @@ import { ollamaPlaces } from "../config/usual-variables.ts";
 import { openEngine, readEngineFacts } from "../infrastructure/containers/docker-engine.ts";
 import { findLoggedInHeads } from "../infrastructure/heads/heads.ts";
 import { findProgram } from "../infrastructure/sandbox/staging.ts";
-import { isThere, surveyMachine, writeFirstConfig } from "../infrastructure/setup/sources.ts";
+import { findModels } from "../infrastructure/models/find-sources.ts";
+import { isThere, surveyMachine, writeFirstConfig } from "../infrastructure/setup/survey-machine.ts";
 import { openModels } from "./models.ts";
 import type { Environment } from "./services.ts";
 
@@ -27,8 +28,11 @@ export async function openSetUp(
   const engine = openEngine(config.command_executor.docker, env);
   const surveyed = await surveyMachine({
     env,
-    providers: config.providers,
-    ollama: ollamaPlaces(before.ok ? before : null, env),
+    findModels: (signal) =>
+      findModels(
+        { env, providers: config.providers, ollama: ollamaPlaces(before.ok ? before : null, env) },
+        signal,
+      ),
     async dockerVersion(signal) {
       const facts = "ok" in engine ? null : await readEngineFacts(engine, signal);
       return facts?.ok ? facts.engineVersion : null;

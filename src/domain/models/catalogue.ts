@@ -261,11 +261,11 @@ export function chooseOffered(
     const newest = findInLine(offered, model);
     if (newest !== undefined) return newest.name;
   }
-  const priceOf = (model: string) => findInCatalogue(catalogue, model)?.price?.output;
-  const wanted = usual.map(priceOf).find((price) => price !== undefined) ?? 0;
+  const outputPrice = (model: string) => findInCatalogue(catalogue, model)?.price?.output;
+  const wanted = usual.map(outputPrice).find((price) => price !== undefined) ?? 0;
   const known = offered
     .flatMap((name) => {
-      const price = priceOf(name);
+      const price = outputPrice(name);
       return price === undefined ? [] : [{ ...readModelName(name), far: Math.abs(price - wanted) }];
     })
     .toSorted((a, b) => (b.version[0] ?? 0) - (a.version[0] ?? 0) || a.far - b.far || compareNames(a, b));

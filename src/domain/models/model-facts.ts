@@ -109,3 +109,20 @@ export interface UsageTotal extends TokenCounts {
   /** Calls of models whose price is unknown. */
   readonly unpriced: number;
 }
+
+/** A source of models beside Ollama: a cloud, or a server that `OPENAI_BASE_URL` names. */
+export interface ModelSource {
+  /** Its name under `providers`. */
+  readonly provider: string;
+  readonly address: string;
+  readonly local: boolean;
+  /** The variable that holds its key; null: it needs none. */
+  readonly keyVariable: string | null;
+  /** As it lists them; null: `trouble` says why not. */
+  readonly models: readonly string[] | null;
+  readonly trouble: ListTrouble | null;
+  /** The shipped model, where there is one. */
+  readonly usual: string | null;
+  /** The settings that the configuration needs for it; null: nothing that is not shipped. */
+  readonly settings: Readonly<Record<string, string | boolean | null>> | null;
+}

@@ -1,6 +1,6 @@
 import type { HeadName } from "../config/configured-kinds.ts";
 import { type InstalledModel, isInstalled, rankInstalled } from "../models/catalogue.ts";
-import type { ListTrouble } from "../models/model-facts.ts";
+import type { ListTrouble, ModelSource } from "../models/model-facts.ts";
 import type { SetupMessages } from "../texts/setup.ts";
 
 /** The resources of a machine for PicoClaw. */
@@ -28,23 +28,6 @@ export interface SetupFindings {
 export interface OfferedHead {
   readonly name: HeadName;
   readonly by: "key" | "file";
-}
-
-/** A source of models beside Ollama: a cloud, or a server that `OPENAI_BASE_URL` names. */
-export interface ModelSource {
-  /** Its name under `providers`. */
-  readonly provider: string;
-  readonly address: string;
-  readonly local: boolean;
-  /** The variable that holds its key; null: it needs none. */
-  readonly keyVariable: string | null;
-  /** As it lists them; null: `trouble` says why not. */
-  readonly models: readonly string[] | null;
-  readonly trouble: ListTrouble | null;
-  /** The shipped model, where there is one. */
-  readonly usual: string | null;
-  /** The settings that the configuration needs for it; null: nothing that is not shipped. */
-  readonly settings: Readonly<Record<string, string | boolean | null>> | null;
 }
 
 /** The keys that are looked for, in the order in which their models are preferred. */

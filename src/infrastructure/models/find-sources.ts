@@ -1,16 +1,13 @@
-import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import type { WriteConfigResult } from "../../application/ports/setup.ts";
 import { isOpenAi, OPENROUTER } from "../../domain/config/configured-kinds.ts";
 import { SHIPPED_CATALOGUE, chooseOffered } from "../../domain/models/catalogue.ts";
 import { joinUrl, localityOf } from "../../domain/models/locality.ts";
-import { KEY_VARIABLES, type ModelSource, type SetupFindings } from "../../domain/setup/first-config.ts";
-import { listModels, listOffered } from "../models/list-models.ts";
+import type { ModelSource } from "../../domain/models/model-facts.ts";
+import { listModels, listOffered } from "./list-models.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** One provider as it is configured now, as far as a survey needs it. */
-export interface ConfiguredProvider {
+interface ConfiguredProvider {
   readonly type?: string;
   readonly base_url: string | null;
   readonly model: string | null;
@@ -207,59 +204,18 @@ async function findOllama(addresses: readonly [string, ...string[]], signal: Abo
   return answers.find(({ models }) => models !== null) ?? { baseUrl: addresses[0], models: null };
 }
 
-const PATIENCE_MS = 4000;
-
-export interface SurveyRequest {
+export interface ModelSearch {
   readonly env: Env;
   readonly providers: Providers;
   /** Where Ollama may be; the first that answers counts. */
   readonly ollama: readonly [string, ...string[]];
-  /** The version of the container engine; null where none answers. */
-  readonly dockerVersion: (signal: AbortSignal) => Promise<string | null>;
-  readonly hasProgram: (name: string) => boolean;
 }
 
-/** The models, keys and programs of this machine to set PicoClaw up with. */
-export async function surveyMachine({
-  env,
-  providers,
-  ollama,
-  dockerVersion,
-  hasProgram,
-}: SurveyRequest): Promise<SetupFindings> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
-  const [{ baseUrl, models }, sources, version] = await Promise.all([
+/** The models that this machine can use: those of an Ollama, and those of the sources that the environment names. */
+export async function findModels({ env, providers, ollama }: ModelSearch, signal: AbortSignal) {
+  const [{ baseUrl, models }, sources] = await Promise.all([
     findOllama(ollama, signal),
     findSources(env, providers, signal),
-    dockerVersion(signal),
   ]);
-  return {
-    ollama: { baseUrl, reachable: models !== null, models: models ?? [] },
-    sources,
-    keys: KEY_VARIABLES.map((variable) => ({ variable, there: Boolean(env[variable]) })),
-    github: ["GITHUB_PERSONAL_ACCESS_TOKEN", "GITHUB_TOKEN"].find((name) => env[name]) ?? null,
-    git: hasProgram("git"),
-    docker: version === null ? null : { version },
-    bubblewrap: process.platform === "linux" ? hasProgram("bwrap") : null,
-  };
-}
-
-export function isThere(file: string): boolean {
-  return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Writes the first configuration. A file that could not be written whole does not count. */
-export function writeFirstConfig(file: string, text: string, replace: boolean): WriteConfigResult {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const kept = replace && isThere(file) ? `${file}.old` : null;
-  if (kept !== null) renameSync(file, kept);
-  try {
-    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
-    return { written: true, kept };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return { written: false, why: "exists" };
-    rmSync(file, { force: true });
-    if (kept !== null) renameSync(kept, file);
-    throw error;
-  }
+  return { ollama: { baseUrl, reachable: models !== null, models: models ?? [] }, sources };
 }
