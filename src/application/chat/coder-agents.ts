@@ -2,7 +2,7 @@ import type { CoderRole } from "../../domain/chat/agents.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Bench } from "../coder/bench.ts";
-import { createRunInTurn } from "../coder/candidates.ts";
+import { createRunInTurn } from "./run-candidates.ts";
 import type { Delegation } from "../coder/explorer.ts";
 import { type Lending, type ReturnedWork, wordReturnConflicts } from "../drafts/lend-draft.ts";
 import type { ContestedFile } from "../drafts/shown-files.ts";

@@ -1,6 +1,6 @@
 /** Several coders at one message: which wait, which is chosen, which are informed. */
 import { expect, test } from "bun:test";
-import { runCoderCandidates } from "../../../src/application/coder/candidates.ts";
+import { runCoderCandidates } from "../../../src/application/chat/run-candidates.ts";
 
 type Chosen = (ending: string) => Promise<boolean>;
 const drafting = (ending: string) => async (chosen: Chosen) =>
