@@ -1,7 +1,7 @@
 import { wordPieces } from "../../application/chat/reply-words.ts";
 import { resolveJobName } from "../../application/jobs/job-names.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
-import { readAsideQuestion } from "../../domain/chat/sentence-commands.ts";
+import { readAsideQuestion } from "../../domain/chat/message-commands.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { printable } from "./command.ts";

@@ -1,12 +1,6 @@
 import { isCoderRole, roleOf } from "../../domain/chat/agents.ts";
-import {
-  readExplicitRoute,
-  readShellLine,
-  readSlashCommand,
-  type SlashCommand,
-} from "../../domain/chat/message-commands.ts";
+import { readExplicitRoute, readShellLine, readSlashCommand, type SlashCommand, readAsideQuestion, readSentenceCommand } from "../../domain/chat/message-commands.ts";
 import { maybeSchedule } from "../../domain/chat/schedule-sentence.ts";
-import { readAsideQuestion, readSentenceCommand } from "../../domain/chat/sentence-commands.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
 import { isCoder, ROUTES } from "../../domain/config/configured-kinds.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";

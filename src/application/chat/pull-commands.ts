@@ -1,5 +1,5 @@
 import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
-import { readPullWish } from "../../domain/chat/sentence-commands.ts";
+import { readPullWish } from "../../domain/chat/message-commands.ts";
 import { forgeFacts } from "../../domain/config/configured-kinds.ts";
 import {
   type ItemRef,

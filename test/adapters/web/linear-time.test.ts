@@ -12,14 +12,7 @@ import { readPlanSteps } from "../../../src/application/chat/describe-event.ts";
 import { showChangelog } from "../../../src/application/coder/extended-files.ts";
 import { diffText } from "../../../src/application/jobs/job-facts.ts";
 import type { JournalLine } from "../../../src/application/ports/jobs.ts";
-import {
-  divideCode,
-  fillOwnCommand,
-  isGo,
-  readAllCoders,
-  readExplicitRoute,
-  readPlanFirst,
-} from "../../../src/domain/chat/message-commands.ts";
+import { divideCode, fillOwnCommand, isGo, readAllCoders, readExplicitRoute, readPlanFirst, readAsideQuestion, readPullWish, readSentenceCommand } from "../../../src/domain/chat/message-commands.ts";
 import {
   compileTrustedRule,
   deriveRule,
@@ -28,11 +21,6 @@ import {
   tellsFault,
 } from "../../../src/domain/chat/routing-rules.ts";
 import { maybeSchedule, readScheduleSentence } from "../../../src/domain/chat/schedule-sentence.ts";
-import {
-  readAsideQuestion,
-  readPullWish,
-  readSentenceCommand,
-} from "../../../src/domain/chat/sentence-commands.ts";
 import { cutToTokens, readMemoryLine } from "../../../src/domain/chat/session.ts";
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
 import { readCheckFailure, readFailures } from "../../../src/domain/checks/failures.ts";

@@ -1,9 +1,5 @@
 import { expect, test } from "bun:test";
-import {
-  readAsideQuestion,
-  readPullWish,
-  readSentenceCommand,
-} from "../../../src/domain/chat/sentence-commands.ts";
+import { readAsideQuestion, readPullWish, readSentenceCommand } from "../../../src/domain/chat/message-commands.ts";
 
 const COMMANDS: readonly (readonly [string, string])[] = [
   ["open a pull request", "pr "],
