@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ROUTES } from "../../domain/config/configured-kinds.ts";
 import { JOB_STATUSES } from "../../domain/jobs/job-status.ts";
-import { MOST_IMAGES } from "../../domain/platform/image.ts";
 import { isTimeZone } from "../../domain/platform/days.ts";
+import { MOST_IMAGES } from "../../domain/platform/image.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
 import document from "./openapi.json" with { type: "json" };
 

@@ -1,8 +1,8 @@
 import { giveWay } from "../../application/platform/give-way.ts";
 import type { Webhook } from "../../application/ports/platform.ts";
 import type { Attachment } from "../../application/ports/serve.ts";
-import { type ImageTrouble, MOST_IMAGES, readImage } from "../../domain/platform/image.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { type ImageTrouble, MOST_IMAGES, readImage } from "../../domain/platform/image.ts";
 import { readObject } from "../../domain/platform/json-members.ts";
 
 export interface SentForm {

@@ -9,7 +9,6 @@ import {
 import { countLines } from "../../domain/patch/compare-lines.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { BaselineDeps } from "../checks/baseline.ts";
-import { provesFix, runCoderCandidates, type SharedChecks, shareBaseline } from "./run-candidates.ts";
 import type { CoderEnding } from "../ports/coder.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -32,6 +31,7 @@ import {
   mergeAnswers,
 } from "./chat-turn.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
+import { provesFix, runCoderCandidates, type SharedChecks, shareBaseline } from "./run-candidates.ts";
 
 export interface CandidatesRequest extends CodeRequest {
   readonly mode: CandidateMode;

@@ -2,7 +2,6 @@ import type { CoderRole } from "../../domain/chat/agents.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Bench } from "../coder/bench.ts";
-import { createRunInTurn } from "./run-candidates.ts";
 import type { Delegation } from "../coder/explorer.ts";
 import { type Lending, type ReturnedWork, wordReturnConflicts } from "../drafts/lend-draft.ts";
 import type { ContestedFile } from "../drafts/shown-files.ts";
@@ -14,6 +13,7 @@ import type { AgentEnd } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { ChatTurn, CoderDeps } from "./chat-turn.ts";
+import { createRunInTurn } from "./run-candidates.ts";
 
 /** One sub-agent, as input of the coder runner. */
 export interface SubAgentRun {

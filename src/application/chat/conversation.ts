@@ -1,11 +1,18 @@
 import { isCoderRole, roleOf } from "../../domain/chat/agents.ts";
-import { readExplicitRoute, readShellLine, readSlashCommand, type SlashCommand, readAsideQuestion, readSentenceCommand } from "../../domain/chat/message-commands.ts";
+import {
+  readAsideQuestion,
+  readExplicitRoute,
+  readSentenceCommand,
+  readShellLine,
+  readSlashCommand,
+  type SlashCommand,
+} from "../../domain/chat/message-commands.ts";
 import { maybeSchedule } from "../../domain/chat/schedule-sentence.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
 import { isCoder, ROUTES } from "../../domain/config/configured-kinds.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
-import { imageMark } from "../../domain/platform/image.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";
+import { imageMark } from "../../domain/platform/image.ts";
 import { missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";

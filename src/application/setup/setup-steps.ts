@@ -1,5 +1,11 @@
 import type { ListTrouble, ModelSource } from "../../domain/models/model-facts.ts";
-import { type ChosenModel, firstConfig, type ModelChoice, offeredFor, type SetupFindings } from "../../domain/setup/first-config.ts";
+import {
+  type ChosenModel,
+  firstConfig,
+  type ModelChoice,
+  offeredFor,
+  type SetupFindings,
+} from "../../domain/setup/first-config.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
 import { complete, completionFailure } from "../models/complete.ts";

@@ -1,6 +1,6 @@
 import type { HeadName } from "../config/configured-kinds.ts";
 import { type InstalledModel, isInstalled, rankInstalled } from "../models/catalogue.ts";
-import type { ListTrouble, ModelSource } from "../models/model-facts.ts";
+import type { ModelSource } from "../models/model-facts.ts";
 import type { SetupMessages } from "../texts/setup.ts";
 
 /** The resources of a machine for PicoClaw. */

@@ -1,5 +1,5 @@
 import { isOpenAi, OPENROUTER } from "../../domain/config/configured-kinds.ts";
-import { SHIPPED_CATALOGUE, chooseOffered } from "../../domain/models/catalogue.ts";
+import { chooseOffered, SHIPPED_CATALOGUE } from "../../domain/models/catalogue.ts";
 import { joinUrl, localityOf } from "../../domain/models/locality.ts";
 import type { ModelSource } from "../../domain/models/model-facts.ts";
 import { listModels, listOffered } from "./list-models.ts";

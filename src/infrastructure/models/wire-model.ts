@@ -5,7 +5,7 @@ import type {
   ModelFailure,
   ModelRequest,
 } from "../../application/ports/models.ts";
-import { SHIPPED_CATALOGUE, findNewer, findSuccessor } from "../../domain/models/catalogue.ts";
+import { findNewer, findSuccessor, SHIPPED_CATALOGUE } from "../../domain/models/catalogue.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";

@@ -12,7 +12,17 @@ import { readPlanSteps } from "../../../src/application/chat/describe-event.ts";
 import { showChangelog } from "../../../src/application/coder/extended-files.ts";
 import { diffText } from "../../../src/application/jobs/job-facts.ts";
 import type { JournalLine } from "../../../src/application/ports/jobs.ts";
-import { divideCode, fillOwnCommand, isGo, readAllCoders, readExplicitRoute, readPlanFirst, readAsideQuestion, readPullWish, readSentenceCommand } from "../../../src/domain/chat/message-commands.ts";
+import {
+  divideCode,
+  fillOwnCommand,
+  isGo,
+  readAllCoders,
+  readAsideQuestion,
+  readExplicitRoute,
+  readPlanFirst,
+  readPullWish,
+  readSentenceCommand,
+} from "../../../src/domain/chat/message-commands.ts";
 import {
   compileTrustedRule,
   deriveRule,

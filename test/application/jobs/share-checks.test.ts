@@ -1,7 +1,7 @@
 /** Checks of several drafts: one baseline for all. */
 import { expect, test } from "bun:test";
-import { type BaselineDeps, measureBaseline } from "../../../src/application/checks/baseline.ts";
 import { shareBaseline } from "../../../src/application/chat/run-candidates.ts";
+import { type BaselineDeps, measureBaseline } from "../../../src/application/checks/baseline.ts";
 import type { Draft } from "../../../src/application/ports/jobs-draft.ts";
 
 /** A draft whose checks take a moment. */

@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
-import { readAsideQuestion, readPullWish, readSentenceCommand } from "../../../src/domain/chat/message-commands.ts";
+import {
+  readAsideQuestion,
+  readPullWish,
+  readSentenceCommand,
+} from "../../../src/domain/chat/message-commands.ts";
 
 const COMMANDS: readonly (readonly [string, string])[] = [
   ["open a pull request", "pr "],

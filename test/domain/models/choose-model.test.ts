@@ -1,5 +1,10 @@
 import { expect, test } from "bun:test";
-import { SHIPPED_CATALOGUE, chooseOffered, findNewer, findSuccessor } from "../../../src/domain/models/catalogue.ts";
+import {
+  chooseOffered,
+  findNewer,
+  findSuccessor,
+  SHIPPED_CATALOGUE,
+} from "../../../src/domain/models/catalogue.ts";
 
 test.each([
   ["claude-sonnet-5-5", ["claude-sonnet-5-5", "claude-sonnet-6", "claude-opus-7"], "claude-sonnet-6"],

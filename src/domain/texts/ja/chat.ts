@@ -2,8 +2,8 @@ import { type RewindJob, rewindJobs, rewindMessages } from "../../chat/rewind-pl
 import { otherRoute, ROUTES } from "../../config/configured-kinds.ts";
 import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/job-status.ts";
-import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
 import type { ModelTrouble } from "../../models/model-facts.ts";
+import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
 import type * as en from "../en/chat.ts";
 import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
