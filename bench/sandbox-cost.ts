@@ -3,11 +3,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Transaction } from "../src/application/ports/jobs-transaction.ts";
 import { DEFAULTS } from "../src/config/config.ts";
-import { createSandbox } from "../src/infrastructure/engine/create-sandbox.ts";
 import { createTransactions } from "../src/infrastructure/engine/folder-workspace.ts";
+import { beginOverlayTransaction } from "../src/infrastructure/engine/overlay-transaction.ts";
 import { locateStorage } from "../src/infrastructure/jobs/job-storage.ts";
 import { findInstallation, threadEntry } from "../src/infrastructure/platform/installation.ts";
 import { LEAST_ABI, landlockAbi } from "../src/infrastructure/platform/landlock.ts";
+import { createSandbox } from "../src/infrastructure/sandbox/create-sandbox.ts";
 import { createLimitCopy } from "../src/infrastructure/sandbox/limited-copy.ts";
 import { findProgram } from "../src/infrastructure/sandbox/staging.ts";
 import { openWorkspace } from "../src/wiring/workspace.ts";
@@ -105,6 +106,7 @@ function setUpOnce(workspace: string, home: string): Side {
   const { limits } = DEFAULTS.worker;
   const bundle = findBundle();
   const sandbox = createSandbox({
+    beginOverlay: beginOverlayTransaction,
     env: process.env,
     storage,
     home,

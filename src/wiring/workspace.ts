@@ -95,8 +95,19 @@ export async function openSandbox(
   staging: Staging,
   emptied?: EmptiedFolders,
 ) {
-  const { createSandbox } = await import("../infrastructure/engine/create-sandbox.ts");
-  return createSandbox({ env, storage, home, ...confinementSettings(config), staging, emptied });
+  const { createSandbox } = await import("../infrastructure/sandbox/create-sandbox.ts");
+  const { beginOverlayTransaction: beginOverlay } = await import(
+    "../infrastructure/engine/overlay-transaction.ts"
+  );
+  return createSandbox({
+    env,
+    storage,
+    home,
+    ...confinementSettings(config),
+    staging,
+    emptied,
+    beginOverlay,
+  });
 }
 
 function notOpened({ messages, refuse }: Services, message: string, remedy: Remedy): NotOpened {

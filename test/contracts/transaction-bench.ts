@@ -2,16 +2,16 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, wri
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Transaction, Transactions, View } from "../../src/application/ports/jobs-transaction.ts";
-import { createSandbox } from "../../src/infrastructure/engine/create-sandbox.ts";
 import {
   createTransactions,
-  type Sandbox,
   type TransactionDeps,
 } from "../../src/infrastructure/engine/folder-workspace.ts";
+import { beginOverlayTransaction } from "../../src/infrastructure/engine/overlay-transaction.ts";
 import { findGit } from "../../src/infrastructure/jobs/git-roots.ts";
 import { locateStorage, type Storage } from "../../src/infrastructure/jobs/job-storage.ts";
 import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
+import { createSandbox, type Sandbox } from "../../src/infrastructure/sandbox/create-sandbox.ts";
 import { findProgram } from "../../src/infrastructure/sandbox/staging.ts";
 import { landsAll } from "./lands-all.ts";
 import { type Tree, treeOf } from "./tree.ts";
@@ -117,6 +117,7 @@ function testSandbox(storage: Storage, home: string): Sandbox {
   const bubblewrap = findProgram("bwrap", process.env.PATH ?? "") ?? "bwrap";
   const staging = { kind: "overlay", reason: "configured", bubblewrap } as const;
   const wired = createSandbox({
+    beginOverlay: beginOverlayTransaction,
     env: process.env,
     storage,
     home,

@@ -236,3 +236,15 @@ export function addressEndpoint(address: string): readonly string[] {
   const url = URL.parse(address);
   return url === null ? [] : [`${url.hostname}:${url.port || (url.protocol === "https:" ? "443" : "80")}`];
 }
+
+/**
+ * The variables that make programs use a proxy, each in its own way. Their loopback is private: in a sandbox
+ * or a container no other process is there.
+ */
+export function proxyEnvironment(url: string): Record<string, string> {
+  const env: Record<string, string> = { NODE_USE_ENV_PROXY: "1" };
+  for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"])
+    for (const spelled of [name, name.toLowerCase()]) env[spelled] = url;
+  for (const name of ["NO_PROXY", "no_proxy"]) env[name] = "localhost,127.0.0.1,::1";
+  return env;
+}

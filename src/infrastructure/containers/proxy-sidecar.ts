@@ -1,8 +1,7 @@
 import type { ContainerNetwork, ContainerSpec, SandboxFailure } from "../../application/ports/containers.ts";
-import { isNetworkEntry } from "../../domain/policy/network.ts";
+import { isNetworkEntry, proxyEnvironment } from "../../domain/policy/network.ts";
 import { hashHex } from "../platform/hash.ts";
 import { findInstallation, readProxyFiles } from "../platform/installation.ts";
-import { proxyEnvironment } from "../sandbox/job-limits.ts";
 import { LABEL, PROXY_FOLDER, PROXY_PORT, PROXY_SOCKET } from "./container-body.ts";
 import { createStreamReader } from "./container-frames.ts";
 import { inspectContainer } from "./container-state.ts";

@@ -6,10 +6,10 @@ import { bytesBelow } from "../jobs/compare-entries.ts";
 import { createFolderView, currentEntryBelow } from "../jobs/folder-view.ts";
 import { repositoryOf } from "../jobs/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, takeStamp, toChanges, writePlan } from "../jobs/job-folder.ts";
+import type { OverlayBeginResult } from "../sandbox/create-sandbox.ts";
 import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../sandbox/overlay-layers.ts";
 import { createChangeWatch, createFirstSight, type FirstSight } from "./overlay-changes.ts";
 import { gatherSealedUppers, lookAtUpper, sealDelta, type UpperLook } from "./overlay-seal.ts";
-import type { OverlayBeginResult } from "./overlay-transaction.ts";
 import { makeDurable, validateOps } from "./seal-ops.ts";
 import { foldersOnTheWay } from "./swap.ts";
 

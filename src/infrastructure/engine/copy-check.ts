@@ -6,8 +6,7 @@ import type { JobFolder } from "../jobs/job-folder.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-import type { LimitCopy } from "../sandbox/limited-copy.ts";
-import type { ConfineCopy } from "../sandbox/start-executor.ts";
+import type { ConfineCopy, LimitCopy } from "../sandbox/start-executor.ts";
 import {
   type CopiedRoot,
   type CopyLook,

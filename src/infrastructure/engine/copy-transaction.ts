@@ -44,8 +44,7 @@ import {
 import { renameable } from "../jobs/job-storage.ts";
 import { type Identity, identify, identifyAt, kindOf, rewriteFile } from "../platform/entry-identity.ts";
 import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
-import type { LimitCopy, LimitedCopy } from "../sandbox/limited-copy.ts";
-import type { ConfineCopy, ConfinedCopy } from "../sandbox/start-executor.ts";
+import type { ConfineCopy, ConfinedCopy, LimitCopy, LimitedCopy } from "../sandbox/start-executor.ts";
 import {
   type CopiedRoot,
   type CopyLook,

@@ -17,7 +17,7 @@ import type {
   Transactions,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
-import type { OpenInterruption, TransactionReason } from "../../domain/jobs/note.ts";
+import type { OpenInterruption } from "../../domain/jobs/note.ts";
 import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
 import { succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
@@ -54,14 +54,13 @@ import { InstallationIncomplete } from "../platform/installation.ts";
 import { killStrays } from "../platform/process-table.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import { copyXattrs } from "../platform/xattr.ts";
+import type { OverlayOptions, Sandbox } from "../sandbox/create-sandbox.ts";
 import { noteLanding } from "../sandbox/process-record.ts";
 import type { Staging } from "../sandbox/staging.ts";
-import type { Confinement } from "../sandbox/start-executor.ts";
 import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
 import { createJobArchive, keepImages } from "./job-archive.ts";
 import { evictPastQuota, jobBytes, removeOldStories } from "./job-quota.ts";
 import type { LandingTurns } from "./landing-turns.ts";
-import type { OverlayBeginResult } from "./overlay-transaction.ts";
 import type { Checkpoint } from "./swap.ts";
 import {
   finishInterrupted,
@@ -112,23 +111,6 @@ export interface TransactionDeps {
   readonly onSwapped?: () => void;
   /** For fault tests: called between the steps of a swap. */
   readonly checkpoint?: Checkpoint;
-}
-
-interface OpenOptions {
-  readonly network: boolean;
-  /** The job stays open, and is woken when it is needed. */
-  readonly resting: boolean;
-  readonly preview: boolean;
-  /** Files of other owners or groups are no reason to refuse. */
-  readonly despiteForeign?: boolean;
-  /** Called with the plan of a sealed job that is about to be committed. */
-  readonly onSealed?: (plan: Plan) => void;
-}
-
-export interface Sandbox extends Confinement {
-  overlay(folder: JobFolder, options: OpenOptions): Promise<OverlayBeginResult>;
-  /** Called when an overlay could not be made: why a copy serves instead, or null where none may. */
-  fallsBack(complaint: string): TransactionReason | null;
 }
 
 /** The one commit and undo engine for every way to stage. */
@@ -185,7 +167,10 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     }
   }
 
-  async function copy(folder: JobFolder, { network, preview, resting }: OpenOptions): Promise<BeginResult> {
+  async function copy(
+    folder: JobFolder,
+    { network, preview, resting }: OverlayOptions,
+  ): Promise<BeginResult> {
     const { copyLimitBytes: limitBytes, ownFolders } = deps;
     const { beginCopyTransaction } = await import("./copy-transaction.ts");
     const sandbox = await deps.sandbox?.();
@@ -207,7 +192,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */
   async function overlayOr(
     folder: JobFolder,
-    options: OpenOptions,
+    options: OverlayOptions,
     otherwise: () => Promise<BeginResult>,
   ): Promise<BeginResult> {
     const sandbox = await deps.sandbox?.();

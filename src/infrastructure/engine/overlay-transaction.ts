@@ -11,16 +11,13 @@ import {
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import {
-  type BeginResult,
   type CheckViewRequest,
-  type HeadSurroundings,
-  type HomeTraces,
   type OpenedCheck,
   type SealedChanges,
   type Transaction,
   ViewFault,
 } from "../../application/ports/jobs-transaction.ts";
-import { gatherSealNotes, type TransactionReason } from "../../domain/jobs/note.ts";
+import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { readSettled } from "../jobs/compare-entries.ts";
 import { retryDespiteOthers, watchView } from "../jobs/folder-view.ts";
@@ -38,16 +35,15 @@ import {
   toChanges,
 } from "../jobs/job-folder.ts";
 import { identify, rewriteFile } from "../platform/entry-identity.ts";
-import type { Installation } from "../platform/installation.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
+import type { OverlayBeginResult, OverlayDeps } from "../sandbox/create-sandbox.ts";
 import {
   ChannelClosed,
   createRemoteView,
   restoreThrough,
   rewriteThrough,
 } from "../sandbox/executor-channel.ts";
-import { keepContentCaches } from "../sandbox/home.ts";
 import {
   createLayeredFiles,
   currentBytes,
@@ -57,35 +53,21 @@ import {
   lowerFolderOf,
   originalBytes,
 } from "../sandbox/overlay-layers.ts";
-import { type LimitedNetwork, SYSTEM_PATH, sandboxEnvironment } from "../sandbox/sandbox-plan.ts";
+import { SYSTEM_PATH, sandboxEnvironment } from "../sandbox/sandbox-plan.ts";
 import { mountBelow, SILENT_SANDBOX } from "../sandbox/staging.ts";
-import {
-  createWakeable,
-  type OpenedSandbox,
-  startExecutor,
-  type Wakeable,
-} from "../sandbox/start-executor.ts";
+import { createWakeable, startExecutor, type Wakeable } from "../sandbox/start-executor.ts";
 import { keepImages } from "./job-archive.ts";
 import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
 import { baseOfFolder, gatherSealedUppers, sealUpper } from "./overlay-seal.ts";
 import { createFlushAhead, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { foldersOnTheWay } from "./swap.ts";
 
-interface OverlayChecks {
-  /**
-   * Where layers of the job are moved for the time of a check; null if they may stay. The kernel takes no layer inside
-   * another, and a storage inside the workspace would be one.
-   */
-  readonly liftTo: string | null;
-  readonly workspace: string;
-  readonly folder: JobFolder;
+interface OverlayChecks
+  extends Pick<
+    OverlayDeps,
+    "liftTo" | "workspace" | "folder" | "installation" | "env" | "openThrowAway" | "keepCaches"
+  > {
   readonly roots: readonly LaidRoot[];
-  readonly installation: Installation;
-  readonly env: Readonly<Record<string, string>>;
-  readonly openThrowAway: (
-    into: string,
-    options: Pick<CheckViewRequest, "network" | "over" | "home"> & { readonly caches: string },
-  ) => Promise<OpenedSandbox>;
 }
 
 /**
@@ -159,7 +141,7 @@ function createOverlayChecks(parts: OverlayChecks) {
         async keepBuilt(paths) {
           await stop();
           for (const layer of builtLayers) removeTree(layer);
-          keepContentCaches(join(into, HOME_LAYER), caches);
+          parts.keepCaches(join(into, HOME_LAYER), caches);
           const absolute = paths.map((path) => join(workspace, path));
           for (const [i, root] of laid.entries()) keepBelow(root, absolute, builtLayers[i] as string);
         },
@@ -226,41 +208,6 @@ function makeShape(root: LaidRoot, folder: string, layer: string): boolean {
   }
   return true;
 }
-
-export interface OverlayDeps
-  extends Pick<OverlayChecks, "liftTo" | "workspace" | "folder" | "installation" | "env"> {
-  /** Opens the parts of a sandbox, each time that one is started. */
-  readonly openSandbox: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
-  /** The same for a sandbox whose changes are thrown away, kept in a folder of its own. */
-  readonly openThrowAway: OverlayChecks["openThrowAway"];
-  readonly homes: () => HomeTraces;
-  /** The job stays open: nothing is started yet. */
-  readonly resting: boolean;
-  /** It stays open, and may have to be merged with changes of others. */
-  readonly keepsBytes: boolean;
-  /** A head may work in it: its home is visible to no other job. */
-  readonly takesHeads: boolean;
-  /** Called when a sandbox did not start. */
-  readonly onComplaint: () => void;
-  /**
-   * Called when the layers of a job that is about to be committed are sealed, before they go. Answers with the place of
-   * a home that was put aside.
-   */
-  readonly onCommit: () => string | null;
-  /** Called with the plan of a job that is about to be committed. */
-  readonly onSealed?: ((plan: Plan) => void) | undefined;
-  readonly hiddenHome: (words: string) => readonly string[];
-  /** Real root makes the mounts. */
-  readonly redirects: boolean;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly limited: LimitedNetwork["network"];
-  /** Looks for the file of another owner or group at which an overlay failed, and remembers it. Absent where no copy could serve. */
-  readonly metForeign?: () => string | null;
-}
-
-export type OverlayBeginResult =
-  | BeginResult
-  | { readonly ok: false; readonly complaint: string; readonly reason?: TransactionReason };
 
 /**
  * Stages a job in an overlay: the workspace (and its repository) with an upper of the job's own laid over it, seen

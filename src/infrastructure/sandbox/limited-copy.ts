@@ -8,6 +8,7 @@ import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executo
 import { type ShownHome, seedHome } from "./home.ts";
 import { boundRunner } from "./process-bound.ts";
 import { lendRegister, type RunRegister } from "./process-runner.ts";
+import type { LimitCopy } from "./start-executor.ts";
 
 /** The first message to the thread. */
 export interface LimitedWorkerSettings {
@@ -70,20 +71,6 @@ async function isRestrictionEffective(
   for (const file of [own, out]) rmSync(file, { force: true });
   return held;
 }
-
-/** A copy whose processes are limited: they stay in their view for writing, but see the machine's own paths. */
-export interface LimitedCopy {
-  readonly processes: ProcessRunner;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly stop: () => void;
-}
-
-/** Null where the kernel cannot, or where a trial showed that it does not hold. */
-export type LimitCopy = (
-  job: string,
-  copies: readonly { readonly copy: string }[],
-  options: { readonly network: boolean },
-) => Promise<LimitedCopy | null>;
 
 export interface LimitCopyDeps {
   /** The entry of the thread. */

@@ -1,8 +1,9 @@
 import { relative } from "node:path";
 import type { RefusedHost, Transaction } from "../../application/ports/jobs-transaction.ts";
 import { isInside } from "../../domain/platform/paths.ts";
+import { proxyEnvironment } from "../../domain/policy/network.ts";
 import type { PrivateHome } from "./home.ts";
-import { type JobLimits, PROXY_PORT, proxyEnvironment } from "./job-limits.ts";
+import { type JobLimits, PROXY_PORT } from "./job-limits.ts";
 
 /** The content of a sandbox and the place of its writes. All paths are absolute and real. */
 export interface SandboxPlan {

@@ -36,7 +36,6 @@ import {
 } from "./executor-channel.ts";
 import type { PrivateHome } from "./home.ts";
 import type { ObeyedSearch } from "./homes-inside.ts";
-import type { LimitCopy } from "./limited-copy.ts";
 import { boundSandbox, enterGroup, openProcessBound, type ProcessBound } from "./process-bound.ts";
 import {
   CONFINED_STAGE,
@@ -562,6 +561,20 @@ export type ConfineCopy = (
     readonly hidden?: readonly string[];
   },
 ) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
+
+/** A copy whose processes are limited: they stay in their view for writing, but see the machine's own paths. */
+export interface LimitedCopy {
+  readonly processes: ProcessRunner;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly stop: () => void;
+}
+
+/** Null where the kernel cannot, or where a trial showed that it does not hold. */
+export type LimitCopy = (
+  job: string,
+  copies: readonly { readonly copy: string }[],
+  options: { readonly network: boolean },
+) => Promise<LimitedCopy | null>;
 
 /** How processes on the live folder or on a copy of it are kept from the rest of the machine. */
 export interface Confinement {

@@ -16,9 +16,9 @@ import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { UnlandedRuns } from "../engine/container-transaction.ts";
-import type { Sandbox } from "../engine/folder-workspace.ts";
 import { createKeyQuota, type KeyLimits, type KeyQuota } from "../heads/key-proxy.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
+import type { Sandbox } from "../sandbox/create-sandbox.ts";
 import {
   CONTAINER_HOME,
   type Credentials,

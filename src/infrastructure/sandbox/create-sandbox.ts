@@ -1,10 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HeadSurroundings, RefusedHost } from "../../application/ports/jobs-transaction.ts";
+import type {
+  BeginResult,
+  CheckViewRequest,
+  HeadSurroundings,
+  HomeTraces,
+  RefusedHost,
+} from "../../application/ports/jobs-transaction.ts";
+import type { TransactionReason } from "../../domain/jobs/note.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { rootsFor } from "../jobs/git-roots.ts";
-import { HOME_LAYER } from "../jobs/job-folder.ts";
+import { HOME_LAYER, type JobFolder, type Plan } from "../jobs/job-folder.ts";
 import { mountPoints, workspaceId } from "../jobs/job-storage.ts";
 import { findInstallation, type Installation, threadEntry } from "../platform/installation.ts";
 import { removeTree } from "../platform/remove-tree.ts";
@@ -12,21 +19,23 @@ import {
   adoptHome,
   findHiddenHomePaths,
   findNamedInHomes,
+  keepContentCaches,
   listHomeTraces,
   openPrivateHome,
   openStackedHome,
   placeHomeFiles,
   type ShownHome,
-} from "../sandbox/home.ts";
-import { findObeyedInHomes } from "../sandbox/homes-inside.ts";
-import type { JobLimits } from "../sandbox/job-limits.ts";
-import { createLimitCopy } from "../sandbox/limited-copy.ts";
+} from "./home.ts";
+import { findObeyedInHomes } from "./homes-inside.ts";
+import type { JobLimits } from "./job-limits.ts";
+import { createLimitCopy } from "./limited-copy.ts";
 import {
+  type LimitedNetwork,
   limitedNetwork,
   type SandboxNetwork,
   SYSTEM_PATH,
   sandboxEnvironment,
-} from "../sandbox/sandbox-plan.ts";
+} from "./sandbox-plan.ts";
 import {
   forgetSuccess,
   isRealRoot,
@@ -34,11 +43,9 @@ import {
   rememberFailure,
   rememberSuccess,
   type Staging,
-} from "../sandbox/staging.ts";
-import { confineCopy, type OpenedSandbox } from "../sandbox/start-executor.ts";
-import { allowedSockets, findSurroundings, type SurroundingsDeps } from "../sandbox/surroundings.ts";
-import type { Sandbox } from "./folder-workspace.ts";
-import { beginOverlayTransaction } from "./overlay-transaction.ts";
+} from "./staging.ts";
+import { type Confinement, confineCopy, type OpenedSandbox } from "./start-executor.ts";
+import { allowedSockets, findSurroundings, type SurroundingsDeps } from "./surroundings.ts";
 
 interface ForeignFilesMemory {
   /** The caller and its question. */
@@ -135,7 +142,7 @@ function networkPlan({ mode }: NetworkSettings, wanted: boolean): SandboxNetwork
 async function openNetwork(settings: NetworkSettings, job: string, wanted: boolean): Promise<OpenNetwork> {
   const plan = networkPlan(settings, wanted);
   if (typeof plan === "string") return { plan, release: async () => {} };
-  const { createRefusalCount, startProxy } = await import("../sandbox/proxy.ts");
+  const { startProxy, createRefusalCount } = await import("./proxy.ts");
   const refusals = createRefusalCount();
   const path = join(job, SOCKET);
   // The name of a socket has room for 107 bytes, and a job's folder may lie deep: it is named by its descriptor.
@@ -165,12 +172,80 @@ async function openNetwork(settings: NetworkSettings, job: string, wanted: boole
 
 const SOCKET = "proxy";
 
+/** The parts of a sandbox that an overlay is begun with. */
+export interface OverlayDeps {
+  /**
+   * Where layers of the job are moved for the time of a check; null if they may stay. The kernel takes no layer inside
+   * another, and a storage inside the workspace would be one.
+   */
+  readonly liftTo: string | null;
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly installation: Installation;
+  readonly env: Readonly<Record<string, string>>;
+  /** The same as `openSandbox` for a sandbox whose changes are thrown away, kept in a folder of its own. */
+  readonly openThrowAway: (
+    into: string,
+    options: Pick<CheckViewRequest, "network" | "over" | "home"> & { readonly caches: string },
+  ) => Promise<OpenedSandbox>;
+  /** Keeps the caches of a home by content that a check has filled. */
+  readonly keepCaches: (home: string, caches: string) => void;
+  /** Opens the parts of a sandbox, each time that one is started. */
+  readonly openSandbox: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
+  readonly homes: () => HomeTraces;
+  /** The job stays open: nothing is started yet. */
+  readonly resting: boolean;
+  /** It stays open, and may have to be merged with changes of others. */
+  readonly keepsBytes: boolean;
+  /** A head may work in it: its home is visible to no other job. */
+  readonly takesHeads: boolean;
+  /** Called when a sandbox did not start. */
+  readonly onComplaint: () => void;
+  /**
+   * Called when the layers of a job that is about to be committed are sealed, before they go. Answers with the place of
+   * a home that was put aside.
+   */
+  readonly onCommit: () => string | null;
+  /** Called with the plan of a job that is about to be committed. */
+  readonly onSealed?: ((plan: Plan) => void) | undefined;
+  readonly hiddenHome: (words: string) => readonly string[];
+  /** Real root makes the mounts. */
+  readonly redirects: boolean;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limited: LimitedNetwork["network"];
+  /** Looks for the file of another owner or group at which an overlay failed, and remembers it. Absent where no copy could serve. */
+  readonly metForeign?: () => string | null;
+}
+
+export type OverlayBeginResult =
+  | BeginResult
+  | { readonly ok: false; readonly complaint: string; readonly reason?: TransactionReason };
+
+export interface OverlayOptions {
+  readonly network: boolean;
+  /** The job stays open, and is woken when it is needed. */
+  readonly resting: boolean;
+  readonly preview: boolean;
+  /** Files of other owners or groups are no reason to refuse. */
+  readonly despiteForeign?: boolean;
+  /** Called with the plan of a sealed job that is about to be committed. */
+  readonly onSealed?: (plan: Plan) => void;
+}
+
+export interface Sandbox extends Confinement {
+  overlay(folder: JobFolder, options: OverlayOptions): Promise<OverlayBeginResult>;
+  /** Called when an overlay could not be made: why a copy serves instead, or null where none may. */
+  fallsBack(complaint: string): TransactionReason | null;
+}
+
 export interface SandboxDeps extends SurroundingsDeps {
   /** Nothing may run unconfined. */
   readonly mustConfine: boolean;
   readonly network: NetworkSettings;
   readonly limits: JobLimits;
   readonly staging: Staging;
+  /** Stages a job in an overlay; the engine above does. */
+  readonly beginOverlay: (deps: OverlayDeps) => Promise<OverlayBeginResult>;
   /** Default: this program's own. */
   readonly installation?: Installation;
 }
@@ -268,7 +343,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       // One that rests starts later, when no copy can serve any more: so the first of all starts at once.
       const isProven = resting && recallSuccess(storage.folder, bubblewrap);
       const liftTo = join(wiring.home, "workspaces", workspaceId(workspace));
-      const begun = await beginOverlayTransaction({
+      const begun = await wiring.beginOverlay({
         liftTo: storage.inside === null || isInside(workspace, liftTo) ? null : liftTo,
         workspace,
         folder,
@@ -300,6 +375,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         }),
         onCommit: () => (resting ? adoptHome(own, shared) : null),
         onSealed,
+        keepCaches: keepContentCaches,
         hiddenHome,
       });
       if (resting && !isProven && begun.ok) {
