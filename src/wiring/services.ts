@@ -28,8 +28,7 @@ export interface Services extends LoadedConfig {
   openStore(options?: StoreOptions): Promise<OpenedStore>;
   /** The configured models; nothing is contacted until one of them is asked. `mask` defaults to the one above. */
   models(mask?: (text: string) => string): Promise<Models>;
-  /** Exit code 3, or 2 for what the user can write otherwise. */
-  refuse(message: string, exitCode?: 2 | 3): NotOpened & { readonly message: string };
+  refuse(message: string): NotOpened & { readonly message: string };
 }
 
 export async function openServices(env: Environment, options: OpenOptions): Promise<Services | NotOpened> {
@@ -63,7 +62,7 @@ export function createServices(env: Environment, options: OpenOptions, loaded: L
     openStore: async (given) => (await import("./store.ts")).openOwnStore(services, given),
     models: async (masked = mask) =>
       (await import("./models.ts")).openModels(config, secrets, { locale, home, env, mask: masked }),
-    refuse: (message, exitCode = 3) => ({ ok: false, exitCode, messages, problems: [], message }),
+    refuse: (message) => ({ ok: false, exitCode: 3, messages, problems: [], message }),
   };
   return services;
 }

@@ -151,15 +151,8 @@ export function formField(label: string, input: Piece, hint?: string): Markup {
   return html`<label class="field"><span>${label}</span>${input}${hint !== undefined && html`<small>${hint}</small>`}</label>`;
 }
 
-export function formSelect(
-  name: string,
-  options: Readonly<Record<string, string>>,
-  chosen: string,
-  label?: string,
-): Markup {
-  return html`<select name="${name}" ${label !== undefined && html`aria-label="${label}"`}>${Object.entries(
-    options,
-  ).map(
+export function formSelect(name: string, options: Readonly<Record<string, string>>, chosen: string): Markup {
+  return html`<select name="${name}">${Object.entries(options).map(
     ([value, text]) => html`<option value="${value}" ${value === chosen && html`selected`}>${text}</option>`,
   )}</select>`;
 }

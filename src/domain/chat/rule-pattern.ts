@@ -70,7 +70,7 @@ class UnsupportedPattern extends Error {}
 function readPattern(pattern: string): PatternNode {
   const chars = [...pattern];
   const state = { at: 0 };
-  const peek = (ahead = 0) => chars[state.at + ahead];
+  const peek = () => chars[state.at];
   const take = () => chars[state.at++] ?? "";
   const takeUntil = (end: string) => {
     let text = "";
