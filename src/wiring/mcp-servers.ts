@@ -7,7 +7,6 @@ import { VERSION } from "../version.ts";
 import { type Environment, openServices } from "./services.ts";
 import { nameServersOf } from "./toolbox.ts";
 
-/** The MCP servers of the configuration and of the workspace. */
 export async function openMcpServers(
   env: Environment,
   options: OpenOptions,

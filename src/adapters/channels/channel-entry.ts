@@ -3,7 +3,6 @@ import type { Channel, ChatKey, PushCounter, Receive } from "../../application/p
 import type { Config, Secrets } from "../../config/config.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 
-/** The dependencies of a channel. */
 export interface ChannelDeps {
   /** As it holds now; a reload changes it. */
   readonly config: () => Config;

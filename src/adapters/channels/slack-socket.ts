@@ -31,7 +31,6 @@ const LONGEST_PAUSE_MS = 60_000;
 const LONGEST_LIMIT_MS = 5 * 60_000;
 const GOODBYE_MS = 2_000;
 
-/** How one connection ended. */
 interface ConnectionEnd {
   readonly trouble: SocketTrouble;
   /** It was open for a while. */

@@ -57,7 +57,6 @@ export function parseFlags(args: readonly string[], types: FlagTypes): ParsedFla
 /** It says what it did on the program's streams and returns the exit code. */
 export type RunCommand = (program: CliProgram, flags: Flags) => Promise<number>;
 
-/** The arguments of a command. */
 export interface CommandLine {
   /** The texts of each language describe the command and its flags under this name. */
   readonly name: keyof HelpMessages["commands"];

@@ -77,7 +77,6 @@ export interface CliProgram {
   /** Task environments; the code for Docker is loaded on first use. */
   readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
   readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
-  /** The store as a whole. */
   readonly openStoreData: (options: OpenOptions) => Promise<OpenedStoreData>;
   /** The server and everything it runs; nothing listens until `listen` is called. */
   readonly openServe: (options: OpenOptions & { readonly demo: boolean }) => Promise<OpenedServe>;

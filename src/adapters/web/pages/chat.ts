@@ -520,7 +520,6 @@ export async function listChats(
   return [...sent, ...typed].sort((one, other) => other.lastAt.localeCompare(one.lastAt)).slice(0, limit);
 }
 
-/** Where a chat is read. */
 export function chatAddress({ channel, chatId }: ChatKey): string {
   if (channel === "web") return `/chat/${encodeURIComponent(chatId)}`;
   return `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;

@@ -285,7 +285,6 @@ function jobRow(context: PageContext, viewed: ViewedJob): Markup {
 <span class="meta">${[nameJob(job), jobFigures(t, viewed), t.jobSource(job.source)].filter(Boolean).join(" · ")}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
 }
 
-/** Jobs to look at. */
 function jobRoutes(app: WebApp, web: Web): void {
   const { host, flashes } = web;
   const { viewerJobs } = host;

@@ -319,7 +319,6 @@ export const workTexts = {
           ? `rolled back but for ${aside.paths.length}, removed since`
           : `rolled back but for ${aside.paths.length}, kept in ${aside.folder}`,
 
-  // Git
   gitMissing: "git was not found.",
   notARepository: (path: string) => `Not a git repository: ${path}`,
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
