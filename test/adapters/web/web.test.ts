@@ -30,6 +30,10 @@ beforeAll(async () => {
         text: "## Plan\nx\n\n## Patch\n```text:named.txt\nx\n```\n\n## Risk\nlow\n",
       },
       {
+        when: { role: "coder3", message: "/Request:\\n.*mine/" },
+        text: "## Plan\nx\n\n## Patch\n```text:mine.txt\nx\n```\n\n## Risk\nlow\n",
+      },
+      {
         when: { role: "coder3" },
         text: '## Plan\n<img src=x onerror=alert(1)>\n\n## Patch\n```text:<b>a&"b.txt\n<script>alert(1)</script>\n```\n\n## Risk\nlow\n',
       },
