@@ -295,7 +295,7 @@ export function describeDrafts(name: string, settings: Settings): void {
         ok: true,
         runs: [{ outcome: "exited", exitCode: 3, wholeStdout: "out\n" }],
       });
-      expect(await check(draft, "echo begun; sleep 60 & sleep 60", { timeoutSeconds: 1 })).toMatchObject({
+      expect(await check(draft, "echo begun; sleep 60 & sleep 60", { timeoutSeconds: 3 })).toMatchObject({
         ok: true,
         runs: [{ outcome: "timed-out", exitCode: null, output: "begun\n" }],
       });
