@@ -62,7 +62,7 @@ const RARER = 4;
 const OF_EVERY_JOB = ["bwrap", "landlock", "mount", "namespaces", "uid"];
 /** The sandbox is what these are about. */
 const OF_THE_SANDBOX = /^test\/(?:contracts|faults|hostile|infrastructure\/sandbox)\//;
-/** The user, the missing part or the refused namespace is what these are about, and they run every day. */
+/** The user, the missing part or the refused namespace is what these are about, and they run every day, those that are costly a quarter as often. */
 const OF_THE_MACHINE = /^test\/(?:root|faults\/useless-bubblewrap|hostile\/limited)\b/;
 
 /** Programs that a machine with Node, npm and git alone lacks, or that behave there in another way. */
@@ -188,29 +188,9 @@ function turnOf(machine: Machine, file: string, given: { touched: readonly strin
 /** The machine where every part is: its files take turns by their cost alone. */
 export const FULL_MACHINE = "full";
 
-interface Turn {
-  readonly file: string;
-  readonly seconds: number;
-  /** One day in so many. */
-  readonly every: number;
-}
-
-/** The files of one day. The costliest are placed first, each on the day with the least to do, so that all days cost about the same. */
-function drawTurns(turns: readonly Turn[], day: number): ReadonlySet<string> {
-  const drawn = new Set<string>();
-  for (const every of new Set(turns.map((turn) => turn.every))) {
-    const costs = Array.from({ length: every }, () => 0);
-    const those = turns.filter((turn) => turn.every === every);
-    for (const { file, seconds } of those.sort(
-      (a, b) => b.seconds - a.seconds || (a.file < b.file ? -1 : 1),
-    )) {
-      const least = costs.indexOf(Math.min(...costs));
-      // A file that takes no time has a place, too: loading it does.
-      costs[least] = (costs[least] ?? 0) + seconds + 0.1;
-      if (least === day % every) drawn.add(file);
-    }
-  }
-  return drawn;
+/** Whether it is a file's turn on a day, one day in `every`. The day follows from the name alone, so no other file moves it. */
+function hasTurn({ file, every }: { readonly file: string; readonly every: number }, day: number): boolean {
+  return Bun.hash.crc32(file) % every === day % every;
 }
 
 export interface Selection {
@@ -247,10 +227,11 @@ export function selectFiles(
     if (known === undefined) return [];
     const { seconds, touches } = known;
     const every = given.machine === FULL_MACHINE ? 1 : turnOf(machine, file, { touched: touches, text });
-    return { file, seconds, every: seconds < COSTLY_SECONDS ? every : every * RARER };
+    return { file, every: seconds < COSTLY_SECONDS ? every : every * RARER };
   });
   // Another day on each machine.
-  const drawn = drawTurns(turns, Date.parse(today) / DAY_MS + Bun.hash.crc32(given.machine));
+  const day = Date.parse(today) / DAY_MS + Bun.hash.crc32(given.machine);
+  const drawn = new Set(turns.filter((turn) => hasTurn(turn, day)).map(({ file }) => file));
   const selected = files.filter((file) => isNew.has(file) || drawn.has(file));
   const shares = [...new Set(turns.map(({ every }) => every))]
     .sort((a, b) => a - b)
@@ -277,15 +258,17 @@ export function mergeRecord(
     ([file]) => given.files.includes(file) && !(file in found),
   );
   const entries = [...kept, ...Object.entries(found)].sort(([a], [b]) => (a < b ? -1 : 1));
+  // Only root can record root's own tests, and they alone do not make a record old.
+  const isOlder = kept.some(([file]) => !file.startsWith("test/root/"));
   return {
-    since: kept.length > 0 && earlier !== undefined ? earlier.since : given.today,
+    since: isOlder && earlier !== undefined ? earlier.since : given.today,
     files: Object.fromEntries(entries),
   };
 }
 
 /**
  * The same with what a run of all machines found. A file whose touches are not recorded stays unknown. A cost that is about the
- * same stays as it is: the turns of the days follow from the costs, and would be dealt out again.
+ * same stays as it is, so that a change of the record can be read.
  */
 export function mergeRun(
   record: PartsRecord,

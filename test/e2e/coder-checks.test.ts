@@ -358,5 +358,6 @@ withChecks("another call of a runner than the project's is run, and its output i
     {},
   );
   const ran = cli.chat("/code3 comment src/one.mjs");
-  expect(ran.out).toContain("node --test test/none.test.mjs: exit status 1");
+  expect(ran.out).toContain("The command failed: exit status 1\n");
+  expect(ran.out).toContain("✗ [2] shell_command run node --test test/none.test.mjs (");
 });

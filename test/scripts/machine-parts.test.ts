@@ -75,7 +75,7 @@ test("a machine runs a third of the files that touch a part in which it differs,
 
 test("the rest takes turns: about a tenth a day, the same all day, and each file once in ten days", () => {
   const drawn = (today: string) => select("root", { today }).files.filter(isPlain);
-  for (const day of days) expect(drawn(day).length).toBeWithin(19, 22);
+  for (const day of days) expect(drawn(day).length).toBeWithin(10, 31);
   expect(drawn("2026-05-02")).toEqual(drawn("2026-05-02"));
   expect(drawn("2026-05-02")).not.toEqual(drawn("2026-05-03"));
   expect(days.slice(0, 10).flatMap(drawn).sort()).toEqual(FILES.filter(isPlain).sort());
@@ -182,16 +182,16 @@ test("within the life of a record every file has its turn, and one that is new o
   );
 });
 
-test("no day costs more than another by more than one costly file and a few cheap ones", () => {
+test("a file keeps its day when others enter or leave the record", () => {
   fc.assert(
-    fc.property(anyTree, (tree) => {
+    fc.property(anyTree, fc.nat({ max: 80 }), (tree, kept) => {
       const files = tree.files.map((file) => ({ ...file, fate: "recorded" as const }));
-      const { named, runs } = drawDays({ machine: FULL_MACHINE, files }, 4);
-      const costs = runs.map(({ files }) =>
-        named.reduce((sum, { name, seconds }) => sum + (files.includes(name) ? seconds + 0.1 : 0), 0),
+      const few = drawDays({ ...tree, files: files.slice(0, kept) }, 4);
+      const names = few.named.map(({ name }) => name);
+      const { runs } = drawDays({ ...tree, files }, 4);
+      expect(runs.map((run) => run.files.filter((file) => names.includes(file)))).toEqual(
+        few.runs.map((run) => [...run.files]),
       );
-      const costliest = Math.max(0, ...named.map(({ seconds }) => seconds + 0.1));
-      expect(Math.max(...costs) - Math.min(...costs)).toBeLessThanOrEqual(costliest + 1e-6);
     }),
     { numRuns: 60 },
   );
@@ -236,6 +236,10 @@ test("a record of some files keeps the facts about the others, and its age", () 
   expect(merged.since).toBe("2026-01-01");
   const whole = { files: Object.keys(found), today: "2026-05-01" };
   expect(mergeRecord(earlier, found, whole).since).toBe("2026-05-01");
+  // An ordinary user cannot record root's tests.
+  const root = "test/root/owner.test.ts";
+  const ofRoot = { since: "2026-01-01", files: { [root]: known([]) } };
+  expect(mergeRecord(ofRoot, found, { ...whole, files: [root] }).since).toBe("2026-05-01");
   expect(readRecord(writeRecord(merged))).toEqual(merged);
 });
 
