@@ -1,4 +1,5 @@
 import { attemptOr } from "../../platform/error-text.ts";
+import { ownMember } from "../../platform/json-members.ts";
 import { countTests, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
 import { type CheckRunner, hasName } from "./check-runner.ts";
 
@@ -70,15 +71,41 @@ function takePackage(
   if (failed && failures === 0) note(name, "fail");
 }
 
-/** `go test -json`: one event a line, which holds the text of `go test -v`. Every package that was begun must have ended. */
-function readGoJson(lines: readonly string[]): TestResults | null {
-  const packages = Map.groupBy(lines.flatMap(readGoEvent), ({ Package }) => Package);
-  const texts = [...packages.values()].map((events) => events.map(({ Output = "" }) => Output).join(""));
-  const isEnded = (text: string) => PACKAGE.test(text.split("\n").at(-2) ?? "");
-  return texts.every(isEnded) ? readGo(texts.join("").split("\n")) : null;
+interface GoEvent {
+  readonly Action?: string;
+  readonly Package?: string;
+  readonly Test?: string;
 }
 
-function readGoEvent(line: string): { readonly Package: string; readonly Output?: string }[] {
+const GO_JSON_OUTCOMES: Readonly<Record<string, TestOutcome | undefined>> = {
+  pass: "pass",
+  fail: "fail",
+  skip: "skip",
+};
+
+/** `go test -json`: one event a line. Every package that was begun must have ended; a test that was begun and did not end has failed. */
+function readGoJson(lines: readonly string[]): TestResults | null {
+  const tests = new Map<string, TestOutcome>();
+  const open = new Set<string>();
+  const failing = new Set<string>();
+  for (const { Action = "", Package = "", Test } of lines.flatMap(readGoEvent)) {
+    const outcome = ownMember(GO_JSON_OUTCOMES, Action);
+    if (Action === "start") open.add(Package);
+    else if (Action === "run") tests.set(`${Package} › ${Test}`, "fail");
+    if (outcome === undefined) continue;
+    if (Test !== undefined) {
+      tests.set(`${Package} › ${Test}`, outcome);
+      if (outcome === "fail") failing.add(Package);
+    } else {
+      open.delete(Package);
+      if (outcome === "fail" && !failing.has(Package)) tests.set(Package, "fail");
+    }
+  }
+  if (tests.size === 0 || open.size > 0) return null;
+  return { formats: ["go-json"], listed: "all", tests, counts: countTests(tests) };
+}
+
+function readGoEvent(line: string): GoEvent[] {
   if (!line.startsWith('{"')) return [];
   const event = attemptOr(null, () => JSON.parse(line));
   return typeof event?.Action === "string" && typeof event.Package === "string" ? [event] : [];
