@@ -51,9 +51,13 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "jest-red": "jest failed: 3 2 2",
   "jest-verbose-green": "jest all: 5 0 2",
   "jest-verbose-red": "jest all: 3 2 2",
+  "maven-compile-red": "unknown",
+  "maven-fork-red": "unknown",
   "maven-surefire212-red": "surefire all: 1 2 1",
   "maven-surefire222-red": "surefire all: 4 4 1",
   "maven-surefire3-red": "surefire all: 4 4 1",
+  "maven-surefire32-green": "surefire all: 10 0 1",
+  "maven-surefire36-green": "surefire all: 10 0 1",
   "mocha-crash": "unknown",
   "mocha-dot-green": "mocha failed: 5 0 1",
   "mocha-dot-red": "mocha failed: 2 3 1",
@@ -162,6 +166,31 @@ describe("the names of", () => {
       ],
     ],
     [
+      "maven-surefire212-red",
+      [
+        "pass p.SumTest › adds",
+        "fail p.SumTest › fails",
+        "skip p.SumTest › waits",
+        "fail p.SumTest › throwsUp",
+      ],
+    ],
+    [
+      "maven-surefire36-green",
+      [
+        "pass p.OutTest › prints",
+        "pass p.OutTest › log",
+        "pass p.SumTest › dyn()[1]",
+        "pass p.SumTest › dyn()[2]",
+        "skip p.SumTest › off",
+        "pass p.SumTest › rep()[1]",
+        "pass p.SumTest › rep()[2]",
+        "pass p.SumTest › adds",
+        "pass p.SumTest › each(String)[1]",
+        "pass p.SumTest › each(String)[2]",
+        "pass p.SumTest › adds #2",
+      ],
+    ],
+    [
       "go-build",
       [
         "fail example.org/sum/b",
@@ -255,6 +284,74 @@ test("a package of Go whose module cannot be downloaded could not be set up", ()
     "",
   ].join("\n");
   expect(readResults(output)?.counts).toEqual({ passed: 1, failed: 1, skipped: 0, unable: 1 });
+});
+
+describe("a module of Maven", () => {
+  const failing = recorded("maven-surefire3-red").output;
+  test.each([
+    "[INFO] b ................................ SKIPPED",
+    "[ERROR] COMPILATION ERROR : ",
+    "[ERROR] Failed to execute goal on project b: Could not resolve dependencies for project p:b:jar:1",
+    "[ERROR] There was a timeout or other error in the fork",
+  ])("whose tests did not run makes the results unknown beside those that fail: %s", (line) => {
+    expect(inShort(failing)).toBe("surefire all: 4 4 1");
+    expect(inShort(`${failing}\n${line}\n`)).toBe("unknown");
+  });
+  test("has a test under its display name, whatever dots that has", () => {
+    const named = failing.replaceAll("p.SumTest.adds --", "p.SumTest.v1.2 ok --");
+    expect([...(readResults(named)?.tests.keys() ?? [])]).toContain("p.SumTest › v1.2 ok");
+  });
+});
+
+describe("a test that the draft skips, and whose old version fails, is worse", () => {
+  type Adds = "pass" | "skip" | "fail";
+  const surefire = (own: string, left: string) => (adds: Adds) => {
+    const totals = `Tests run: 2, Failures: ${adds === "fail" ? 1 : 0}, Errors: 0, Skipped: ${adds === "skip" ? 1 : 0}`;
+    const end = adds === "fail" ? " <<< FAILURE!" : "";
+    return [
+      "[INFO] Running p.SumTest",
+      "other skipped",
+      `[INFO] ${totals}, Time elapsed: 0.4 s - in p.SumTest`,
+      `[INFO] ${own.replace("adds", "one")} Time elapsed: 0.01 s`,
+      adds === "skip" ? `[WARNING] ${left} skipped` : `[INFO] ${own} Time elapsed: 0.01 s${end}`,
+      "[INFO] Results:",
+      `[INFO] ${totals}`,
+      `[INFO] BUILD ${adds === "fail" ? "FAILURE" : "SUCCESS"}`,
+      "",
+    ].join("\n");
+  };
+  const pytest = (adds: Adds) =>
+    [
+      "=========================== short test summary info ============================",
+      "PASSED test_s.py::test_one",
+      {
+        pass: "PASSED test_s.py::test_adds",
+        skip: "SKIPPED [1] test_s.py:4: no",
+        fail: "FAILED test_s.py::test_adds",
+      }[adds],
+      { pass: "2 passed", skip: "1 passed, 1 skipped", fail: "1 failed, 1 passed" }[adds].concat(" in 0.01s"),
+      "",
+    ].join("\n");
+  const check = (output: string, state: "green" | "red"): CheckResult => ({
+    kind: "test",
+    command: "test",
+    state,
+    results: readResults(output),
+  });
+  test.each([
+    ["Surefire 3.2, which names its class", surefire("p.SumTest.adds --", "p.SumTest")],
+    ["Surefire 3.6", surefire("p.SumTest.adds --", "p.SumTest.adds")],
+    ["Surefire 2.22", surefire("adds ", "adds")],
+    ["Surefire 2.12", surefire("adds(p.SumTest) ", "adds(p.SumTest)")],
+    ["pytest, which names its line", pytest],
+  ])("%s", (_, print) => {
+    const { verdict, worse } = judgeAll({
+      baseline: [check(print("pass"), "green")],
+      draft: [check(print("skip"), "green")],
+      old: [check(print("fail"), "red")],
+    });
+    expect([verdict, worse.length]).toEqual(["worse", 1]);
+  });
 });
 
 test("pytest's totals with subtests are read, and parts that failed have names of their own", () => {

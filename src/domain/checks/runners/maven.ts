@@ -1,44 +1,78 @@
 import { confirmTestCounts, createTestList, type TestResults } from "../test-results.ts";
 import { type CheckRunner, hasName } from "./check-runner.ts";
 
-const CLASS = /^(?:\[INFO\] )?Running (\S+)$|\bTests run: \d+, .* Time elapsed: .* in (\S+)$/;
-const TEST = /^(?:\[\w+\] )?(\S.*?)(?: (--)| ) Time elapsed: [\d.,]+ s(?:ec)?(?: +<<< (FAILURE|ERROR)!)?$/;
+const BEGUN = /^(?:\[INFO\] )?Running (\S+)$/;
+const ENDED = /\bTests run: \d+, .* Time elapsed: .*?(?: in (\S+))?$/;
+const TEST =
+  /^(?:\[\w+\] )?(\S.*?)(?: skipped|(?: (--)| ) Time elapsed: [\d.,]+ s(?:ec)?(?: +<<< (FAILURE|ERROR)!)?)$/;
+const RESULTS = /^(?:\[\w+\] )?Results ?:$/;
 const TOTAL =
   /^(?:\[\w+\] +)?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(?:, Flakes: \d+)?$/;
-const END = /^\[INFO\] BUILD (?:SUCCESS|FAILURE)$/;
+const END = /^\[INFO\] BUILD (SUCCESS|FAILURE)$/;
+/** Tests of a module did not run, or not to their end: it does not compile, a module that it needs failed, its fork crashed. */
+const LACKS_TESTS =
+  /^\[INFO\] .* SKIPPED$|^\[ERROR\] (?:COMPILATION ERROR|Crashed tests:|Failed to execute goal (?!.*There are test failures\.)|.*\b[Tt]he fork(?:ed)?\b)/;
 
 /** Surefire 2 and 3 with `reportFormat=plain`: after each class a line a test, the counts after each module. */
 function readSurefire(lines: readonly string[]): TestResults | null {
   const list = createTestList();
   const counts = { passed: 0, failed: 0, skipped: 0 };
+  const classes = new Set<string>();
   let ofClass = "";
+  let skips = 0;
   let modules = 0;
+  // What tests print lies between the lines that begin and end their class.
+  let part: "output" | "tests" | "results" = "output";
   for (const line of lines) {
-    const begun = CLASS.exec(line);
-    const test = begun === null ? TEST.exec(line) : null;
-    const total = TOTAL.exec(line);
-    if (begun !== null) ofClass = begun[1] ?? begun[2] ?? "";
-    else if (test !== null)
-      list.add(
-        nameTest(test[1] as string, ofClass, test[2] !== undefined),
-        test[3] === undefined ? "pass" : "fail",
-      );
-    else if (total !== null) {
+    const begun = BEGUN.exec(line);
+    const ended = ENDED.exec(line);
+    const test = part === "tests" ? TEST.exec(line) : null;
+    const total = part === "results" ? TOTAL.exec(line) : null;
+    if (begun !== null || ended !== null) {
+      ofClass = begun?.[1] ?? ended?.[1] ?? ofClass;
+      classes.add(ofClass);
+      part = begun === null ? "tests" : "output";
+    } else if (RESULTS.test(line)) part = "results";
+    else if (test !== null) {
+      const [, title = "", dashes, failure] = test;
+      const isSkipped = line.endsWith(" skipped");
+      if (isSkipped) skips++;
+      // Surefire 3.2 names only the class of a skipped test.
+      if (!isSkipped || !classes.has(title))
+        list.add(
+          nameTest(title, { ofClass, classes, isQualified: dashes !== undefined }),
+          isSkipped ? "skip" : failure === undefined ? "pass" : "fail",
+        );
+    } else if (total !== null) {
       const [run = 0, failures = 0, errors = 0, skipped = 0] = total.slice(1).map(Number);
       counts.passed += run - failures - errors - skipped;
       counts.failed += failures + errors;
       counts.skipped += skipped;
       modules++;
+      part = "output";
     }
   }
-  return modules === 0 || !lines.some((line) => END.test(line))
-    ? null
-    : confirmTestCounts("surefire", counts, list.tests);
+  const end = lines.map((line) => END.exec(line)?.[1]).findLast((found) => found !== undefined);
+  if (modules === 0 || end === undefined || lines.some((line) => LACKS_TESTS.test(line))) return null;
+  if (end === "FAILURE" && counts.failed === 0) return null;
+  const results = confirmTestCounts("surefire", counts, list.tests);
+  // A skipped test without a line would be one that is gone.
+  return results?.listed === "all" && skips !== counts.skipped ? null : results;
 }
 
 /** Surefire 3 prints `p.SumTest.adds`, its older versions `adds(p.SumTest)` or `adds`. A class that cannot be set up is named alone. */
-function nameTest(title: string, ofClass: string, isQualified: boolean): string {
-  if (title === ofClass) return title;
+function nameTest(
+  title: string,
+  of: {
+    readonly ofClass: string;
+    readonly classes: ReadonlySet<string>;
+    readonly isQualified: boolean;
+  },
+): string {
+  const { ofClass, classes, isQualified } = of;
+  if (classes.has(title)) return title;
+  const known = [...title.matchAll(/\./g)].find(({ index }) => classes.has(title.slice(0, index)));
+  if (known !== undefined) return `${title.slice(0, known.index)} › ${title.slice(known.index + 1)}`;
   if (isQualified) return title.replace(/\.(?=[^.([{ ]*(?:[([{ ].*)?$)/, " › ");
   return `${ofClass} › ${title.endsWith(`(${ofClass})`) ? title.slice(0, -ofClass.length - 2) : title}`;
 }
