@@ -188,14 +188,16 @@ export function say<Name extends NamedTextKey>(
 /** `at`: where the reader types the commands that a reply names. */
 export function wordPieces(locale: Locale, said: readonly ReplyPiece[], at: Surface = "chat"): string {
   let text = "";
-  const isFailureShown = said.some((piece) => piece.kind === "job" && piece.facts.failedCmds > 0);
   for (const [index, piece] of said.entries()) {
+    const above = said[index - 1];
+    // A coder's own job is right above it.
+    const isFailureShown = above?.kind === "job" && above.facts.failedCmds > 0;
     const redShown = isFailureShown && piece.kind === "coder" && piece.facts.red === "failing";
     const worded = redShown
       ? wordCoder(locale, piece.facts, { counted: true, redShown })
       : wordPiece(locale, piece, at);
     if (worded === "") continue;
-    text += text === "" ? worded : `${said[index - 1]?.kind === "heading" ? "\n" : "\n\n"}${worded}`;
+    text += text === "" ? worded : `${above?.kind === "heading" ? "\n" : "\n\n"}${worded}`;
   }
   return text;
 }

@@ -151,6 +151,17 @@ test("a chat says the cause of one failed command once, with its output and with
   ]);
 });
 
+test("a coder's remaining failure is left out only where the job of the same answer shows it", async () => {
+  const job: ReplyPiece = { kind: "job", facts: await factsOf([shell("exit 3")]), plan: "p" };
+  const coder = (brief: string): ReplyPiece => ({
+    kind: "coder",
+    facts: { attempts: 1, red: "failing", brief, tried: [], words: "", costUsd: 0, isDropped: false },
+  });
+  const [one, other] = ["A", "B"].map((text): ReplyPiece => ({ kind: "heading", text }));
+  const said = wordPieces("en", [one!, job, coder("exit 3"), other!, coder("pytest: 2 failed")]);
+  expect(said.match(/Still failing: .*/g)).toEqual(["Still failing: pytest: 2 failed"]);
+});
+
 describe("the first line of a report is what became of the job:", () => {
   const write = edit("create", "a", "1");
   test.each([
