@@ -189,13 +189,12 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps) {
     /** The actions that are possible with it now. */
     keys(made: Card): readonly ("undo" | "redo" | "diff" | "open" | "apply")[] {
       const jobs = jobsOf(made.jobIds);
-      const states = jobs.map(({ state }) => state);
-      const has = jobs.some(({ changes }) => changes.length > 0);
+      const changed = jobs.filter(({ changes }) => changes.length > 0).map(({ state }) => state);
       return [
-        ...(has && states.includes("committed") ? (["undo"] as const) : []),
-        ...(states.includes("undone") ? (["redo"] as const) : []),
-        ...(states.includes("staged") ? (["apply"] as const) : []),
-        ...(has ? (["diff", "open"] as const) : []),
+        ...(changed.includes("committed") ? (["undo"] as const) : []),
+        ...(changed.includes("undone") ? (["redo"] as const) : []),
+        ...(jobs.some(({ state }) => state === "staged") ? (["apply"] as const) : []),
+        ...(changed.length > 0 ? (["diff", "open"] as const) : []),
       ];
     },
     /** Notes the files of the card that were moved. */

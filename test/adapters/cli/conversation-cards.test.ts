@@ -47,6 +47,22 @@ test("a card counts the files of a deleted folder, and names links, folders and 
   expect(card.moved).toBe("5 files as before: d/, gone/, made/, new, old +1");
 });
 
+test("a card offers undo and redo only for jobs that changed something", async () => {
+  const ids = [await bench.run([shell("true")]), await bench.run([shell("echo x > a")])].map(
+    (one) => one.jobId,
+  );
+  const workspace = await bench.open();
+  const maker = createCardMaker({ workspace, messages: messagesFor("en"), texts: terminalMessagesFor("en") });
+  const card = maker.fromJob(workspace.archive.read(ids[0]!)!);
+  const keys = () => [ids.slice(0, 1), ids].map((jobIds) => maker.keys({ ...card, jobIds }));
+  const undo = (name: string) => workspace.takeBack({ direction: "undo", name, force: false });
+  expect(keys()).toEqual([[], ["undo", "diff", "open"]]);
+  await undo(ids[0]!);
+  expect(keys()).toEqual([[], ["undo", "diff", "open"]]);
+  await undo(ids[1]!);
+  expect(keys()).toEqual([[], ["redo", "diff", "open"]]);
+});
+
 test("a card has the title of the plan that landed, not of an earlier attempt", async () => {
   const ran = await bench.run([shell("echo x > a")]);
   const workspace = await bench.open();
