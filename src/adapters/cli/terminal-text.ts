@@ -31,7 +31,6 @@ function graphemesOf(text: string): string[] {
   return [...segmenter().segment(text)].map(({ segment }) => segment);
 }
 
-/** Colours take no columns. */
 export function cutText(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   let cut = "";
@@ -42,6 +41,7 @@ export function cutText(text: string, columns: number): string {
   return `${cut}…`;
 }
 
+/** Colours take no columns. */
 export const visibleWidth = (text: string) => textWidth(text.replace(/\x1b\[[0-9;]*m/g, ""));
 
 /** Breaks lines between words, never inside of one; Japanese breaks between characters. Further lines are indented. */
