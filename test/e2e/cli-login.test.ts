@@ -39,7 +39,8 @@ describe("login", () => {
       const at = openPty([PROGRAM, "login", "anthropic"], { cwd: cli.workspace, env: cli.environment(env) });
       await at.expect("API key for claude (not shown): ");
       at.type(`${KEY}\r`);
-      await at.expect("claude-sonnet-6 is the\r\n  newest that fits. The key is kept in\r\n");
+      await at.expect("claude-sonnet-6 is the\r\n  newest that fits. The key is kept in");
+      await at.expect(`${keysFile()},`);
       expect(await at.exited).toBe(0);
       expect(at.seen()).not.toContain(KEY);
       expect(readFileSync(keysFile(), "utf8")).toBe(`ANTHROPIC_API_KEY=${KEY}\n`);
