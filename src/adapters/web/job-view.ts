@@ -135,8 +135,10 @@ function outputLines(text: string): Piece {
 export function timeline(context: PageContext, journal: readonly JournalLine[]): Markup {
   // A draft starts again where it needs another kind of transaction: people see one start.
   const start = journal.find(({ event }) => event.type === "job_started");
+  const isIdle = journal.some(({ event }) => event.type === "committed" && event.changes === 0);
+  const isShown = ({ type }: JobEvent) => !(isIdle && (type === "undone" || type === "redone"));
   const lines = validatedJournal(journal).filter(
-    (line) => line.event.type !== "job_started" || line === start,
+    (line) => (line.event.type !== "job_started" || line === start) && isShown(line.event),
   );
   const [first, last] =
     lines.length <= MOST_EVENTS

@@ -127,6 +127,8 @@ test("a job that changed nothing ends without a change, and its page says once w
       notes: [],
     },
     { type: "committed", changes: 0 },
+    { type: "undone", changes: 0 },
+    { type: "redone", changes: 0 },
   ];
   const { ask } = await createPages(
     db,
