@@ -51,6 +51,8 @@ const SWITCH_TRIES = 1_000;
  * because carrying 1,000 pages of images over takes 6 to 9 ms in one go.
  */
 const LOG_PAGES = 2_000;
+/** 120 MB (a multiple of 256 would mean `off`): pages that are logged before the commit could hide a hole in the log. */
+const MEMORY_PAGES = 30_000;
 
 /**
  * Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another process, and
@@ -64,6 +66,7 @@ export function openSqlite(file: string, patience?: Patience): Kysely<Database> 
   database.exec("pragma busy_timeout = 0");
   switchToLog(database);
   database.exec("pragma synchronous = normal");
+  database.exec(`pragma cache_spill = ${MEMORY_PAGES}`);
   database.exec(`pragma wal_autocheckpoint = ${LOG_PAGES}`);
   return new Kysely<Database>({
     dialect: createSqliteDialect(database, file, patience),

@@ -152,11 +152,9 @@ export async function migrate(db: Kysely<Database>, now: () => Date): Promise<st
     await sql`create table if not exists migrations (name text primary key, applied_at text not null)`.execute(
       transaction,
     );
-    const applied = new Set(
-      (await transaction.selectFrom("migrations").select("name").execute()).map(({ name }) => name),
-    );
+    const applied = await appliedNames(transaction);
     for (const { name, up } of MIGRATIONS) {
-      if (applied.has(name)) continue;
+      if (applied.includes(name)) continue;
       await up(transaction as unknown as Kysely<unknown>);
       await transaction.insertInto("migrations").values({ name, applied_at: now().toISOString() }).execute();
       done.push(name);

@@ -130,10 +130,10 @@ describe("a file of the store that is no longer the opened one takes no writes",
       late.close();
     }
   };
-  const store = (n: number) =>
-    db
+  const store = (n: number, seen_at = "now", within: Kysely<Database> = db) =>
+    within
       .insertInto("forge_deliveries")
-      .values({ id: `s${n}`, seen_at: "now" })
+      .values({ id: `s${n}`, seen_at })
       .execute()
       .then(() => "written", readStoreAway);
 
@@ -153,6 +153,11 @@ describe("a file of the store that is no longer the opened one takes no writes",
       expect(await store(n)).toBe("written");
       expect(kept()).toBe(n + 1);
     }
+    // A write that is larger than SQLite's page cache could fill the hole before it is committed.
+    truncateSync(`${file}-wal`, statSync(`${file}-wal`).size - 100);
+    const large = db.transaction().execute((within) => store(99, "x".repeat(4_000_000), within));
+    expect(await large.catch(readStoreAway)).toBe("gone");
+    expect([await store(99), await write()]).toEqual(["gone", "gone"]);
   });
 
   test("its log is cut inside a transaction, just before it is committed", async () => {
