@@ -108,7 +108,11 @@ function toTakeBackFacts(
   taken: TakeBack,
 ): ActionFacts {
   const swapped = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
-  const done = swapped.filter((one) => one.changes.length + one.left.length > 0 || one.rebuilt !== undefined);
+  // A job whose files were already as wanted swaps none of them.
+  const done = swapped.filter(
+    ({ job, changes, left, rebuilt }) =>
+      job.changes.length + changes.length + left.length > 0 || rebuilt !== undefined,
+  );
   const isPushed = direction === "undo" && done.some(({ job }) => job.source === PULL_SOURCE);
   const notes: readonly NoteFact[] = [
     ...repairNotes(taken.repaired),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
 import {
   type ReplyPiece,
   say,
@@ -238,6 +239,24 @@ describe("the first line of a report is what became of the job:", () => {
     bench.write("a", "mine");
     expect(await swap("undo")).toBe("Refused");
     expect(said(takeBackFacts(workspace, "undo", { status: "nothing" }))).toBe("No change");
+  });
+
+  test("a job is undone and applied again also where its files are already as wanted", async () => {
+    const workspace = await bench.open();
+    const swap = async (direction: "undo" | "redo", name: string) => {
+      const taken = await workspace.takeBack({ direction, name, force: false });
+      const { status, done } = takeBackFacts(workspace, direction, taken);
+      return [status, done.map(({ jobId }) => jobId)];
+    };
+    const added = await factsOf([edit("create", "new", "1")]);
+    rmSync(bench.path("new"));
+    expect(await swap("undo", added.jobId)).toEqual(["taken-back", [added.jobId]]);
+    expect(await swap("redo", added.jobId)).toEqual(["applied", [added.jobId]]);
+    bench.write("old", "1");
+    const deleted = await factsOf([shell("rm old")]);
+    bench.write("old", "1");
+    expect(await swap("undo", deleted.jobId)).toEqual(["taken-back", [deleted.jobId]]);
+    expect(await swap("redo", deleted.jobId)).toEqual(["applied", [deleted.jobId]]);
   });
 
   test("a job that changed nothing is neither undone nor applied again, alone and beside one that did", async () => {
