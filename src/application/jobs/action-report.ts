@@ -164,12 +164,6 @@ function toTakeBackFacts(
     case "refused": {
       const { job, reason, state, paths } = taken;
       const { pid } = job;
-      if (
-        reason === "wrong-state" &&
-        job.changes.length === 0 &&
-        (state === "committed" || state === "undone")
-      )
-        return nothing(job.jobId);
       const died = reason === "running" && !isAlive(job);
       return {
         ...base,

@@ -47,6 +47,11 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
         : await deps.transactions.undo(merge, { force: request.force });
     if (outcome.status === "refused") {
       const { reason, state, paths } = outcome;
+      const isSwappable = state === "committed" || state === "undone";
+      if (reason === "wrong-state" && job.changes.length === 0 && isSwappable) {
+        done.push({ job, changes: [], left: [] });
+        continue;
+      }
       const why = reason === "unknown-job" ? "evicted" : reason;
       return refused({ reason: why, ...(paths !== undefined && { paths }) }, state);
     }

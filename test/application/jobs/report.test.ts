@@ -274,12 +274,19 @@ describe("the first line of a report is what became of the job:", () => {
       ]);
       expect([stored().status, stored().undo]).toEqual(["no-change", "none"]);
     }
-    const both = await swap("undo", { ...idle, jobId: `${written.jobId} ${idle.jobId}` });
-    expect([both.status, both.name, both.done.map(({ jobId }) => jobId)]).toEqual([
-      "taken-back",
-      written.jobId,
-      [written.jobId],
-    ]);
+    const swapBoth = async (direction: "undo" | "redo") => {
+      const both = await swap(direction, { ...idle, jobId: `${written.jobId} ${idle.jobId}` });
+      return [both.status, both.name, ...both.done.map(({ jobId }) => jobId)];
+    };
+    // An undo begins with the idle one, a redo ends with it; the second time it was swapped before.
+    for (const isSwapped of [false, true])
+      for (const [direction, status] of [
+        ["undo", "taken-back"],
+        ["redo", "applied"],
+      ] as const) {
+        if (isSwapped) await swap(direction);
+        expect(await swapBoth(direction)).toEqual([status, written.jobId, written.jobId]);
+      }
   });
 });
 
