@@ -207,9 +207,10 @@ test("what a job printed or named cannot steer the terminal that shows it", () =
       { type: "file_edit", action: "create", target: "e\u001b[31mvil.txt", content: "\u001b[2Jx\n" },
       { type: "shell_command", action: "run", target: "printf '\\033[2Jboo\\007\\n'" },
     ]);
-    const { code, out } = at.run(["show"]);
+    const { code, out } = at.run(["show", "--diff"]);
     expect(code).toBe(0);
     expect(out).toContain("boo");
+    expect(out).toContain("+[2Jx");
     expect(out).not.toContain("\u001b");
     expect(out).not.toContain("\u0007");
     expect(at.run(["undo", "--list"]).out).not.toContain("\u001b");

@@ -1,5 +1,5 @@
 import { chatKeyOf } from "../../domain/chat/session.ts";
-import { type Flags, fail, type Subcommand } from "./command.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -22,7 +22,7 @@ async function exportChat(program: CliProgram, { values, json }: Flags): Promise
 
     if (text === null)
       return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: opened.chat.noSuchChat(name) });
-    program.out(json ? `${JSON.stringify({ form, text })}\n` : text);
+    program.out(json ? `${JSON.stringify({ form, text })}\n` : printable(text));
     return EXIT.done;
   } finally {
     await opened.close();

@@ -189,6 +189,6 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   if (report?.hasReportLook(program)) {
     const about = { text, label: nameJob(job), isWhole: diff !== null };
     await program.page(await describeAsCard(program, opened, job, about));
-  } else program.out(diff === null ? text : `${text}\n${diff}`);
+  } else program.out(diff === null ? text : `${text}\n${printable(diff)}`);
   return EXIT.done;
 }

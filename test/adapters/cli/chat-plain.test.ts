@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { conversePlainly } from "../../../src/adapters/cli/chat-plain.ts";
+import { command as exportCommand } from "../../../src/adapters/cli/export.ts";
 import type { CliProgram, OpenedChat } from "../../../src/adapters/cli/program.ts";
 import type { Conversation } from "../../../src/application/ports/chat.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
@@ -111,4 +112,14 @@ test("what no round took is the next message, in the order in which it was typed
   at.type("exit");
   await at.ended;
   expect(at.sent).toEqual(["work", "late", "then this"]);
+});
+
+test("an exported conversation has no character that steers a terminal", async () => {
+  let out = "";
+  const opened = { ok: true, warnings: [], exportTalk: async () => "+\u001b[2Jx\n", close: async () => {} };
+  const program = { cwd: "/", openChat: async () => opened, out: (text: string) => (out += text) };
+  const flags = { values: {}, words: [], json: false };
+  if (!("run" in exportCommand)) throw new Error("export has no actions");
+  expect(await exportCommand.run(program as unknown as CliProgram, flags)).toBe(0);
+  expect(out).toBe("+[2Jx\n");
 });
