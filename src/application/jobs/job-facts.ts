@@ -203,18 +203,20 @@ export async function diffText(
   differences: Iterable<FileDifference>,
   limits: DiffLimits = SHOWN,
 ): Promise<string> {
-  const { toHunks, splitLines, isBinaryContent } = await import("../../domain/patch/compare-lines.ts");
+  const { toHunks, splitLines, isBinaryContent, writeFileName } = await import(
+    "../../domain/patch/compare-lines.ts"
+  );
   const pause = createPause();
   let text = "";
   for (const { path, before, after, isLink } of differences) {
     const bytes = (before?.length ?? 0) + (after?.length ?? 0);
     await pause(bytes);
     if (before === undefined || after === undefined) {
-      text += `# ${path}: ${isLink ? "symbolic link" : "changed again since; no longer known"}\n`;
+      text += `# ${writeFileName(path)}: ${isLink ? "symbolic link" : "changed again since; no longer known"}\n`;
       continue;
     }
     if ([before, after].some((side) => side !== null && isBinaryContent(side))) {
-      text += `# ${path}: binary file, ${(after ?? before ?? "").length} bytes${after === null ? ", deleted" : ""}\n`;
+      text += `# ${writeFileName(path)}: binary file, ${(after ?? before ?? "").length} bytes${after === null ? ", deleted" : ""}\n`;
       continue;
     }
     if (
@@ -222,10 +224,11 @@ export async function diffText(
       text.length + bytes > limits.textBytes ||
       countLineEnds(before) + countLineEnds(after) > limits.fileLines
     ) {
-      text += `# ${path}: too large to show (${before?.length ?? 0} bytes before, ${after?.length ?? 0} after)\n`;
+      text += `# ${writeFileName(path)}: too large to show (${before?.length ?? 0} bytes before, ${after?.length ?? 0} after)\n`;
       continue;
     }
-    text += `--- ${before === null ? "/dev/null" : `a/${path}`}\n+++ ${after === null ? "/dev/null" : `b/${path}`}\n`;
+    text += `--- ${before === null ? "/dev/null" : writeFileName(`a/${path}`)}\n`;
+    text += `+++ ${after === null ? "/dev/null" : writeFileName(`b/${path}`)}\n`;
     const sides = [splitLines(decode(before)), splitLines(decode(after))] as const;
     await pause(bytes);
     const hunks = toHunks(...sides);

@@ -321,3 +321,20 @@ function linesOf(bytes: Uint8Array | null): string[] | null {
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }
+
+/** Ends a line or a name, has a meaning in quotes, passes for a date, or cannot be seen: such a header could be of another file. */
+const AMBIGUOUS_NAME = /[\x00-\x1f"\\\x7f-\x9f\u2028-\u202e\u2066-\u2069]| $| \d{4}-\d\d-\d\d /;
+
+/** A name in the header of a diff: quoted as git does where the plain name could be read in another way. */
+export function writeFileName(name: string): string {
+  return AMBIGUOUS_NAME.test(name) ? quoteFileName(name) : name;
+}
+
+/** C-style quotes, as git writes them: unambiguous for every name. */
+export function quoteFileName(name: string): string {
+  const plain = (byte: number) => byte >= 32 && byte < 127 && byte !== 0x22 && byte !== 0x5c;
+  const letters = [...Buffer.from(name, "utf8")].map((byte) =>
+    plain(byte) ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, "0")}`,
+  );
+  return `"${letters.join("")}"`;
+}

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
+import { quoteFileName } from "../../domain/patch/compare-lines.ts";
 import { decodeUtf8, isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { ToolCall } from "../create-secure-tool.ts";
 import type { ResolvedPath } from "../resolved-path.ts";
@@ -44,7 +45,7 @@ function binaryPatch(
   newMode: number,
 ): string {
   const gitMode = (bits: number) => (isExecutable(bits) ? "100755" : "100644");
-  const header = [`diff --git ${quoted(`a/${path}`)} ${quoted(`b/${path}`)}`];
+  const header = [`diff --git ${quoteFileName(`a/${path}`)} ${quoteFileName(`b/${path}`)}`];
   const changesMode = isExecutable(mode) !== isExecutable(newMode);
   if (before === null) header.push(`new file mode ${gitMode(newMode)}`);
   else if (changesMode) header.push(`old mode ${gitMode(mode)}`, `new mode ${gitMode(newMode)}`);
@@ -58,15 +59,6 @@ function binaryPatch(
 
 function blobOf(bytes: Uint8Array): string {
   return createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
-}
-
-/** C-style quotes, as git writes them: unambiguous for every name. */
-function quoted(name: string): string {
-  const plain = (byte: number) => byte >= 32 && byte < 127 && byte !== 0x22 && byte !== 0x5c;
-  const letters = [...Buffer.from(name, "utf8")].map((byte) =>
-    plain(byte) ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, "0")}`,
-  );
-  return `"${letters.join("")}"`;
 }
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";

@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
+import fc from "fast-check";
 import { diffLines } from "../../../src/adapters/cli/terminal-card.ts";
 import { diffLines as diffMarkup, fileDiffs } from "../../../src/adapters/web/diff-view.ts";
 import { diffText } from "../../../src/application/jobs/job-facts.ts";
 import { isBinaryContent } from "../../../src/domain/patch/compare-lines.ts";
+import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
 
@@ -63,4 +65,24 @@ test("a card counts the files of git's own folder after the change itself", () =
     { kind: "added", number: 1, pieces: [{ text: "one", isChanged: false, kind: "plain" }] },
     { kind: "note", text: ".git/ · 2 files changed" },
   ]);
+});
+
+test("a diff is read back as a diff of its own file, whatever that is called", async () => {
+  const pieces = ["a", "é", " ", "\n", "\t", "\r", '"', "\\", "\x1b[2J", "\x7f", "\u202e", "\u2028", "-"];
+  const headers = ["--- a", "+++ b", "\n@@ -1 +1 @@\n-good\n+evil", " 2026-01-02 03:04:05", "#", "a"];
+  const part = fc.array(fc.constantFrom(...pieces, ...headers), { minLength: 1, maxLength: 6 });
+  const names = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => {
+    return parts.map((one) => one.join("")).join("/");
+  });
+  const before = Buffer.from("one\n");
+  await fc.assert(
+    fc.asyncProperty(names, async (path) => {
+      const text = await diffText([{ path, before, after: Buffer.from("two\n") }]);
+      expect(text.split("\n")).toHaveLength(6);
+      const parsed = parseUnifiedDiff(text);
+      expect(parsed).toMatchObject({ ok: true, files: [{ oldPath: path, newPath: path }] });
+      const named = await diffText([{ path, before: null, after: OBJECT }]);
+      expect(named.split("\n")).toHaveLength(2);
+    }),
+  );
 });
