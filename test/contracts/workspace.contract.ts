@@ -182,8 +182,12 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       expect(shell("ls")).not.toContain("dropped.txt");
       const first = await kept.run({ attempt: 1, work: { patch: JSON.stringify(edits) } });
       expect(first).toMatchObject({ about: "attempt", results: [{ success: true }, { success: false }] });
+      const wait = { type: "shell_command", action: "run", target: "sleep 60" };
+      const work = { patch: JSON.stringify([wait]) };
+      const ended = await kept.run({ attempt: 2, work, signal: AbortSignal.abort() });
+      expect(ended).toMatchObject({ aborted: true, warnings: [], ended: [] });
       const run = { type: "shell_command", action: "run", target: "cat draft.txt > seen.txt" };
-      await kept.run({ attempt: 2, work: { patch: JSON.stringify([run]) } });
+      await kept.run({ attempt: 3, work: { patch: JSON.stringify([run]) } });
       expect(decode(kept.files.read("seen.txt"))).toBe("edited");
       expect(await kept.commit()).toMatchObject({
         outcome: "committed",

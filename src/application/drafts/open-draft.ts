@@ -130,6 +130,7 @@ class OpenDraft implements Draft {
       logger.error("worker", ...LOG.executionError, { job_id: this.id, error: parsed.failure.message });
       return refusePatch(root, parsed.failure);
     }
+    const { warnings } = parsed;
     const commands = ("patch" in work ? work.commands : undefined) ?? parsed.commands;
     const format = "format" in parsed ? parsed.format : undefined;
     const logged = { jobId: this.id, format, commands: parsed.commands };
@@ -150,13 +151,14 @@ class OpenDraft implements Draft {
       });
     this.#earlier = this.#counted().filter(({ success }) => success);
     this.#last = { commands, results: [] };
-    this.#warnings.push(...parsed.warnings);
+    this.#warnings.push(...warnings);
     this.#describe(plan, patch);
     if (plan !== undefined && plan.trim() !== "")
       job.emit({ type: "planned", attempt, plan: this.#deps.mask(cutMiddle(plan, JOURNAL_PLAN)) });
     job.noteMerged(merged);
     for (const [path, bytes] of bases ?? []) this.#bases.set(path, bytes);
-    const signal = AbortSignal.any([this.#request.signal, this.#end.signal]);
+    const signals = [this.#request.signal, this.#end.signal, told.signal];
+    const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
     return this.#orBroken(async () => {
       // PicoClaw's own git commands never run in a head's view.
       const opened = this.#isFirst && this.#autoCommit ? undefined : head;
@@ -180,7 +182,7 @@ class OpenDraft implements Draft {
       if (job.transaction.kind === "direct" && results.some(({ success }) => !success)) job.saveRunning();
       const aborted = signal.aborted;
       const changes = this.changes();
-      return { about: "attempt", results, totalCmds: commands.length, changes, aborted };
+      return { about: "attempt", results, totalCmds: commands.length, warnings, changes, ended, aborted };
     });
   }
   #isFirst = true;

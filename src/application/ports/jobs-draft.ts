@@ -149,6 +149,8 @@ export interface DraftAttempt {
   readonly bases?: ReadonlyMap<string, Uint8Array | null>;
   /** Its commands reach outward, and never run a second time. */
   readonly once?: boolean;
+  /** Ends this attempt alone. */
+  readonly signal?: AbortSignal;
   readonly onEvent?: (event: JobEvent) => void;
   readonly onOutput?: (text: string) => void;
 }
@@ -160,8 +162,11 @@ export type DraftRun =
       readonly results: readonly CommandResult[];
       /** Fewer results than this where it stopped early. */
       readonly totalCmds: number;
+      readonly warnings: readonly string[];
       /** Everything that the draft changes by now. */
       readonly changes: readonly Change[];
+      /** Background processes that ended with the attempt. */
+      readonly ended: readonly string[];
       readonly aborted: boolean;
     };
 
