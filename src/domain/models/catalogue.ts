@@ -234,7 +234,9 @@ function findInLine(offered: readonly string[], model: string): ModelName | unde
 export function findNewer(offered: readonly string[], model: string): string | null {
   const newest = findInLine(offered, model);
   const isNewer = newest !== undefined && !newest.isAlias && compareNames(newest, readModelName(model)) < 0;
-  return isNewer && newest.name !== model ? newest.name : null;
+  // A server may list the name of a file that is configured by its path.
+  const isSame = newest?.name.split("/").at(-1) === model.split("/").at(-1);
+  return isNewer && !isSame ? newest.name : null;
 }
 
 /** The successor of a model that a provider no longer lists; null if it could only be guessed. */

@@ -14,6 +14,7 @@ test.each([
   ["gemini-3.1-pro-preview", ["gemini-3.1-pro", "gemini-3.8-flash"], "gemini-3.1-pro"],
   ["gpt-6.1-sol", ["gpt-sol-latest"], null],
   ["my-model", ["my-model", "other-2"], null],
+  ["/models/some.gguf", ["some.gguf"], null],
   ["anthropic/claude-sonnet-5.5", ["anthropic/claude-sonnet-6", "openai/gpt-9"], "anthropic/claude-sonnet-6"],
 ] as const)("newer than %s in %p is %p", (model, offered, newer) => {
   expect(findNewer(offered, model)).toBe(newer);
