@@ -275,7 +275,8 @@ function createExcerptBudget(lines: readonly string[], limit: number) {
       const ranges: { from: number; to: number }[] = [];
       for (const line of [...shown].sort((a, b) => a - b)) {
         const last = ranges.at(-1);
-        if (last !== undefined && cost({ from: last.to + 1, to: line }) <= SMALL_GAP) last.to = line;
+        const gap = { from: (last?.to ?? line) + 1, to: line };
+        if (last !== undefined && cost(gap) <= Math.min(SMALL_GAP, left) && mark(gap)) last.to = line;
         else ranges.push({ from: line, to: line });
       }
       return ranges;
