@@ -129,13 +129,13 @@ function nearestTest(project: Pick<ProjectFiles, "find">, request: NearestReques
     const own = stemOf(path);
     const parts = wordsOfName(own);
     const found = held.get(path) ?? [];
-    let sum = 0;
+    let [sum, beside] = [0, 0];
     for (const [at, { path: source, name }] of sources.entries()) {
       if (own === name) sum += WORTH.sameName[at] ?? 0;
       else if (parts.includes(name.toLowerCase()) || wordsOfName(name).every((part) => parts.includes(part)))
         sum += WORTH.partOfName[at] ?? 0;
       if (found.includes(names.length + at)) sum += WORTH.mentioned[at] ?? 0;
-      if (parentOf(source) === parentOf(path)) sum += WORTH.sameFolder;
+      if (parentOf(source) === parentOf(path)) beside += WORTH.sameFolder;
     }
     for (const word of found)
       if (word < names.length) sum += Math.min(3, ((names[word]?.weight ?? 0) / 3) * (worth[word] ?? 0));
@@ -146,11 +146,11 @@ function nearestTest(project: Pick<ProjectFiles, "find">, request: NearestReques
     const isCode = exact.some((at) => terms[at]?.kind === "identifier");
     const isSo = exact.length > 0;
     const name = isCode ? WORTH.calledAsCode : isSo ? WORTH.calledSo : called.length > 0 ? WORTH.called : 0;
-    return { path, score: sum + name };
+    return { path, named: sum + name, score: sum + name + beside };
   };
   return tests
     .map(judge)
-    .filter((one) => one.score >= (tests.length <= FEW.tests ? FEW.least : LEAST))
+    .filter(({ named, score }) => (tests.length <= FEW.tests ? named >= FEW.least : score >= LEAST))
     .sort((a, b) => b.score - a.score || a.path.length - b.path.length || (a.path < b.path ? -1 : 1))[0]
     ?.path;
 }

@@ -444,6 +444,21 @@ describe("files that a change extends", () => {
     expect(shown).not.toContain('<file path="test/utils.spec.ts"');
   });
 
+  test("where there are few tests, one in the folder of the source that has no name of the request is not near", () => {
+    const shown = coderContext(
+      project({
+        "rate.go": `package m\nfunc ParseRate(p string) int {\n${"  // how\n".repeat(900)}}\n`,
+        "banner_test.go": `package m\nfunc TestBanner(t *testing.T) {}\n${"// row\n".repeat(900)}`,
+      }),
+      {
+        request: "ParseRate drops a last digit",
+        budget: { ...contextBudget({ local: false }, "full"), whole: 1_000 },
+      },
+    );
+    expect(shown).toContain('<file path="rate.go"');
+    expect(shown).not.toContain('<file path="banner_test.go"');
+  });
+
   test("it is there where the message names the source, too", () => {
     const told = context("In src/spans.js an empty text should give null");
     expect(told).toContain('<file path="test/spans-and-ranges.js"');
