@@ -60,12 +60,15 @@ export function requestTerms(request: string): Term[] {
     .slice(0, MOST_TERMS);
 }
 
-/** Texts in quotation marks that are not a single name: messages, which are searched literally, and their parts, of which some may be new. */
+/** Texts in quotation marks that are not a single name: messages, which are searched literally, and the parts of those that are not code: some may be new. */
 function quotesIn(text: string): string[] {
   const quotes = text.matchAll(/'([^'\n]{8,100})'|"([^"\n]{8,100})"|`([^`\n]{8,100})`|「([^」\n]{3,60})」/g);
   return [...quotes]
-    .map((match) => (match.slice(1).find((one) => one !== undefined) ?? "").trim())
-    .flatMap((quote) => [quote, ...quote.split(/[.:;!?]\s+/).filter((part) => /\S\s+\S+\s+\S/.test(part))])
+    .flatMap((match) => {
+      const quote = (match.slice(1).find((one) => one !== undefined) ?? "").trim();
+      const parts = match[3] === undefined ? quote.split(/[.:;!?]\s+/) : [];
+      return [quote, ...(parts.length > 1 ? parts.filter((part) => /\S\s+\S+\s+\S/.test(part)) : [])];
+    })
     .map((quote) => quote.replace(/[\s\d.!。…]+$/u, ""))
     .filter((quote) => /^[\p{L}\p{N}].*(?:\s|[^\x20-\x7e])/u.test(quote) && quote.length >= 3);
 }

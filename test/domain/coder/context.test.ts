@@ -41,9 +41,18 @@ describe("what of a request is looked for", () => {
       "say 'error: too many links. Got 2: a, b' please",
       ["error: too many links. Got 2: a, b", "too many links", "error", "link", "got"],
     ],
+    [
+      "the type `first: number; the second one: string` is wrong",
+      ["first: number; the second one: string", "type", "number", "second", "str"],
+    ],
     ["please fix the bug in this file", []],
   ])("%s", (request, expected) => {
     expect(firsts(request)).toEqual(expected);
+  });
+
+  test("a message without parts weighs as much as one with parts", () => {
+    const weightOf = (request: string) => requestTerms(request)[0]?.weight;
+    expect(weightOf("it says 'Source must not be empty'")).toBe(weightOf("'error: the source. Is it empty'"));
   });
 
   test("Japanese words are looked for as they stand, and as code calls them", () => {
@@ -165,7 +174,11 @@ test("excerpts keep their budget, their order and the bounds of the file", () =>
   );
   fc.assert(
     fc.property(fc.array(line, { maxLength: 120 }), fc.integer({ min: 0, max: 2_000 }), (lines, limit) => {
-      const ranges = chooseExcerpts("a.ts", lines, { terms: requestTerms("needle"), limit, ends: true });
+      const also = lines.flatMap((_, at) => (at % 9 === 0 ? [{ from: at + 1, to: at + 1 }] : []));
+      const request = { terms: requestTerms("needle"), limit, ends: true, also };
+      const ranges = chooseExcerpts("a.ts", lines, request);
+      const shown = ranges.flatMap(({ from, to }) => lines.slice(from - 1, to));
+      expect(shown.reduce((sum, one) => sum + one.length + 1, 0)).toBeLessThanOrEqual(limit);
       let last = 0;
       for (const { from, to } of ranges) {
         expect(from).toBeGreaterThan(last);
