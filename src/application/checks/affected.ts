@@ -67,13 +67,18 @@ export function toChangedTexts(draft: Pick<Draft, "diff">) {
   return draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) }));
 }
 
+/** Files of these name the files that they use. A file of Go uses all others of its package. */
+const NAMES_USED = /\.(?:java|py|[cm]?[jt]sx?)$/;
+
 /** Whether a draft leaves what a test demands as it was: it changes other files of tests alone, which the test's file does not name. */
 export function findSameDemands(draft: Pick<Draft, "diff">, texts: ReadonlyMap<string, string>) {
   const changed = toChangedTexts(draft).filter((one) => isTestPath(one.path) && !changesImportsOnly(one));
   const areTests = changed.every(({ path, before, after }) => isTestFile(path, before ?? after ?? ""));
   const names = changed.map(({ path }) => path.replace(/^.*\/|\.\w+$/g, ""));
   const isOther = (path: string) =>
-    !changed.some((one) => one.path === path) && !names.some((name) => texts.get(path)?.includes(name));
+    NAMES_USED.test(path) &&
+    !changed.some((one) => one.path === path) &&
+    !names.some((name) => texts.get(path)?.includes(name));
   return (test: string): boolean => {
     const files = filesHolding(test, texts);
     return changed.length === 0 || (areTests && files.length > 0 && files.every(isOther));
@@ -147,7 +152,7 @@ export function passesIn({ state, results }: CheckResult, name: string): boolean
 
 /** The files of these tests, by their names or by what the files say; null where one is not found. */
 export function filesOfTests(names: readonly string[], texts: ReadonlyMap<string, string>): string[] | null {
-  const holding = names.map((name) => filesHolding(name, texts));
+  const holding = names.map((name) => filesHolding(name, texts, (path) => /test|spec/i.test(path)));
   return holding.some(({ length }) => length === 0) ? null : [...new Set(holding.flat())];
 }
 

@@ -110,11 +110,15 @@ export function findTestFile(
 }
 
 /** The file that a test's name begins with, the file of its Java class, or every test file that contains its title. */
-export function filesHolding(test: string, texts: ReadonlyMap<string, string>): string[] {
+export function filesHolding(
+  test: string,
+  texts: ReadonlyMap<string, string>,
+  mayHold = (path: string) => isTestPath(path) || path.endsWith(".rs"),
+): string[] {
   const [first = ""] = test.split(/::| > | › /);
   if (texts.has(first)) return [first];
   const ofClass = `/${first.replace(/\$.*/, "").replaceAll(".", "/")}.`;
-  const tests = [...texts].filter(([path]) => isTestPath(path) || path.endsWith(".rs"));
+  const tests = [...texts].filter(([path]) => mayHold(path));
   const classes = tests.filter(([path]) => /\.(?:java|kt|groovy)$/.test(path) && path.includes(ofClass));
   const title = bareTestName(test).replace(/ #\d+$|\[.*\]$/, "");
   const holding = classes.length > 0 ? classes : tests.filter(([, text]) => text.includes(title));

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findSameDemands } from "../../../src/application/checks/affected.ts";
+import { filesOfTests, findSameDemands } from "../../../src/application/checks/affected.ts";
 import { judgeAll } from "../../../src/domain/checks/verdict.ts";
 
 const SUM = "src/test/java/p/SumTest.java";
@@ -49,4 +49,29 @@ test("a test that uses a changed file of tests, or lies in an unknown file, may 
   const ofData = findSameDemands(changing(SUM, "src/test/resources/cases.json"), TEXTS);
   expect(ofData("p.OtherTest › one")).toBe(false);
   expect(findSameDemands(changing(), TEXTS)("unknown")).toBe(true);
+});
+
+test("a test of Go may use every changed file of its package, and demands something else with it", () => {
+  const [a, b] = ["calc/a_test.go", "calc/b_test.go"];
+  const texts = new Map([
+    [a, "package calc\nfunc want(t *testing.T, got int) {}\nfunc TestA(t *testing.T) { want(t, 3) }\n"],
+    [b, "package calc\nfunc TestB(t *testing.T) { want(t, 6) }\n"],
+  ]);
+  const before = Buffer.from("package calc\nfunc TestA(t *testing.T) {}\n");
+  const draft = { diff: () => [{ path: a, before, after: Buffer.from(texts.get(a) ?? "") }] };
+  expect(findSameDemands(draft, texts)("m/calc › TestB")).toBe(false);
+});
+
+test.each([
+  "test-sum.js",
+  "lib/sum-test.js",
+  "integration-tests/sum.js",
+  "unit_tests/sum.py",
+  "sum_tests.py",
+])("a failing test is repeated alone in %s", (path) => {
+  const texts = new Map([
+    [path, 'it("Sum adds two", f)'],
+    ["lib/sum.js", "// Sum adds two"],
+  ]);
+  expect(filesOfTests(["Sum adds two"], texts)).toEqual([path]);
 });
