@@ -284,7 +284,7 @@ export function openChecks({ files, settings, memory, now, hasProgram }: OpenChe
   if (
     settings.enabled === "auto" &&
     isSlow(checks, { settings, memory, now }) &&
-    !checks.some((check) => check.kind === "test" && takesFiles(check.runner ?? check.line))
+    !checks.some((check) => check.kind === "test" && takesFiles(check.runner ?? check.line, project.below))
   )
     return none("slow", commands);
   const isRun = ({ command }: ProjectCheck) => checks.some((check) => check.command === command);

@@ -28,7 +28,7 @@ export function narrowLine(
   const each = EACH_FILE.exec(line);
   if (each !== null) return `${each[1]}${files.map(quotePath).join(" ")}${each[3]}`;
   for (const { narrow } of CHECK_RUNNERS) {
-    const narrowed = narrow?.(line, files) ?? null;
+    const narrowed = narrow?.(line, files, texts) ?? null;
     if (narrowed !== null) return narrowed;
   }
   if (/^go test -v \.\/\.\.\.$/.test(line)) return narrowGo(files, texts);
@@ -58,10 +58,10 @@ export function restOfLine(line: string, part: string): string | null {
   return `${line} ${files.map((file) => `${flag}${file}`).join(" ")}`;
 }
 
-/** Whether a line can be run for some test files alone. */
-export function takesFiles(line: string): boolean {
-  const of = (path: string) => narrowLine(line, [path], new Map([[path, "func TestA("]]));
-  return (of("a_test.go") ?? of("src/test/java/ATest.java")) !== null;
+/** Whether a line can be run for some test files alone, in a project with these folders. */
+export function takesFiles(line: string, folders: readonly string[] = []): boolean {
+  const of = (path: string) => narrowLine(line, [path], new Map([[path, "func TestA("]])) !== null;
+  return of("a_test.go") || (folders.includes("src/test") && of("src/test/java/ATest.java"));
 }
 
 /** A file that jest, or vitest, reports as soon as all of its tests have ended, after the name of its project. */

@@ -148,31 +148,34 @@ describe("the line with these files alone", () => {
       "go test -v ./flag -run '^(TestA|TestB)$'",
     );
   });
-  test("Maven: the classes that Surefire runs by default and those nested in them, of a project of one module", () => {
+  test("Maven: the classes that Surefire runs by default, of a project of one module", () => {
     const [sum, rest] = ["src/test/java/p/SumTest.java", "src/test/kotlin/TestRest.kt"];
-    expect(narrowLine("mvn -q test", [sum, rest, "src/test/java/q/SumTest.java"], texts)).toBe(
-      "mvn -q test '-Dtest=SumTest,SumTest$*,TestRest,TestRest$*'",
-    );
-    expect(narrowLine("./mvnw -B -Pfast test", [sum], texts)).toBe(
-      "./mvnw -B -Pfast test '-Dtest=SumTest,SumTest$*'",
-    );
-    // Other classes may extend a class that does not run by itself.
-    for (const path of [
+    const again = "src/test/java/q/SumTest.java";
+    const other = [
       "src/test/java/AbstractTest.java",
       "src/test/java/SumIT.java",
       "core/src/test/java/ATest.java",
-    ])
-      expect(narrowLine("mvn -q test", [sum, path], texts)).toBeNull();
+    ];
+    const fixture = "class SumTest { static class Fixture { @Test void broken() { fail(); } } }";
+    const texts = new Map([sum, rest, again, ...other].map((path) => [path, fixture]));
+    expect(narrowLine("mvn -q test", [sum, rest, again], texts)).toBe("mvn -q test -Dtest=SumTest,TestRest");
+    expect(narrowLine("./mvnw -B -Pfast test", [sum], texts)).toBe("./mvnw -B -Pfast test -Dtest=SumTest");
+    // Nested tests run with the whole suite only.
+    for (const text of ["@Nested class Inner {}", "@RunWith(Enclosed.class)"])
+      expect(narrowLine("mvn -q test", [rest, sum], new Map([...texts, [sum, text]]))).toBeNull();
+    expect(narrowLine("mvn -q test", [sum], new Map())).toBeNull();
+    // Other classes may extend a class that does not run by itself.
+    for (const path of other) expect(narrowLine("mvn -q test", [sum, path], texts)).toBeNull();
     for (const line of ["mvn -q test | tee log", "mvn -q verify", "mvn test && ./it.sh", "make test"])
       expect(narrowLine(line, [sum], texts)).toBeNull();
   });
-  test("a slow suite is judged by its affected files only if its runner takes files", () =>
-    expect(["mvn -q test", "go test -v ./...", "node --test", "gradle test"].map(takesFiles)).toEqual([
-      true,
-      true,
-      true,
-      false,
-    ]));
+  test("a slow suite is judged by its affected files only if its runner takes files", () => {
+    const lines = ["mvn -q test", "go test -v ./...", "node --test", "gradle test"];
+    const taking = (...folders: readonly string[]) => lines.filter((line) => takesFiles(line, folders));
+    expect(taking("src/main", "src/test")).toEqual(lines.slice(0, 3));
+    // The tests of a Maven project with modules lie in their folders.
+    expect(taking()).toEqual(lines.slice(1, 3));
+  });
   test("a file name is never a command or a flag", () => {
     expect(narrowLine("node --test", ["a'; rm x.test.js"], texts)).toBe(`node --test 'a'\\''; rm x.test.js'`);
     expect(narrowLine("node --test", ["-e.test.js"], texts)).toBe("node --test ./-e.test.js");

@@ -69,7 +69,7 @@ export interface CheckRunner {
   /** Whether a file, where it is new, answers in the place of a module of the runner. */
   readonly shadowedBy?: (path: string) => boolean;
   /** The line with these test files alone; null where the line is not of this runner, or cannot be narrowed. */
-  narrow?(line: string, files: readonly string[]): string | null;
+  narrow?(line: string, files: readonly string[], texts: ReadonlyMap<string, string>): string | null;
 }
 
 export function hasName({ names }: ProjectFiles, name: string): boolean {

@@ -83,11 +83,19 @@ const CALL = /^(?:\.\/)?mvnw?(?: -[^\s&|;<>()`$]+)* test$/;
 const TEST_CLASS =
   /^src\/test\/(?:.+\/)?((?!Abstract)(?:Test\w*|\w+(?:Tests?|TestCase)))\.(?:java|kt|groovy)$/;
 
-/** The classes of these files and those nested in them. A module that has none of the classes would fail. */
-function narrowMaven(line: string, files: readonly string[]): string | null {
+/** Some versions run nested tests only by their own names, which would also run nested classes that a whole run leaves out. */
+const RUNS_NESTED = /@Nested\b|\bEnclosed\b/;
+
+/** The classes of these files. A module that has none of the classes would fail. */
+function narrowMaven(
+  line: string,
+  files: readonly string[],
+  texts: ReadonlyMap<string, string>,
+): string | null {
   const classes = new Set(files.map((path) => TEST_CLASS.exec(path)?.[1]));
   if (!CALL.test(line) || classes.has(undefined)) return null;
-  return `${line} '-Dtest=${[...classes].flatMap((name) => [name, `${name}$*`]).join(",")}'`;
+  if (files.some((path) => RUNS_NESTED.test(texts.get(path) ?? "@Nested"))) return null;
+  return `${line} -Dtest=${[...classes].join(",")}`;
 }
 
 export const maven: CheckRunner = {
