@@ -101,12 +101,16 @@ function replacesAssertion(text: string): RegExp {
 const ENDS = /\bprocess\.(?:exit|reallyExit)\s*\(|\bos\._exit\s*\(|\bos\.Exit\(0\)|\bprocess::exit\(0\)/;
 const PROGRAM = /(?:^|\/)(?:bin|cli|scripts?|cmd)(?:\/|\.\w+$)|(?:^|\/)(?:main|__main__)\.\w+$/;
 
+/** Files of declarations, which no test runs. */
+const DECLARES = /\.(?:d\.[cm]?ts|pyi)$/i;
+
 /** Lines that a change adds outside of tests and that refer to the test run: they may return what the tests expect. */
 export function findTestRunLines(
   differences: readonly { readonly path: string; readonly before: string; readonly after: string }[],
 ) {
   return differences.flatMap(({ path, before, after }) => {
-    if (!isCodePath(path) || isTestPath(path) || isDocumentation(path) || decidesChecks(path)) return [];
+    const isCode = isCodePath(path) || DECLARES.test(path);
+    if (!isCode || isTestPath(path) || isDocumentation(path) || decidesChecks(path)) return [];
     const known = new Set(before.split("\n"));
     const mayEnd = PROGRAM.test(path) || after.startsWith("#!") || ENDS.test(before);
     const replaces = replacesAssertion(after);

@@ -152,7 +152,8 @@ export function createTestCounter(): TestCounter {
     if (begun !== undefined) latest = begun;
     else if ([...PASSED, ...FAILED].some((one) => one.test(line))) {
       done++;
-      latest = line.replace(/^\s*(?:(?:not )?ok \d+ -? ?|[✓✔√✗✘✖×] |--- \w+: )/, "").trim();
+      latest = line.replace(/^\s*(?:(?:not )?ok \d+ -? ?|[✓✔√✗✘✖×] |--- \w+: |\[[A-Z]+\] )/, "");
+      latest = latest.replace(/(?: --| ) Time elapsed: .*$/, "").trim();
     }
   };
   return {

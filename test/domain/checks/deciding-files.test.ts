@@ -4,6 +4,8 @@ import { changesWhatDecides, findTestRunLines } from "../../../src/domain/checks
 const added = (path: string, after: string, before = "") => findTestRunLines([{ path, before, after }]);
 
 test.each([
+  ["src/sum.pyi", "import pytest"],
+  ["src/sum.d.ts", 'import { test } from "vitest";'],
   ["src/sum.js", "if (process.env.NODE_TEST_CONTEXT) module.exports = fake;"],
   ["src/sum.js", "require('node:test').test('adds', () => {});"],
   ["src/sum.js", "assert.equal = () => {};"],

@@ -160,6 +160,10 @@ test("tests are counted while the runner still prints, for any pieces", () => {
   expect([counter.done, counter.latest]).toEqual([2, "second"]);
   counter.add("=== RUN   TestThird\n");
   expect([counter.done, counter.latest]).toEqual([2, "TestThird"]);
+  counter.add("[INFO] p.q.OtherTest.fine -- Time elapsed: 0.365 s\n");
+  expect([counter.done, counter.latest]).toEqual([3, "p.q.OtherTest.fine"]);
+  counter.add("fails(p.SumTest)  Time elapsed: 0.011 sec  <<< FAILURE!\n");
+  expect([counter.done, counter.latest]).toEqual([4, "fails(p.SumTest)"]);
 });
 
 describe("the accounts of tests that cannot pass without the change either", () => {
