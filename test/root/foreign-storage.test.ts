@@ -1,9 +1,18 @@
 /** Records of jobs that another user laid out for root. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { type Cli, create, createCli } from "../e2e/cli-kit.ts";
+import { type Cli, create, createCli, PROGRAM } from "../e2e/cli-kit.ts";
 import { forge } from "../hostile/forged-job.ts";
 import { requirePart } from "../require.ts";
 
@@ -23,6 +32,56 @@ afterEach(() => {
   cli.remove();
 });
 const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+describe.if(isRoot)("jobs that one run with sudo closed to their user", () => {
+  const user = ["--reuid", `${NOBODY}`, "--regid", `${NOBODY}`, "--clear-groups", PROGRAM];
+  const run = (args: readonly string[], input = "") =>
+    cli.run([...user, ...args], { input, program: "setpriv" });
+  const own = (who: number, path: string) => spawnSync("chown", ["-R", `${who}:${who}`, path]);
+
+  test("are refused with the folder and the remedy, and no older job is undone in their place", () => {
+    own(NOBODY, cli.folder);
+    for (const path of ["a.txt", "b.txt"])
+      expect(run(["apply"], JSON.stringify([create(path, "x\n")])).code).toBe(0);
+    const workspaces = join(cli.home, "workspaces");
+    const storage = join(workspaces, readdirSync(workspaces)[0] as string);
+    const jobs = join(storage, "jobs");
+    const [, second] = new Set(readFileSync(join(storage, "order"), "utf8").split("\n"));
+    const job = join(jobs, String(second));
+    for (const closed of [job, jobs, join(job, "state.json"), join(job, "slots")]) {
+      chownSync(closed, 0, 0);
+      const named = closed.endsWith(".json") ? job : closed;
+      const sentence = `#2 cannot be read, because permission is denied in ${named}\n`;
+      const remedy = `sudo chown -R "$(id -u)" '${named}'`;
+      const undone = run(["undo"]);
+      expect([undone.code, undone.err]).toEqual([3, expect.stringContaining(sentence)]);
+      expect(undone.err).toContain(remedy);
+      if (closed === job)
+        for (const args of [["undo", "1"], ["redo"], ["undo", "--list"]]) {
+          const refused = run(args);
+          expect([refused.code, refused.err]).toEqual([3, expect.stringContaining(sentence)]);
+        }
+      for (const args of closed === job
+        ? [
+            ["jobs", "--all"],
+            ["show", "2"],
+          ]
+        : closed === jobs
+          ? [["jobs"]]
+          : []) {
+        const shown = run(args);
+        expect([shown.code, shown.out]).toEqual([0, expect.stringContaining(remedy)]);
+      }
+      expect(readdirSync(cli.workspace).sort()).toEqual(["a.txt", "b.txt"]);
+      chownSync(closed, NOBODY, NOBODY);
+    }
+    own(0, job);
+    const repaired = run(["doctor", "--repair"]);
+    expect([repaired.code, repaired.out]).toEqual([1, expect.stringContaining(`denied in ${job}\n`)]);
+    own(NOBODY, job);
+    expect([run(["undo"]).code, readdirSync(cli.workspace)]).toEqual([0, ["a.txt"]]);
+  });
+});
 
 describe.if(isRoot)("root's jobs", () => {
   test.if(mayMount)("in the root of a mount are not kept in a .picoclaw that another user left there", () => {

@@ -1,7 +1,7 @@
 import { isOwnJob, type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { nameJob, nameJobId } from "../../application/jobs/job-names.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
-import { wordInterruption, wordNote } from "../../application/jobs/word-notes.ts";
+import { wordInterruption, wordNote, wordUnreadable } from "../../application/jobs/word-notes.ts";
 import type { OpenedWorkspace, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
@@ -51,7 +51,7 @@ async function jobs(program: CliProgram, flags: Flags): Promise<number> {
       remark:
         job.damaged === undefined
           ? wordInterruption(opened.messages, job)
-          : ` (${opened.messages.recordUnreadable})`,
+          : ` (${opened.messages.recordUnreadable(job.closed !== undefined)})`,
     }));
     const text = report.lookOfJobs(program, opened.messages, rows, shown);
     await program.page(`${text}\n${await remarks(opened, list)}`);
@@ -81,17 +81,15 @@ export function isAliveIn({ isAlive }: Pick<Workspace, "isAlive">, job: ListedJo
 /** Jobs that cannot be used, and the possible actions for waiting ones. */
 async function remarks(opened: OpenedWorkspace, list: readonly ListedJob[]): Promise<string> {
   const { messages, workspace } = opened;
-  const damaged = list
-    .filter((job) => job.damaged !== undefined)
-    .map((job) => messages.recordDamaged(nameJob(job), job.damaged ?? ""));
+  const own = workspace.archive.list();
   const jobIds = new Set(list.map(({ jobId }) => jobId));
   const undo = await workspace.findDamagedUndo({ whole: false, jobIds });
   const lines = [
-    ...damaged,
+    ...wordUnreadable(messages, [...own.filter(({ closed }) => closed !== undefined), ...list]),
     ...undo.map(({ jobId, file, lost }) =>
       messages.undoDamaged(nameJobId(workspace.archive, jobId), file, lost),
     ),
-    ...workspace.archive.list().flatMap((job) =>
+    ...own.flatMap((job) =>
       job.notes.flatMap((note) => {
         const isLost = typeof note !== "string" && note.code === "rebuilt" && note.paths.length > 0;
         return isLost && jobIds.has(job.jobId)
@@ -137,7 +135,7 @@ function table(
             status: toJobStatus(job, isAliveIn(workspace, job)),
             failedCmds: job.failedCmds,
           })}${wordInterruption(messages, job)}`
-        : messages.recordUnreadable,
+        : messages.recordUnreadable(job.closed !== undefined),
       String(job.changeCount),
       messages.undoStates[toUndoState(job)],
       shown.withWorkspace ? `${job.workspace}  ${job.title}` : job.title,

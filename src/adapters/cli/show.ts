@@ -10,7 +10,12 @@ import {
 } from "../../application/jobs/job-facts.ts";
 import { nameJob, resolveJobName, withNumbers } from "../../application/jobs/job-names.ts";
 import { wordAllNotes, wordEnd, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
-import { foldChanges, foldedLines, interruptedFileLines } from "../../application/jobs/word-notes.ts";
+import {
+  foldChanges,
+  foldedLines,
+  interruptedFileLines,
+  wordUnreadable,
+} from "../../application/jobs/word-notes.ts";
 import type { JobEvent, StoredJob } from "../../application/ports/jobs.ts";
 import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
@@ -64,13 +69,13 @@ export function describeJob(
   const lines = [
     job.damaged === undefined
       ? [wordHeadline(messages, facts), wordEnd(messages, job, journal)].filter(Boolean).join(": ")
-      : messages.recordUnreadable,
+      : messages.recordUnreadable(job.closed !== undefined),
     "",
     `${messages.jobLine(name)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
     wordSummary(messages, facts),
     ...(work.attempts === 0 ? [] : wordWork(historyMessagesFor(messages.locale), work)),
-    ...(job.damaged === undefined ? [] : [messages.recordDamaged(name, job.damaged)]),
+    ...wordUnreadable(messages, [job]),
     ...(damagedUndo === undefined ? [] : [messages.undoDamaged(name, damagedUndo.file, damagedUndo.lost)]),
     ...(facts.status !== "interrupted" || (job.state === "staged" && !job.unsettled)
       ? []

@@ -48,6 +48,11 @@ function list(
   const chosen = chooseJobs(opened.workspace, request);
   if (chosen === "unknown" || chosen === "nothing")
     return report(program, opened, { status: chosen, name: request.name ?? "" }, request.direction, json);
+  const [job] = chosen;
+  if (job?.closed !== undefined) {
+    const refused = { status: "refused", reason: "closed", before: [], paths: [job.closed] } as const;
+    return report(program, opened, { ...refused, job, state: job.state }, request.direction, json);
+  }
   const jobs = chosen.map(({ jobId, changes }) => ({ job_id: jobId, changes: changedFiles(changes) }));
   if (json) program.out(`${JSON.stringify({ jobs })}\n`);
   else

@@ -100,7 +100,7 @@ async function swapJobs(
   const repaired = await workspace.repair();
   if (wanted === undefined && direction === "undo" && (await nothingWaits(deps, turn)))
     return createAnswer(deps, [say("waitedForNothing")], false);
-  const name = wanted ?? lastGroup(jobsOfChat(deps, turn), direction);
+  const name = wanted ?? lastGroup(jobsOfChat(deps, turn), direction) ?? findClosedJob(deps, turn);
   const known = names.every((one) => namedJobs(deps, turn, one) !== "unknown");
   const outcome =
     stuckTakeBack(workspace.archive, repaired) ??
@@ -149,6 +149,11 @@ async function nothingWaits(deps: StateDeps, turn: ChatTurn): Promise<boolean> {
     ({ groupId, state, changes }) =>
       groupId === before.groupId && changes.length > 0 && state !== "discarded" && state !== "staged",
   );
+}
+
+/** It may be the last job of this chat: whose it is cannot be read. */
+function findClosedJob(deps: StateDeps, turn: Parameters<ChatCommand>[1]): string | undefined {
+  return jobsVisibleTo(deps, turn).findLast(({ closed }) => closed !== undefined)?.jobId;
 }
 
 /** The group of the newest change in effect (for undo), or of the change undone last (for redo). */

@@ -51,7 +51,7 @@ export interface ActionFacts {
   /** Interrupted work that was finished before it, and hooks that failed after it. */
   readonly notes?: readonly NoteFact[];
   readonly state?: string;
-  /** `damaged`: the file of the record that cannot be read; `data-gone`: the paths without undo data. */
+  /** `damaged`, `closed`: the file of the record that cannot be read; `data-gone`: the paths without undo data. */
   readonly paths?: readonly string[];
   readonly pid?: number;
   /** Another machine that did it, or was to do it. */
@@ -389,6 +389,8 @@ export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surfac
       return `${messages.undoUnavailable(name)} ${messages.shellNotUndoable}`;
     case "damaged":
       return messages.recordDamaged(name, facts.paths?.[0] ?? "");
+    case "closed":
+      return messages.recordClosed(name, facts.paths?.[0] ?? "");
     case "newer":
       return messages.undoDamaged(name, facts.paths?.[0] ?? "", "newer");
     case "data-gone":

@@ -5,7 +5,7 @@ import type { DoctorCheck, OpenedWorkspace, Workspace } from "../ports/jobs-work
 import type { WorkspaceDeps } from "./execution.ts";
 import { toJobRecord } from "./job-facts.ts";
 import { nameJob, nameJobId } from "./job-names.ts";
-import { interruptedFileLines, wordRepair } from "./word-notes.ts";
+import { interruptedFileLines, wordRepair, wordUnreadable } from "./word-notes.ts";
 
 export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" | "processes"> & {
   readonly isAlive: (job: JobProcess) => boolean;
@@ -46,23 +46,17 @@ export async function diagnoseJobs(
   options: { readonly repair: boolean },
 ): Promise<DoctorCheck[]> {
   if (!options.repair) {
-    const unusable = workspace.archive
-      .list()
-      .filter(
-        (job) => job.damaged !== undefined || (job.unsettled !== "begun" && isDead(job, workspace.isAlive)),
-      )
-      .map((job) => ({
-        name: "repair",
-        ok: false,
-        text:
-          job.damaged === undefined
-            ? messages.jobDied(nameJob(job))
-            : messages.recordDamaged(nameJob(job), job.damaged),
-        remedy: "picoclaw doctor --repair",
-      }));
+    const jobs = workspace.archive.list();
+    const dead = jobs
+      .filter((job) => job.unsettled !== "begun" && isDead(job, workspace.isAlive))
+      .map((job) => messages.jobDied(nameJob(job)));
+    const open = jobs.filter(({ closed }) => closed === undefined);
+    const damaged = wordUnreadable(messages, open);
+    const remedy = "picoclaw doctor --repair";
     return [
       ...(await diagnoseInterruption(workspace, messages)),
-      ...unusable,
+      ...[...damaged, ...dead].map((text) => ({ name: "repair", ok: false, text, remedy })),
+      ...diagnoseClosed(workspace, messages),
       ...(await diagnoseUndo(workspace, messages, { whole: false })),
     ];
   }
@@ -88,9 +82,16 @@ export async function diagnoseJobs(
     checks.push({ name: "repair", ok: true, text: messages.jobDied(name(jobId)) });
   checks.push(
     ...(await diagnoseInterruption(workspace, messages)),
+    ...diagnoseClosed(workspace, messages),
     ...(await diagnoseUndo(workspace, messages, { whole: true })),
   );
   return checks;
+}
+
+/** A repair cannot open them. */
+function diagnoseClosed({ archive }: Workspace, messages: Messages): DoctorCheck[] {
+  const closed = archive.list().filter((job) => job.closed !== undefined);
+  return wordUnreadable(messages, closed).map((text) => ({ name: "repair", ok: false, text }));
 }
 
 /** A swap that was cut off and waits for a repair, with the state of its files. */

@@ -118,6 +118,7 @@ export function toJobRecord(job: StoredJob): JobRecord {
     number,
     bytes,
     damaged,
+    closed,
     unsettled,
     interruptions,
     standsRepaired,
@@ -177,7 +178,7 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
     change_count: job.changeCount,
     ...(job.changes !== undefined && { changes: changedFiles(job.changes) }),
     bytes: job.bytes,
-    ...(job.damaged !== undefined && { damaged: job.damaged }),
+    ...(job.damaged !== undefined && (job.closed ? { closed: job.closed } : { damaged: job.damaged })),
     ...(job.interruptions !== undefined && { interruptions: job.interruptions }),
     undo: toUndoState(job),
   };
@@ -249,12 +250,29 @@ function decode(bytes: Uint8Array | null): string {
   return bytes === null ? "" : Buffer.from(bytes).toString("utf8");
 }
 
-/** The jobs a request means, in the order in which they are to be swapped. */
+/**
+ * The jobs a request means, in the order in which they are to be swapped. A closed job among them or later than one of them is
+ * returned alone, to be refused: what it changed, and whether it is the last, is unknown.
+ */
 export function chooseJobs(
   { archive }: { readonly archive: Pick<JobArchive, "list"> },
-  { direction, name }: TakeBackRequest,
+  request: TakeBackRequest,
 ): readonly StoredJob[] | "nothing" | "unknown" {
   const jobs = archive.list();
+  const chosen = chooseAmong(jobs, request);
+  if (chosen === "unknown" || (chosen === "nothing" && request.name !== undefined)) return chosen;
+  const closed = jobs.findLast(
+    (one, place) =>
+      one.closed !== undefined &&
+      (chosen === "nothing" || chosen.some((job) => place >= jobs.indexOf(job) || movedLater(one, job))),
+  );
+  return closed === undefined ? chosen : [closed];
+}
+
+function chooseAmong(
+  jobs: readonly StoredJob[],
+  { direction, name }: TakeBackRequest,
+): readonly StoredJob[] | "nothing" | "unknown" {
   const wanted: JobState = direction === "undo" ? "committed" : "undone";
   if (name === undefined) {
     const ready = jobs.filter(

@@ -33,6 +33,7 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
       before: done,
       ...why,
     });
+    if (job.closed !== undefined) return refused({ reason: "closed", paths: [job.closed] });
     if (job.damaged !== undefined) return refused({ reason: "damaged", paths: [job.damaged] });
     if (job.state === "running") return refused({ reason: "running" });
     if (job.kind === "none") return refused({ reason: "not-undoable" });

@@ -21,6 +21,7 @@ export async function commitPreview(
   const { transactions, archive, logger, mayCommit } = deps;
   const job = archive.list().find((one) => one.jobId === jobId) ?? null;
   if (job === null) return { status: "unknown" };
+  if (job.closed !== undefined) return { status: "unusable", reason: "closed", paths: [job.closed] };
   if (job.damaged !== undefined) return { status: "unusable", reason: "damaged", paths: [job.damaged] };
   if (job.state !== "staged") return { status: "not-a-preview", job };
   const may = async () => (await mayCommit?.(new AbortController().signal)) ?? true;

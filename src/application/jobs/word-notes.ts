@@ -15,7 +15,7 @@ import { confinementMessages } from "../../domain/texts/policy.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { RepairedJob } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, LimitReached, MemoryRanOut, repairNotes } from "./execution.ts";
-import { nameByNumber, withNumbers } from "./job-names.ts";
+import { nameByNumber, nameJob, withNumbers } from "./job-names.ts";
 
 /** Notes without facts. */
 const PLAIN_NOTES = {
@@ -29,6 +29,18 @@ const PLAIN_NOTES = {
   "foreign-owner": "foreignOwner",
   "foreign-owner-met": "foreignOwnerMet",
 } as const;
+
+/** Why jobs cannot be read: one text for all jobs behind the same closed folder. */
+export function wordUnreadable(
+  messages: Messages,
+  jobs: readonly Pick<StoredJob, "jobId" | "number" | "damaged" | "closed">[],
+): string[] {
+  const causes = new Map(jobs.map((job) => [job.closed ?? job.damaged, job]));
+  return [...causes.values()].flatMap((job) => {
+    if (job.closed !== undefined) return [messages.recordClosed(nameJob(job), job.closed)];
+    return job.damaged === undefined ? [] : [messages.recordDamaged(nameJob(job), job.damaged)];
+  });
+}
 
 export function wordNote(messages: Messages, note: Note): string {
   if (typeof note === "string") return note;

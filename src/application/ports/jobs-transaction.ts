@@ -631,7 +631,7 @@ export type SwapOutcome =
       readonly status: "refused";
       /** `workspace-gone`: the folder was removed or moved since the job began; nothing was written anywhere. */
       readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy" | UnusableJob;
-      /** `damaged`, `newer`: the file of the job's record that cannot be read; `data-gone`: what it has no other side for any more. */
+      /** `damaged`, `closed`, `newer`: the file of the job's record that cannot be read; `data-gone`: what it has no other side for any more. */
       readonly paths?: readonly string[];
       /** The process that keeps the workspace busy, by name and number, where that can be seen. */
       readonly heldBy?: string;
@@ -658,8 +658,8 @@ export interface RepairedRecord {
   readonly lost?: readonly string[];
 }
 
-/** Why what a job keeps cannot be used. `newer`: a later version of PicoClaw wrote it, and it is left as it is. */
-export type UnusableJob = "damaged" | "newer" | "data-gone" | "workspace-gone";
+/** Why what a job keeps cannot be used. `newer`: a later version of PicoClaw wrote it; `closed`: this user may not read it. */
+export type UnusableJob = "damaged" | "closed" | "newer" | "data-gone" | "workspace-gone";
 
 /** A job with a file of its undo data that is damaged or gone. */
 export interface DamagedUndo {

@@ -172,7 +172,7 @@ export type TakeBackOutcome =
       readonly job: StoredJob;
       readonly reason: "evicted" | "wrong-state" | "busy" | "not-undoable" | "running" | UnusableJob;
       readonly state: JobState;
-      /** `damaged`, `newer`: the file that cannot be read; `data-gone`: the paths without undo data. */
+      /** `damaged`, `closed`, `newer`: the file that cannot be read; `data-gone`: the paths without undo data. */
       readonly paths?: readonly string[];
       readonly before: readonly TakenBack[];
     }

@@ -160,6 +160,8 @@ export interface StoredJob extends JobRecord {
   readonly bytes: number;
   /** The file of its record that cannot be read: the job cannot be undone, and the other members hold the facts that are still known. */
   readonly damaged?: string;
+  /** The folder in which this user may not read that file, for example one of another user. The record may be intact. */
+  readonly closed?: string;
   /** It is on its way into the workspace or out of it: a process is just at it, or died there and a repair is due. */
   readonly unsettled?: Unsettled;
   /** Its interruptions, oldest first; absent if there were none. */

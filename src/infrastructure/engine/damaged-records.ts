@@ -137,6 +137,7 @@ export function repairRecords(storage: string, workspace: string): RepairedRecor
   const repaired: RepairedRecord[] = [];
   for (const jobId of listJobIds(storage)) {
     const folder = jobFolder(storage, jobId);
+    if (readJob(folder).closed !== null) continue;
     const file = findDamagedFile(folder, true);
     const lost = file === null ? null : rebuildPlan(folder, workspace);
     if (file !== null && lost !== null) repaired.push({ jobId, file, repaired: true, lost });

@@ -23,6 +23,7 @@ import { succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { createWorkspaceFiles } from "../jobs/folder-view.ts";
 import {
+  ClosedRecord,
   checkFolders,
   createJobFolder,
   DamagedRecord,
@@ -269,6 +270,8 @@ export function createTransactions(deps: TransactionDeps): Transactions {
         return outcome.status === "done" && damaged !== null ? { ...outcome, rebuilt: damaged } : outcome;
       } catch (error) {
         if (!(error instanceof DamagedRecord)) throw error;
+        if (error instanceof ClosedRecord)
+          return { status: "refused", reason: "closed", paths: [error.path] };
         if (isNewerRecord(error.file)) return { status: "refused", reason: "newer", paths: [error.file] };
         const { rebuildPlan } = await import("./damaged-records.ts");
         if (damaged !== null || rebuildPlan(jobFolder(storage.folder, request[0]), workspace) === null)

@@ -1,5 +1,14 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import type {
   FileDifference,
   JobArchive,
@@ -19,6 +28,7 @@ import {
   type DamagedIntent,
   type Intent,
   ifSound,
+  isClosed,
   type JobFolder,
   jobFolder,
   listJobIds,
@@ -126,8 +136,13 @@ export function createJobArchive(
     intent: Intent | DamagedIntent | null = readIntent(storage),
   ): StoredJob | null {
     const folder = jobFolder(storage, jobId);
-    const { record, state, damaged } = readJob(folder);
-    if (damaged !== null) return withoutRecord(folder.id, record, workspace ?? "", damaged);
+    const { record, state, damaged, closed } = readJob(folder);
+    if (damaged !== null) {
+      // Every id seems to lie in a folder that may not be entered.
+      if (closed === dirname(folder.path) && !order().has(jobId)) return null;
+      const job = withoutRecord(folder.id, record, workspace ?? "", damaged);
+      return closed === null ? job : { ...job, closed };
+    }
     if (record === null || state === null) return null;
     groups.set(jobId, record.groupId);
     const isDue = state.state === "staged" && record.outcome === "committed";
@@ -292,7 +307,7 @@ export function readJobRecord(folder: JobFolder): JobRecord | null {
 
 /**
  * `damaged`: the file that must have been written and cannot be read; null if both can be read, or the job ended before
- * it wrote them. Plans are read only when needed: there may be thousands.
+ * it wrote them. `closed`: the folder in which this user may not read it. Plans are read only when needed: there may be thousands.
  */
 export function readJob(folder: JobFolder) {
   const record = ifSound(() => ({ is: readJobRecord(folder) }));
@@ -305,7 +320,10 @@ export function readJob(folder: JobFolder) {
     : isDamaged(state, stateFile(folder))
       ? stateFile(folder)
       : null;
-  return { record: record?.is ?? null, state: state?.is ?? null, damaged };
+  const isShut = () => damaged !== null && isClosed(damaged, constants.R_OK);
+  const folders = damaged === null ? [] : [dirname(folder.path), folder.path];
+  const closed = folders.find((one) => isClosed(one)) ?? (isShut() ? folder.path : null);
+  return { record: record?.is ?? null, state: state?.is ?? null, damaged, closed };
 }
 
 /** A job as far as its files can be read; its undo data stays in place and is never used. */

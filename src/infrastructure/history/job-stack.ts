@@ -5,6 +5,7 @@ import type { FileDifference, JobArchive } from "../../application/ports/jobs.ts
 import { changedFiles } from "../../domain/jobs/result.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import {
+  ClosedRecord,
   ifSound,
   jobFolder,
   listJobIds,
@@ -123,6 +124,7 @@ function indexJob(
   const folder = jobFolder(storage, id);
   const state = readSoundState(folder);
   const record = archive.read(id);
+  if (record?.closed !== undefined) throw new ClosedRecord(record.closed);
   const swaps = state === null ? [] : (ifSound(() => readSwapRecord(folder, state.turn))?.swaps ?? []);
   const isEvicted = state?.state === "evicted" && record?.outcome === "committed";
   const isStanding = state?.state === "committed" || isEvicted;

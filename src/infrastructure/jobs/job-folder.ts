@@ -1,4 +1,5 @@
 import {
+  accessSync,
   appendFileSync,
   chmodSync,
   closeSync,
@@ -22,7 +23,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { Identity, isAbsence, type StoredIdentity, shownBelow } from "../platform/entry-identity.ts";
 import { O_PATH } from "../platform/open-folder.ts";
@@ -177,12 +178,12 @@ export function readOrder(
   return new Map([...order].map(([id, place], at) => [id, { ...place, number: at + 1 }]));
 }
 
+/** Where this user may not read the folder, the jobs that the order names: none of them is passed over. */
 export function listJobIds(storage: string): string[] {
-  return attemptOr([], () =>
-    readdirSync(join(storage, "jobs"))
-      .filter((name) => name.startsWith("job_"))
-      .sort(),
-  );
+  const folder = join(storage, "jobs");
+  const names = attemptOr(null, () => readdirSync(folder));
+  const ids = names ?? (isClosed(folder) ? [...readOrder(storage).keys()] : []);
+  return ids.filter((name) => name.startsWith("job_")).sort();
 }
 
 /** An id begins with the second of its job. */
@@ -204,6 +205,7 @@ export function opSlotPath({ path, slots }: JobFolder, n: number, side: "a" | "b
  */
 export function openSlots(job: JobFolder): { readonly folder: JobFolder; readonly close: () => void } {
   const slots = join(job.path, "slots");
+  if (isClosed(slots)) throw new ClosedRecord(slots);
   if (process.platform !== "linux" || !existsSync(slots)) return { folder: job, close: () => {} };
   const fd = openSync(slots, constants.O_DIRECTORY | O_PATH);
   return { folder: { ...job, slots: `/proc/self/fd/${fd}` }, close: () => closeSync(fd) };
@@ -732,6 +734,16 @@ export class DamagedRecord extends Error {
   }
 }
 
+/** A record that this user may not read, for example after one run with `sudo`. It may be intact, so it is never rebuilt. */
+export class ClosedRecord extends DamagedRecord {
+  readonly code = "EACCES";
+  readonly path = this.file;
+}
+
+export function isClosed(path: string, mode = constants.R_OK | constants.X_OK): boolean {
+  return existsSync(path) && !succeeds(() => accessSync(path, mode));
+}
+
 /** Null where what is read is damaged. */
 export function ifSound<T>(read: () => T): T | null {
   try {
@@ -757,8 +769,18 @@ function checkRecord<T>(value: unknown, file: string, isOne: (value: T) => boole
 
 /** Reads the output of `writeWhole`: null also for an empty file. */
 export function readRecord<T>(path: string, isOne: (value: T) => boolean): T | null {
-  const text = readText(path);
+  const text = readIfOpen(path);
   return text === null || text === "" ? null : checkRecord(parseRecord(text, path), path, isOne);
+}
+
+/** Does not ask whether the file exists: in a folder that may not be entered, none seems to. */
+function readIfOpen(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (isAbsence(error)) return null;
+    throw (error as { code?: string }).code === "EACCES" ? new ClosedRecord(path) : error;
+  }
 }
 
 /** Null also for what is damaged: for files that can be done without. */

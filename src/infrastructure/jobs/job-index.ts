@@ -26,6 +26,8 @@ export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex 
       for (const job of jobs) {
         const before = known.get(job.jobId);
         if (before?.state_at === job.stateAt) continue;
+        // Its row stays as it was; whether a job in a closed folder of all jobs is still there is unknown.
+        if (job.closed !== undefined && (before !== undefined || !job.closed.endsWith(job.jobId))) continue;
         const events = archive.events(job.jobId).map(({ at, event }, position) => {
           return { job_id: job.jobId, position, at, type: event.type, body: JSON.stringify(event) };
         });
@@ -156,14 +158,15 @@ export function createAllJobs({ db, now, archives, afterMigration }: AllJobsDeps
   };
 }
 
-/** The index does not hold what was cut off, nor why a job ended; the job's own folder does, where it is on this machine. */
+/** The index does not hold what was cut off or cannot be read, nor why a job ended; the job's own folder does, where it is on this machine. */
 function withInterruptions(job: IndexedJob, archives: readonly Pick<JobArchive, "read">[]): IndexedJob {
   for (const archive of archives) {
     const own = archive.read(job.jobId);
     if (own === null) continue;
-    const { interruptions, standsRepaired, reason } = own;
+    const { interruptions, standsRepaired, reason, damaged, closed } = own;
     const known = { ...(reason && { reason }), ...(interruptions && { interruptions }) };
-    return { ...job, ...known, ...(standsRepaired && { standsRepaired }) };
+    const unreadable = { ...(damaged && { damaged }), ...(closed && { closed }) };
+    return { ...job, ...known, ...unreadable, ...(standsRepaired && { standsRepaired }) };
   }
   return job;
 }

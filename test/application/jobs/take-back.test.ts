@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bu
 import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { chooseJobs } from "../../../src/application/jobs/job-facts.ts";
 import { resolveJobName } from "../../../src/application/jobs/job-names.ts";
 import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
@@ -12,6 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => bench.remove());
 
+const CLOSED = { state: "evicted", damaged: "/s/job.json", closed: "/s" } as const;
 const job = async (content: string, groupId?: string) =>
   (await bench.run([edit("create", "a", content)], groupId === undefined ? {} : { groupId })).jobId;
 const take = async (direction: "undo" | "redo", name?: string, force = false) =>
@@ -60,6 +62,26 @@ describe("taking back", () => {
     expect(await take("undo", "#3")).toMatchObject({ status: "done", jobs: [{ job: { jobId: ids[2] } }] });
     expect(await take("undo", "1")).toMatchObject({ status: "unknown" });
     expect(bench.read("a")).toBe("2");
+  });
+
+  test("a job that this user may not read is never passed over", async () => {
+    const ids = [await job("1"), await job("2"), await job("3")];
+    await take("undo");
+    await take("redo");
+    const jobs = (await bench.open()).archive.list();
+    for (const at of jobs.keys()) {
+      const list = () => jobs.map((one, place) => (place === at ? { ...one, ...CLOSED } : one));
+      const choose = (direction: "undo" | "redo", name?: string) => {
+        const request = { direction, force: true, ...(name !== undefined && { name }) };
+        const chosen = chooseJobs({ archive: { list } }, request);
+        return typeof chosen === "string" ? chosen : chosen.map(({ jobId }) => ids.indexOf(jobId));
+      };
+      expect([choose("undo"), choose("undo", "#3")]).toEqual([[2], [2]]);
+      expect(choose("redo")).toEqual([at]);
+      expect([choose("undo", "#1"), choose("undo", "1 2")]).toEqual([[at], [at]]);
+      expect(choose("undo", "#2")).toEqual([at === 0 ? 1 : at]);
+      expect([choose("undo", "3 2"), choose("undo", "x")]).toEqual([at === 0 ? [2, 1] : [at], "unknown"]);
+    }
   });
 
   test("a conflict names the later job, and what had gone back already", async () => {

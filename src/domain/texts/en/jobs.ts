@@ -198,7 +198,10 @@ export const workTexts = {
   recordDamaged: (jobId: string, file: string) =>
     `The record of ${jobId} is damaged, so it cannot be undone or applied again: ${file}\nOther jobs are not affected. To restore what can be restored: picoclaw doctor --repair`,
   /** In the place of a status. */
-  recordUnreadable: "Record damaged",
+  recordUnreadable: (isClosed: boolean): string =>
+    isClosed ? "Cannot be read: permission denied" : "Record damaged",
+  recordClosed: (jobId: string, path: string) =>
+    `${jobId} cannot be read, because permission is denied in ${path}\nUndo and redo need to read it. Run picoclaw as the user who ran that job, or take it over: sudo chown -R "$(id -u)" '${path.replaceAll("'", "'\\''")}'`,
   recordLost: (jobId: string, file: string) =>
     `The record of ${jobId} is damaged and cannot be restored: ${file}\nThe job cannot be undone; what it kept is left in that folder. Other jobs are not affected.`,
   recordRepaired: (jobId: string, file: string) =>

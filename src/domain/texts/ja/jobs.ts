@@ -186,7 +186,9 @@ export const workTexts: typeof en.workTexts = {
   parentNoFolder: (path) => `${path}（上のフォルダがないか、リンクやファイルになっています）`,
   recordDamaged: (jobId, file) =>
     `${jobId} の記録が壊れているため、取り消しも再適用もできません: ${file}\nほかのジョブには影響ありません。復元できるものを復元するには: picoclaw doctor --repair`,
-  recordUnreadable: "記録が壊れています",
+  recordUnreadable: (isClosed) => (isClosed ? "読み取れません: 権限がありません" : "記録が壊れています"),
+  recordClosed: (jobId, path) =>
+    `${jobId} を読み取れません。次のフォルダで権限がありません: ${path}\n取り消しとやり直しには、このジョブの読み取りが必要です。そのジョブを実行したユーザーで picoclaw を実行するか、所有者を変更してください: sudo chown -R "$(id -u)" '${path.replaceAll("'", "'\\''")}'`,
   recordLost: (jobId, file) =>
     `${jobId} の記録が壊れていて、復元できません: ${file}\nこのジョブは取り消せません。保存されたものはそのフォルダに残っています。ほかのジョブには影響ありません。`,
   recordRepaired: (jobId, file) =>
