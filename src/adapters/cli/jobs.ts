@@ -1,7 +1,7 @@
 import { isOwnJob, type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { nameJob, nameJobId } from "../../application/jobs/job-names.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
-import { wordInterruption, wordNote, wordUnreadable } from "../../application/jobs/word-notes.ts";
+import { wordNote, wordUnreadable } from "../../application/jobs/word-notes.ts";
 import type { OpenedWorkspace, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
@@ -117,6 +117,16 @@ interface ShownColumns {
 function nameInList(job: ListedJob, { withWorkspace, withIds, nameColumns }: ShownColumns): string {
   if (withWorkspace) return job.jobId;
   return withIds ? `${nameJob(job).padEnd(nameColumns)}  ${job.jobId}` : nameJob(job);
+}
+
+/** Beside the status of a job in a list: its interruption, or how that was settled; else empty. */
+function wordInterruption(
+  messages: OpenedWorkspace["messages"],
+  { interruptions, standsRepaired }: ListedJob,
+): string {
+  const last = interruptions?.at(-1);
+  if (last === undefined || (last.outcome !== "open" && standsRepaired !== true)) return "";
+  return ` (${messages.interruption(last)})`;
 }
 
 function table(

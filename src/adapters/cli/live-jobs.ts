@@ -1,12 +1,15 @@
+import { isOwnJob, toListedJob } from "../../application/jobs/job-facts.ts";
 import { nameJob } from "../../application/jobs/job-names.ts";
 import {
   inRunningOrder,
-  listRunningJobs,
   type RunningThing,
   toRunningJson,
+  toRunningThings,
   wordRunningThing,
 } from "../../application/jobs/running-things.ts";
+import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toRunningProcesses } from "../../application/sandbox/process-report.ts";
+import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import { type RunningMessages, runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { type Flags, printable, refuseUsage } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
@@ -50,6 +53,20 @@ export async function showLiveJobs(
   const jobs = read();
   program.out(jobs.length === 0 ? `${words.none}\n` : `${liveTable(jobs, words)}\n\n${words.stopHint}\n`);
   return EXIT.done;
+}
+
+interface RunningSource extends Pick<Workspace, "isAlive"> {
+  readonly archive: Pick<Workspace["archive"], "list" | "events">;
+}
+
+/** The jobs that run now, in whichever process, oldest first, each with its sub-agents. A job whose process is gone does not run. */
+export function listRunningJobs({ archive, isAlive }: RunningSource, now: Date): RunningThing[] {
+  return archive
+    .list()
+    .map(toListedJob)
+    .filter(isOwnJob)
+    .filter((job) => toJobStatus(job, job.pid === undefined || isAlive(job)) === "running")
+    .flatMap((job) => toRunningThings(job, archive.events(job.jobId), now));
 }
 
 function liveTable(jobs: readonly RunningThing[], words: RunningMessages): string {

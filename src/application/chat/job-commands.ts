@@ -4,8 +4,8 @@ import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { discardFacts, previewFacts, takeBackFacts } from "../jobs/action-report.ts";
-import { actionsFor, type TakeBackStep, takeBackAll } from "../jobs/follow-up-actions.ts";
-import { movedLater, stuckTakeBack, waitingPreview } from "../jobs/job-facts.ts";
+import { actionsFor, type TakeBackStep } from "../jobs/follow-up-actions.ts";
+import { findLastChange, movedLater, stuckTakeBack, waitingPreview } from "../jobs/job-facts.ts";
 import { nameJob } from "../jobs/job-names.ts";
 import type { Turn } from "../ports/chat.ts";
 import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
@@ -158,13 +158,7 @@ function findClosedJob(deps: StateDeps, turn: Parameters<ChatCommand>[1]): strin
 
 /** The group of the newest change in effect (for undo), or of the change undone last (for redo). */
 function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): string | undefined {
-  const state = direction === "undo" ? "committed" : "undone";
-  const ready = jobs.filter(
-    (job) =>
-      job.state === state && job.changes.length > 0 && job.kind !== "none" && job.reverses === undefined,
-  );
-  if (direction === "redo") ready.sort((a, b) => (movedLater(a, b) ? 1 : -1));
-  return ready.at(-1)?.groupId;
+  return findLastChange(jobs, direction)?.groupId;
 }
 
 /** How the files get back to a moment. */
@@ -357,4 +351,28 @@ function stepWords(steps: readonly TakeBackStep[]) {
 
 function jobWords(job: StoredJob): RewindJob {
   return { jobId: nameJob(job), paths: job.changes.map(({ path }) => path) };
+}
+
+/**
+ * Undoes jobs, and recommits others, in the given order: all of them or none. Jobs that were swapped before a
+ * conflict are swapped back. A process that dies in between leaves whole jobs, some on either side. `left` names those that
+ * could not be swapped back afterwards: none, unless their files changed in between.
+ */
+async function takeBackAll(workspace: StateDeps["workspace"], steps: readonly TakeBackStep[]) {
+  const swap = ({ direction, job }: TakeBackStep) =>
+    workspace.takeBack({ direction, name: job.jobId, force: false });
+  const done: TakeBackStep[] = [];
+  for (const step of steps) {
+    const taken = await swap(step);
+    if (taken.status === "done") {
+      done.push(step);
+      continue;
+    }
+    const left: string[] = [];
+    for (const one of done.toReversed())
+      if ((await swap({ ...one, direction: one.direction === "undo" ? "redo" : "undo" })).status !== "done")
+        left.push(nameJob(one.job));
+    return { ok: false, direction: step.direction, stopped: taken, left } as const;
+  }
+  return { ok: true } as const;
 }

@@ -9,7 +9,7 @@ import { decodeUtf8 } from "../../domain/platform/file-bytes.ts";
 import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { PreviewCommit, Workspace } from "../ports/jobs-workspace.ts";
 import { isJobId } from "./execution.ts";
-import { nameJob, resolveJobName } from "./job-names.ts";
+import { resolveJobName } from "./job-names.ts";
 import type { ResultJson } from "./job-report.ts";
 
 type Archive = Pick<JobArchive, "read" | "list">;
@@ -126,28 +126,4 @@ function toRestEdits({ path, before, after }: FileDifference): RestEdit[] {
 export interface TakeBackStep {
   readonly direction: "undo" | "redo";
   readonly job: StoredJob;
-}
-
-/**
- * Undoes jobs, and recommits others, in the given order: all of them or none. Jobs that were swapped before a
- * conflict are swapped back. A process that dies in between leaves whole jobs, some on either side. `left` names those that
- * could not be swapped back afterwards: none, unless their files changed in between.
- */
-export async function takeBackAll(workspace: Pick<Workspace, "takeBack">, steps: readonly TakeBackStep[]) {
-  const swap = ({ direction, job }: TakeBackStep) =>
-    workspace.takeBack({ direction, name: job.jobId, force: false });
-  const done: TakeBackStep[] = [];
-  for (const step of steps) {
-    const taken = await swap(step);
-    if (taken.status === "done") {
-      done.push(step);
-      continue;
-    }
-    const left: string[] = [];
-    for (const one of done.toReversed())
-      if ((await swap({ ...one, direction: one.direction === "undo" ? "redo" : "undo" })).status !== "done")
-        left.push(nameJob(one.job));
-    return { ok: false, direction: step.direction, stopped: taken, left } as const;
-  }
-  return { ok: true } as const;
 }

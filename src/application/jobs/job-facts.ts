@@ -250,10 +250,7 @@ function decode(bytes: Uint8Array | null): string {
   return bytes === null ? "" : Buffer.from(bytes).toString("utf8");
 }
 
-/**
- * The jobs a request means, in the order in which they are to be swapped. A closed job among them or later than one of them is
- * returned alone, to be refused: what it changed, and whether it is the last, is unknown.
- */
+/** The jobs a request means, in the order of their swaps. A closed one among or after them is returned alone, to be refused. */
 export function chooseJobs(
   { archive }: { readonly archive: Pick<JobArchive, "list"> },
   request: TakeBackRequest,
@@ -275,12 +272,7 @@ function chooseAmong(
 ): readonly StoredJob[] | "nothing" | "unknown" {
   const wanted: JobState = direction === "undo" ? "committed" : "undone";
   if (name === undefined) {
-    const ready = jobs.filter(
-      (job) =>
-        job.state === wanted && job.changes.length > 0 && job.kind !== "none" && job.reverses === undefined,
-    );
-    const last =
-      direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (movedLater(x, y) ? 1 : -1)).at(-1);
+    const last = findLastChange(jobs, direction);
     return last === undefined ? "nothing" : [last];
   }
   const names = name.split(/[\s,]+/).filter((one) => one !== "");
@@ -290,6 +282,17 @@ function chooseAmong(
   const group = jobs.filter((job) => job.groupId === name && job.state === wanted);
   if (group.length > 0) return direction === "undo" ? group.reverse() : group;
   return jobs.some((job) => job.groupId === name) ? "nothing" : "unknown";
+}
+
+/** The newest change in effect (for undo), or the change that was undone last (for redo). */
+export function findLastChange(jobs: readonly StoredJob[], direction: "undo" | "redo") {
+  const state = direction === "undo" ? "committed" : "undone";
+  const ready = jobs.filter(
+    (job) =>
+      job.state === state && job.changes.length > 0 && job.kind !== "none" && job.reverses === undefined,
+  );
+  if (direction === "redo") ready.sort((x, y) => (movedLater(x, y) ? 1 : -1));
+  return ready.at(-1);
 }
 
 /** Several jobs by name: undone newest first, redone oldest first. */

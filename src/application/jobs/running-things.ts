@@ -1,11 +1,9 @@
-import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { namePaths } from "../../domain/texts/format-text.ts";
 import type { RunningMessages } from "../../domain/texts/jobs-running.ts";
 import type { JournalLine } from "../ports/jobs.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
-import { agentId, isFinished, isOwnJob, type ListedJob, toJobJson, toListedJob } from "./job-facts.ts";
+import { agentId, isFinished, type ListedJob, toJobJson } from "./job-facts.ts";
 import { nameJob } from "./job-names.ts";
 
 /**
@@ -57,28 +55,9 @@ export interface RunningProcess extends RunningBase {
   readonly over: string | null;
 }
 
-/** Whether an id is that of a background process. */
-export function isProcessId(id: string): boolean {
-  return /^proc_\d+_[0-9a-f]+$/.test(id);
-}
-
 interface LatestEvent extends JournalLine {
   /** The command that the event is about. */
   readonly command?: PatchCommand;
-}
-
-interface RunningSource extends Pick<Workspace, "isAlive"> {
-  readonly archive: Pick<Workspace["archive"], "list" | "events">;
-}
-
-/** The jobs that run now, in whichever process, oldest first, each with its sub-agents. A job whose process is gone does not run. */
-export function listRunningJobs({ archive, isAlive }: RunningSource, now: Date): RunningThing[] {
-  return archive
-    .list()
-    .map(toListedJob)
-    .filter(isOwnJob)
-    .filter((job) => toJobStatus(job, job.pid === undefined || isAlive(job)) === "running")
-    .flatMap((job) => toRunningThings(job, archive.events(job.jobId), now));
 }
 
 /** Puts each thing below the one that it belongs to; one without its parent is at the top level. */

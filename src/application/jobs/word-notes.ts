@@ -190,16 +190,6 @@ export function interruptedFileLines(
   ];
 }
 
-/** Beside the status of a job in a list: its interruption, or how that was settled; else empty. */
-export function wordInterruption(
-  messages: Messages,
-  { interruptions, standsRepaired }: Pick<StoredJob, "interruptions" | "standsRepaired">,
-): string {
-  const last = interruptions?.at(-1);
-  if (last === undefined || (last.outcome !== "open" && standsRepaired !== true)) return "";
-  return ` (${messages.interruption(last)})`;
-}
-
 const SHOWN = 50;
 const MARKS = { added: "A", modified: "M", deleted: "D" } as const;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { liveRows } from "../../../src/adapters/cli/live-jobs.ts";
-import { inRunningOrder, listRunningJobs } from "../../../src/application/jobs/running-things.ts";
+import { listRunningJobs, liveRows } from "../../../src/adapters/cli/live-jobs.ts";
+import { inRunningOrder } from "../../../src/application/jobs/running-things.ts";
 import type { JobEvent, StoredJob } from "../../../src/application/ports/jobs.ts";
 import { runningMessagesFor } from "../../../src/domain/texts/jobs-running.ts";
 

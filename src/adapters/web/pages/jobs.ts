@@ -15,11 +15,7 @@ import {
   wordRefusal,
   wordStatus,
 } from "../../../application/jobs/job-report.ts";
-import {
-  isProcessId,
-  type RunningThing,
-  wordRunningThing,
-} from "../../../application/jobs/running-things.ts";
+import { type RunningThing, wordRunningThing } from "../../../application/jobs/running-things.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import { wordStopped } from "../../../application/sandbox/process-report.ts";
@@ -441,3 +437,8 @@ export const jobsPages: ConsolePages = {
     jobActionRoutes(app, web);
   },
 };
+
+/** Whether an id is that of a background process. */
+function isProcessId(id: string): boolean {
+  return /^proc_\d+_[0-9a-f]+$/.test(id);
+}
