@@ -109,10 +109,12 @@ function toTakeBackFacts(
 ): ActionFacts {
   const swapped = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
   // A job whose files were already as wanted swaps none of them.
-  const done = swapped.filter(
+  const changing = swapped.filter(
     ({ job, changes, left, rebuilt }) =>
       job.changes.length + changes.length + left.length > 0 || rebuilt !== undefined,
   );
+  const isIdle = taken.status === "done" && changing.length === 0;
+  const done = isIdle ? swapped : changing;
   const isPushed = direction === "undo" && done.some(({ job }) => job.source === PULL_SOURCE);
   const notes: readonly NoteFact[] = [
     ...repairNotes(taken.repaired),
@@ -127,23 +129,16 @@ function toTakeBackFacts(
     conflicts: [],
     failedCmds: 0,
   };
-  const nothing = (name: string) => ({
-    ...base,
-    code: "nothing" as const,
-    name,
-    status: "no-change" as const,
-  });
   switch (taken.status) {
     case "done": {
-      if (done.length === 0) return nothing(swapped.map(({ job }) => job.jobId).join(" "));
       const groups = new Set(done.map(({ job }) => job.groupId));
       const isGroup = done.length > MOST_TOGETHER && groups.size === 1;
       const name = isGroup ? (done[0]?.job.groupId ?? "") : done.map(({ job }) => job.jobId).join(" ");
-      const status = direction === "undo" ? "taken-back" : "applied";
+      const status = isIdle ? "no-change" : direction === "undo" ? "taken-back" : "applied";
       return { ...base, code: "done", name, status };
     }
     case "nothing":
-      return nothing("");
+      return { ...base, code: "nothing", name: "", status: "no-change" };
     case "unknown":
       return { ...base, code: "unknown-job", name: taken.name, status: null };
     case "conflict": {
@@ -285,6 +280,8 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, at: Surfac
     const lines = [first, wordReason(messages, facts, at), together, force].filter((line) => line !== "");
     return paragraphs([lines.join("\n"), swappedBefore, notes]);
   }
+  if (status === "no-change" && action !== "apply")
+    return paragraphs([`${first}\n${messages.changedNothing(name)}`, notes]);
   switch (action) {
     case "stop":
       return `${first}\n${words.verb.stop(name)}`;
@@ -354,9 +351,8 @@ function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Cha
     }));
 }
 
-function wordNothing(messages: Messages, { action, name }: ActionFacts): string {
+function wordNothing(messages: Messages, { action }: ActionFacts): string {
   if (action === "discard") return messages.nothingToDiscard;
-  if (name !== "") return messages.changedNothing(name);
   return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
 }
 

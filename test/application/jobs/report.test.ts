@@ -267,9 +267,10 @@ describe("the first line of a report is what became of the job:", () => {
     const stored = () => storedFacts(workspace.archive.read(idle.jobId) as StoredJob, [], false);
     for (const direction of ["redo", "undo", "undo", "redo"] as const) {
       const facts = await swap(direction);
-      expect([facts.status, facts.done, wordAction(en, facts, "chat")]).toEqual([
+      expect([facts.code, facts.status, facts.done, wordAction(en, facts, "chat")]).toEqual([
+        "done",
         "no-change",
-        [],
+        [{ jobId: idle.jobId, changes: [], left: [] }],
         "No change\n#2 changed nothing, so there is nothing to undo or redo.",
       ]);
       expect([stored().status, stored().undo]).toEqual(["no-change", "none"]);
