@@ -134,6 +134,25 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
     return numUpdatedRows > 0n;
   }
 
+  /** A process that died between a task's end and its claim's leaves work that holds the item. True if there was some. */
+  async function finishEnded({ item }: SolveTask): Promise<boolean> {
+    const rows = await db
+      .selectFrom("solve_tasks")
+      .select(["body", "work_id"])
+      .where("item", "=", itemUrl(item))
+      .where("work_id", "is not", null)
+      .where("state", "not in", ["waiting", "running"])
+      .execute();
+    for (const row of rows) {
+      const ended = toTask(row);
+      const id = row.work_id;
+      if (ended === null || id === null) continue;
+      const claimed = await claimIn({ queue: workOfTask(ended, id).queue, id });
+      if (claimed !== null) await queue.handBack(claimed.work, { begun: false });
+    }
+    return rows.length > 0;
+  }
+
   async function claimOwn(id: string): Promise<ClaimedTask | null> {
     const row = await db
       .selectFrom("solve_tasks")
@@ -145,9 +164,10 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
     const { queue: name } = workOfTask(task, "");
     const queued = row.work_id !== null && (row.state === "waiting" || row.state === "running");
     if (queued) return claimIn({ queue: name, id: row.work_id as string });
-    const begun = await queue.begin(workOfTask(task, newWorkId()), (work, within) =>
-      give(within, task, work.id, row.work_id),
-    );
+    const begin = () =>
+      queue.begin(workOfTask(task, newWorkId()), (work, within) => give(within, task, work.id, row.work_id));
+    let begun = await begin();
+    if (begun === null && (await finishEnded(task))) begun = await begin();
     if (begun === null) return null;
     if (begun.read) return { task, work: begun.work };
     await queue.finish(begun.work, {});

@@ -84,6 +84,21 @@ function describeClaims(name: string, open: () => Kysely<Database>, url: () => s
       expect((await serve.store.claim(has))?.task.id).toBe(task.id);
     });
 
+    test("a task that was done when its process died does not hold its item", async () => {
+      const [dying, next] = [await start("dying"), await start("after", ["dying"])];
+      const { task } = await ask(dying, "hand");
+      const held = (await dying.store.claimOwn(task.id)) as ClaimedTask;
+      expect(await dying.store.save({ ...task, state: "done" }, held.work)).toBe(true);
+      const again = { ...task, id: crypto.randomUUID() };
+      await next.store.open(again);
+      expect(await next.store.claimOwn(again.id)).toBeNull();
+      await next.queue.beat();
+      const claimed = (await next.store.claimOwn(again.id)) as ClaimedTask;
+      expect(claimed.task.id).toBe(again.id);
+      expect(await next.store.finish(claimed.work)).toBe("done");
+      expect(await next.store.find(task.id)).toMatchObject({ state: "done" });
+    });
+
     test("a task that waits is halted at once; one in hand is not, and resumed it waits again", async () => {
       const one = await start("one");
       const { task, has } = await ask(one);
