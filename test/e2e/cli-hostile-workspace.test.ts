@@ -204,13 +204,14 @@ test("what a job printed or named cannot steer the terminal that shows it", () =
   const at = createCli();
   try {
     at.apply([
-      { type: "file_edit", action: "create", target: "e\u001b[31mvil.txt", content: "\u001b[2Jx\n" },
+      { type: "file_edit", action: "create", target: "e\u001b[31mvil.txt", content: "\u001b[2Jx\r\n" },
       { type: "shell_command", action: "run", target: "printf '\\033[2Jboo\\007\\n'" },
     ]);
     const { code, out } = at.run(["show", "--diff"]);
     expect(code).toBe(0);
     expect(out).toContain("boo");
-    expect(out).toContain("+[2Jx");
+    // The ends of lines stay, so that the diff applies.
+    for (const shown of [out, at.run(["diff"]).out]) expect(shown).toContain("+[2Jx\r\n");
     expect(out).not.toContain("\u001b");
     expect(out).not.toContain("\u0007");
     expect(at.run(["undo", "--list"]).out).not.toContain("\u001b");

@@ -20,6 +20,11 @@ const VERDICT_ROWS = 3;
 const verdictRows = (line: string, columns: number) =>
   wrapColumns(line, columns - 2).map((row) => `  ${row}`);
 
+/** Whether an order is told by a line about the moved job. One that changed nothing was neither undone nor applied again. */
+export function hasMoved({ action, code, status }: ActionFacts): boolean {
+  return code === "done" && (action === "apply" || status !== "no-change");
+}
+
 /** The last cards of a conversation: which one has the keys, and the verdict that is still alive. */
 export function createCardDeck({ maker, texts, style }: DeckDeps) {
   let cards: Card[] = [];

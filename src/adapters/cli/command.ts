@@ -80,6 +80,11 @@ export function printable(text: string): string {
   return text.replace(/\r\n/g, "\n").replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "");
 }
 
+/** The same for a diff: the ends of its lines stay as they are, so that it still applies. */
+export function printableDiff(diff: string): string {
+  return diff.split("\r\n").map(printable).join("\r\n");
+}
+
 /** A document without the secrets in its texts. */
 export function maskedJson(document: unknown, mask: (text: string) => string): string {
   return JSON.stringify(document, (_, value) => (typeof value === "string" ? mask(value) : value));

@@ -4,6 +4,7 @@ import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import { readAsideQuestion } from "../../domain/chat/message-commands.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
+import { hasMoved } from "./card-deck.ts";
 import { printable } from "./command.ts";
 import { messageBlock } from "./conversation-blocks.ts";
 import { type Card, type CardMaker, createCardMaker } from "./conversation-cards.ts";
@@ -158,7 +159,7 @@ export class ConversationTurns {
     this.#end(view);
     if (before !== null) deck.focusOn(before);
     const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
-    if (moved?.kind === "action" && moved.facts.code === "done") screen.print(...deck.moveLine(moved.facts));
+    if (moved?.kind === "action" && hasMoved(moved.facts)) screen.print(...deck.moveLine(moved.facts));
     else screen.printNotice(reply.text);
     this.#goOn(false);
   }
@@ -332,8 +333,8 @@ export class ConversationTurns {
     const card = this.#maker.fromReply(reply, view.elapsed());
     const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
     if (moved?.kind === "action") {
-      const { action, code, notes } = moved.facts;
-      if ((action === "undo" || action === "redo") && code === "done" && notes === undefined)
+      const { action, notes } = moved.facts;
+      if ((action === "undo" || action === "redo") && hasMoved(moved.facts) && notes === undefined)
         return [...screen.deck.moveLine(moved.facts)];
       screen.deck.noteMove(moved.facts);
     }

@@ -4,7 +4,7 @@ import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import type { HandEdit, JobStack } from "../../application/ports/history.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, printable, printableDiff, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { belowRoot } from "./why.ts";
@@ -79,7 +79,7 @@ async function diff(program: CliProgram, { values, words, json }: Flags): Promis
       ]);
       const lines = diffLines(chosen, terminalMessagesFor(messages.locale));
       await program.page(`${diffRows(lines, program.columns(), styleFor(program)).join("\n")}\n`);
-    } else program.out(printable(text));
+    } else program.out(printableDiff(text));
   }
   return EXIT.done;
 }

@@ -25,7 +25,7 @@ import { changedFiles, countFiles, wordError } from "../../domain/jobs/result.ts
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, printable, printableDiff, type Subcommand } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -194,6 +194,6 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   if (report?.hasReportLook(program)) {
     const about = { text, label: nameJob(job), isWhole: diff !== null };
     await program.page(await describeAsCard(program, opened, job, about));
-  } else program.out(diff === null ? text : `${text}\n${printable(diff)}`);
+  } else program.out(diff === null ? text : `${text}\n${printableDiff(diff)}`);
   return EXIT.done;
 }

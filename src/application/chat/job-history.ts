@@ -99,6 +99,16 @@ export function createJobHistory(
   };
 }
 
+/** The path in a header of the text that `diffText` writes, empty for a deleted file; undefined for every other line. */
+function readNewName(line: string): string | undefined {
+  const [header, plain, quoted] = /^\+\+\+ (?:b\/(.*)|"b\/(.*)"|\/dev\/null)$/.exec(line) ?? [];
+  if (header === undefined) return undefined;
+  const bytes = quoted?.replace(/\\(\d{3})/g, (_, octal: string) =>
+    String.fromCharCode(Number.parseInt(octal, 8)),
+  );
+  return bytes === undefined ? (plain ?? "") : Buffer.from(bytes, "latin1").toString();
+}
+
 /** The first changed line of every hunk, by the path after the change. */
 function changedLines(diff: string): Map<string, number[]> {
   const lines = new Map<string, number[]>();
@@ -106,7 +116,7 @@ function changedLines(diff: string): Map<string, number[]> {
   let line = 0;
   let isFirst = false;
   for (const text of diff.split("\n")) {
-    const named = /^\+\+\+ b\/([^\t]*)/.exec(text)?.[1];
+    const named = readNewName(text);
     if (named !== undefined) path = named;
     const begun = /^@@ -\S+ \+(\d+)/.exec(text)?.[1];
     if (begun !== undefined) {

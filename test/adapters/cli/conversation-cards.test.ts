@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { hasMoved } from "../../../src/adapters/cli/card-deck.ts";
 import { createCardMaker } from "../../../src/adapters/cli/conversation-cards.ts";
 import { takeBackFacts } from "../../../src/application/jobs/action-report.ts";
 import { diffText } from "../../../src/application/jobs/job-facts.ts";
@@ -47,7 +48,7 @@ test("a card counts the files of a deleted folder, and names links, folders and 
   expect(card.moved).toBe("5 files as before: d/, gone/, made/, new, old +1");
 });
 
-test("a card offers undo and redo only for jobs that changed something", async () => {
+test("a card offers undo and redo, and tells of them, only for jobs that changed something", async () => {
   const ids = [await bench.run([shell("true")]), await bench.run([shell("echo x > a")])].map(
     (one) => one.jobId,
   );
@@ -55,11 +56,14 @@ test("a card offers undo and redo only for jobs that changed something", async (
   const maker = createCardMaker({ workspace, messages: messagesFor("en"), texts: terminalMessagesFor("en") });
   const card = maker.fromJob(workspace.archive.read(ids[0]!)!);
   const keys = () => [ids.slice(0, 1), ids].map((jobIds) => maker.keys({ ...card, jobIds }));
-  const undo = (name: string) => workspace.takeBack({ direction: "undo", name, force: false });
+  const undo = async (name: string) =>
+    hasMoved(
+      takeBackFacts(workspace, "undo", await workspace.takeBack({ direction: "undo", name, force: false })),
+    );
   expect(keys()).toEqual([[], ["undo", "diff", "open"]]);
-  await undo(ids[0]!);
+  expect(await undo(ids[0]!)).toBe(false);
   expect(keys()).toEqual([[], ["undo", "diff", "open"]]);
-  await undo(ids[1]!);
+  expect(await undo(ids[1]!)).toBe(true);
   expect(keys()).toEqual([[], ["redo", "diff", "open"]]);
 });
 

@@ -261,4 +261,18 @@ test("the changes of a message are its files and places by job, without their co
     "job_2: Done, then TAKEN BACK by the user; the files are as before. It had modified src/a.ts.",
   ]);
   expect(await told.changes("cli:default#9")).toEqual([]);
+  const names = ["src/a.ts", 'say "hi"\n.md', "日本 2026-01-02 .md", "gone.ts"];
+  const kinds = { "gone.ts": "deleted" } as Record<string, "deleted">;
+  const quoted = history(
+    [job({ changes: names.map((path) => ({ path, kind: kinds[path] ?? "modified" })) })],
+    {},
+    {
+      job_1: names.map((path) => {
+        const kind = kinds[path] ?? "modified";
+        return { path, kind, before, after: kind === "deleted" ? null : after } as FileDifference;
+      }),
+    },
+  );
+  const recent = names.slice(0, 3).map((path) => ({ path, lines: [4] }));
+  expect(await quoted.recentFiles()).toEqual(recent);
 });
