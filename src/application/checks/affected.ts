@@ -152,7 +152,9 @@ export function passesIn({ state, results }: CheckResult, name: string): boolean
 
 /** The files of these tests, by their names or by what the files say; null where one is not found. */
 export function filesOfTests(names: readonly string[], texts: ReadonlyMap<string, string>): string[] | null {
-  const holding = names.map((name) => filesHolding(name, texts, (path) => /test|spec/i.test(path)));
+  const holding = names.map((name) =>
+    filesHolding(name, texts, (path) => isTestPath(path) || /test|spec/i.test(path)),
+  );
   return holding.some(({ length }) => length === 0) ? null : [...new Set(holding.flat())];
 }
 

@@ -297,6 +297,32 @@ describe("a module of Maven", () => {
     expect(inShort(failing)).toBe("surefire all: 4 4 1");
     expect(inShort(`${failing}\n${line}\n`)).toBe("unknown");
   });
+  test.each([
+    ["Running p.SumTest", "[INFO] step 3 SKIPPED\n[ERROR] COMPILATION ERROR : expected by a test"],
+    ["Results:", "[ERROR]   ForkTest.owner:5 owner of the fork ==> expected: <1> but was: <2>"],
+    ["<<< FAILURE!", "java.lang.IllegalStateException: the last row was skipped"],
+  ])("may print, after %s, what Maven says of other modules", (after, printed) => {
+    const at = failing.indexOf("\n", failing.indexOf(after));
+    expect(at).toBeGreaterThan(0);
+    expect(inShort(`${failing.slice(0, at)}\n${printed}${failing.slice(at)}`)).toBe("surefire all: 4 4 1");
+  });
+  test("whose tests end with errors alone has its results, though the goal gives no reason", () => {
+    const reasonless = failing.replace(/(on project \S+: )There are test failures\./, "$1");
+    expect(reasonless).not.toBe(failing);
+    expect(inShort(reasonless)).toBe("surefire all: 4 4 1");
+  });
+  test("that is built beside others has unknown results: the lines of all are mixed", () => {
+    const builder = "[INFO] Using the MultiThreadedBuilder implementation with a thread count of 4";
+    expect(inShort(`${builder}\n${failing}`)).toBe("unknown");
+  });
+  test("whose skipped tests cannot be told keeps the names of those that fail", () => {
+    const more = failing.replace(
+      "[ERROR] p.SumTest skipped",
+      "[ERROR] p.SumTest skipped\n[INFO] a row skipped",
+    );
+    expect(more).not.toBe(failing);
+    expect(inShort(more)).toBe("surefire failed: 4 4 1");
+  });
   test("has a test under its display name, whatever dots that has", () => {
     const named = failing.replaceAll("p.SumTest.adds --", "p.SumTest.v1.2 ok --");
     expect([...(readResults(named)?.tests.keys() ?? [])]).toContain("p.SumTest › v1.2 ok");
