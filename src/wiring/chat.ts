@@ -193,6 +193,8 @@ export async function openChat(
         locale,
       ),
     openHistory: async () => (await import("./history.ts")).createHistory(workspace, env),
+    figures: async (of, days) =>
+      (await import("./history.ts")).createWordFigures(services, db, workspace.archive)(of, days),
     openProcesses: async () => (await openDoor()).open(),
     openProcessTools: async (readOnly) => (await openDoor()).openTools(readOnly),
     afterReply: background.start,

@@ -1,14 +1,18 @@
 import { join } from "node:path";
+import type { Kysely } from "kysely";
+import type { ChatDeps } from "../application/chat/chat-turn.ts";
 import { toResult } from "../application/history/compare.ts";
-import type { OpenedFigures, OpenedHistory } from "../application/ports/history-opened.ts";
-import type { NotOpened, Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
+import type { FigureScope, OpenedFigures, OpenedHistory } from "../application/ports/history-opened.ts";
+import type { Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ComparisonReader } from "../application/ports/web.ts";
 import { formatDayIn } from "../domain/platform/days.ts";
+import { historyMessagesFor } from "../domain/texts/history.ts";
 import { createCompareStore } from "../infrastructure/history/compare-store.ts";
 import { blameLine, createAskGit } from "../infrastructure/history/git-log.ts";
 import { openJobStack } from "../infrastructure/history/job-stack.ts";
 import { createUsageStore } from "../infrastructure/models/usage-store.ts";
-import { type Environment, openServices } from "./services.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
+import type { Environment, Services } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
 
 /** The history of a workspace that is open. Nothing is read before it is asked for. */
@@ -32,24 +36,34 @@ export async function openFigures(
   options: OpenOptions,
 ): Promise<Opening<{ readonly figures: OpenedFigures }>> {
   const opened = await openWorkspace(env, options);
-  const services = await openServices(env, options);
-  if (!opened.ok || !services.ok) return opened.ok ? (services as NotOpened) : opened;
-  const store = await services.openStore();
+  if (!opened.ok) return opened;
+  const store = await opened.services.openStore();
   if (!store.ok) return store;
   const { archive } = opened.workspace;
-  const { readFigures } = await import("../application/history/work-figures.ts");
-  const sources = {
-    usage: createUsageStore(store.db),
-    jobs: archive.list(),
-    journalOf: archive.events,
-    dayOf: (at: Date) => formatDayIn(services.config.session.timezone, at),
-    now: services.now(),
+  const read = createReadFigures(opened.services, store.db, archive);
+  const readFigures = (days: number) => read({ jobs: archive.list() }, days);
+  return { ...opened, figures: { readFigures, close: () => store.db.destroy() } };
+}
+
+function createReadFigures({ config, now }: Services, db: Kysely<Database>, archive: Workspace["archive"]) {
+  const usage = createUsageStore(db);
+  const dayOf = (at: Date) => formatDayIn(config.session.timezone, at);
+  return async (of: FigureScope, days: number) =>
+    (await import("../application/history/work-figures.ts")).readFigures(
+      { ...of, usage, journalOf: archive.events, dayOf, now: now() },
+      days,
+    );
+}
+
+/** `/stats` in a chat: the text that the command prints. */
+export function createWordFigures(...of: Parameters<typeof createReadFigures>): ChatDeps["figures"] {
+  return async (scope, days) => {
+    const { MOST_DAYS, readDays, wordFigures } = await import("../adapters/cli/stats.ts");
+    const count = readDays(days);
+    if (count === null) return (locale) => historyMessagesFor(locale).statsDays(MOST_DAYS);
+    const figures = await createReadFigures(...of)(scope, count);
+    return (locale) => wordFigures(historyMessagesFor(locale), figures);
   };
-  const figures = {
-    readFigures: (days: number) => readFigures(sources, days),
-    close: () => store.db.destroy(),
-  };
-  return { ...opened, figures };
 }
 
 /** The comparisons that were played here, for the console. */

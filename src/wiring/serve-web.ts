@@ -102,7 +102,10 @@ export function createWebHost(deps: WebHostDeps): WebHost {
       return readFigures(
         {
           usage: createUsageStore(db),
-          ...(viewer.role !== "operator" && { chatKey: chatKeyOf(viewer.channel, viewer.userId) }),
+          ...(viewer.role !== "operator" && {
+            chatKey: chatKeyOf(viewer.channel, viewer.userId),
+            withChatsBelow: true,
+          }),
           jobs,
           journalOf: (jobId) => viewerJobs.knownJournal(viewer, jobId),
           dayOf: (at) => formatDayIn(timezone(), at),

@@ -84,7 +84,12 @@ test("a session is started over and resumed; usage adds up", () => {
   cli.chat("/chat two");
   expect(cli.chat("/resume").out).toMatch(/The session continues: \d{8}-cli-default \(4 turns\)/);
   // Two answers, and the note of the session that ended.
-  expect(cli.chat("/usage").out).toContain("demo/demo: 3 calls");
+  expect(cli.chat("/usage").out).toContain("demo/demo: 3 requests");
+  expect(cli.chat("/usage").out).toBe(cli.chat("/cost").out);
+  const figures = cli.run(["stats", "--days", "7"]).out;
+  expect(figures).toContain("demo/demo");
+  expect(cli.chat("/stats 7").out).toBe(figures);
+  expect(cli.chat("/stats 0").out).toBe("The days are a number from 1 to 366.\n");
 }, 300_000);
 
 test("a failed classifier is logged", () => {
@@ -158,7 +163,7 @@ test.if(requirePart("postgres"))(
       expect(cli.run(["db", "status", "--json"], { env }).out).toContain('"applied":[]');
       expect(cli.run(["db", "migrate"], { env }).out).toContain("✓ 101-tables");
       expect(cli.chat("/chat hello", [], env).out).toContain("fine");
-      expect(cli.chat("/usage", [], env).out).toContain("demo/demo: 1 calls");
+      expect(cli.chat("/usage", [], env).out).toContain("demo/demo: 1 request");
     } finally {
       server.stop();
     }

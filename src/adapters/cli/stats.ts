@@ -15,18 +15,18 @@ export const command: Subcommand = {
   run: stats,
 };
 
-const MOST_DAYS = 366;
+const DEFAULT_DAYS = 30;
+export const MOST_DAYS = 366;
 const BAR_COLUMNS = 12;
 
 async function stats(program: CliProgram, flags: Flags): Promise<number> {
   const { values, json } = flags;
-  const days = Number(values.days ?? 30);
+  const days = readDays(values.days);
   const opened = await program.openFigures(openOptions(program, values));
   if (!opened.ok) throw notOpened(program, values, opened, "store");
   const texts = historyMessagesFor(opened.messages.locale);
   try {
-    if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS)
-      return refuseUsage(program, json, texts.statsDays(MOST_DAYS));
+    if (days === null) return refuseUsage(program, json, texts.statsDays(MOST_DAYS));
     const figures = await opened.figures.readFigures(days);
     if (json) program.out(`${JSON.stringify(snakeCased(figures))}\n`);
     else if (values.csv === true) program.out(csvOfFigures(figures.rows));
@@ -37,7 +37,13 @@ async function stats(program: CliProgram, flags: Flags): Promise<number> {
   }
 }
 
-function wordFigures(
+/** Null where it is no number of days. */
+export function readDays(text: Flags["values"][string]): number | null {
+  const days = Number(text || DEFAULT_DAYS);
+  return Number.isInteger(days) && days >= 1 && days <= MOST_DAYS ? days : null;
+}
+
+export function wordFigures(
   texts: ReturnType<typeof historyMessagesFor>,
   { days, models, total, rows }: WorkFigures,
 ): string {

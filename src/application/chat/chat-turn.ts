@@ -26,7 +26,7 @@ import type { CheckMemory } from "../ports/checks.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ProjectForges } from "../ports/forges.ts";
 import type { Heads } from "../ports/heads.ts";
-import type { WorkspaceHistory } from "../ports/history-opened.ts";
+import type { FigureScope, WorkspaceHistory } from "../ports/history-opened.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ModelTool } from "../ports/models.ts";
@@ -139,6 +139,8 @@ export interface JobDeps extends ChatBase {
   readonly farJobs?: FarJobs;
   /** The workspace's jobs as its history. Absent where they are not kept. */
   readonly openHistory?: () => Promise<WorkspaceHistory>;
+  /** The text of `stats` over these jobs and this usage, for as many days as the words say. */
+  readonly figures: (of: FigureScope, days: string) => Promise<(locale: Locale) => string>;
   /** Whether git knows a branch, a tag or a commit of that name; null if that is unknown. */
   readonly isCommit: (name: string) => Promise<boolean | null>;
 }

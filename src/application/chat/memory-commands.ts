@@ -8,7 +8,7 @@ import type { DayClock } from "../../domain/platform/days.ts";
 import { type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import type { UsageFilter, UsageStore } from "../ports/models.ts";
-import { isOwnersChannel } from "./chat-commands.ts";
+import { isOwnersChannel, jobsVisibleTo } from "./chat-commands.ts";
 import {
   type Answer,
   answerInEveryLanguage,
@@ -115,29 +115,6 @@ type UsageScope =
 
 const DAYS = 7;
 
-/** `/usage`: today by model, the last days, and the budget. Only the owner sees more than their own share. */
-async function usageText(
-  { usage, daily, clock }: UsageDeps,
-  now: Date,
-  scope: UsageScope,
-): Promise<(words: MemoryMessages) => string> {
-  const today = clock.startOfDay(now);
-  const all = scope.of === "all";
-  const only = toUsageOwner(scope);
-  const byModel = await usage.totals({ by: "model", since: today, ...only });
-  const days = sumDays(await modelsByDay(usage, clock, now, only));
-  const spent = daily !== null && all ? await usage.spent(today) : 0;
-  return (words) => {
-    const { usageHeader, usageLine } = words;
-    const lines: string[] = [];
-    if (byModel.length === 0) lines.push(words.noUsage);
-    else lines.push(`${usageHeader[scope.of === "all" ? "today" : scope.of]}:`, ...byModel.map(usageLine));
-    if (days.length > 1) lines.push("", `${usageHeader.days}:`, ...days.map(usageLine));
-    if (daily !== null && all) lines.push("", words.budgetLine(spent, daily));
-    return lines.join("\n");
-  };
-}
-
 function toUsageOwner(scope: UsageScope): UsageOwner {
   if (scope.of === "all") return {};
   return { chatKey: scope.chatKey, withChatsBelow: scope.of === "person" };
@@ -165,7 +142,10 @@ function sumDays(byDay: readonly DayUsage[]): UsageTotal[] {
   return byDay.filter(({ models }) => models.length > 0).map(({ day, models }) => sum(day, models));
 }
 
-/** `/cost`: this chat, today by model, the last days; `/cost DAY` and `/cost MODEL` look closer. */
+/**
+ * `/cost`: this chat, today by model, the last days, and the budget; `/cost DAY` and `/cost MODEL` look closer. Only the
+ * owner sees more than their own share.
+ */
 async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, wanted: string): Promise<Answer> {
   const { usage, clock, daily } = deps;
   const scope = scopeOf(look);
@@ -192,7 +172,7 @@ async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, want
     ...answerAboutMemory(chat, ({ usageHeader, usageLine, ...words }) => {
       const lines = here.map((one) => usageLine({ ...one, name: usageHeader.chat }));
       if (models.length === 0) lines.push(words.noUsage);
-      else lines.push(`${usageHeader.today}:`, ...models.map(usageLine));
+      else lines.push(`${usageHeader[scope.of]}:`, ...models.map(usageLine));
       if (days.length > 0) lines.push("", `${usageHeader.days}:`, ...days.map(usageLine));
       if (spent !== null && daily !== null) lines.push("", words.budgetLine(spent, daily));
       return [...lines, "", words.costUsage].join("\n");
@@ -263,6 +243,7 @@ const SHORT_QUOTE = 60;
 /** The chat's decisions and usage, for the caller. */
 export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, LookCommand>> {
   const { teacher, usage } = deps;
+  const cost: LookCommand = (chat, look, rest) => tellCost(deps, chat, look, rest.trim());
   return {
     async why(chat, look, rest) {
       if (rest.trim() !== "") return (await import("./look-commands.ts")).whyLine(chat, look, rest);
@@ -290,8 +271,13 @@ export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, Lo
         return [...lines, ...problems.map(words.ruleProblem)].join("\n");
       });
     },
-    usage: async (chat, look) => answerAboutMemory(chat, await usageText(deps, chat.now(), scopeOf(look))),
-    cost: (chat, look, rest) => tellCost(deps, chat, look, rest.trim()),
+    usage: cost,
+    cost,
+    async stats(chat, look, rest) {
+      const jobs = jobsVisibleTo(chat, look);
+      const word = await chat.figures({ ...toUsageOwner(scopeOf(look)), jobs }, rest.trim());
+      return answerInEveryLanguage(chat, word);
+    },
   };
 }
 

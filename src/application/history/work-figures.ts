@@ -1,15 +1,11 @@
 import { giveWay } from "../platform/give-way.ts";
-import type { FigureRow, WorkFigures } from "../ports/history-opened.ts";
-import type { JournalLine, StoredJob } from "../ports/jobs.ts";
+import type { FigureRow, FigureScope, WorkFigures } from "../ports/history-opened.ts";
+import type { JournalLine } from "../ports/jobs.ts";
 import type { UsageStore } from "../ports/models.ts";
 import { modelOf, toReason } from "./find-why.ts";
 
-export interface FigureSources {
+export interface FigureSources extends FigureScope {
   readonly usage: Pick<UsageStore, "totals">;
-  /** Only this chat and those below it; absent: all chats. */
-  readonly chatKey?: string;
-  /** In any order. */
-  readonly jobs: readonly StoredJob[];
   readonly journalOf: (jobId: string) => readonly JournalLine[] | Promise<readonly JournalLine[]>;
   readonly dayOf: (at: Date) => string;
   readonly now: Date;
@@ -21,7 +17,7 @@ const JOURNALS_AT_ONCE = 20;
 
 /** Usage and results of the last days, by day and model: the usage from the store, the jobs from their journals. */
 export async function readFigures(sources: FigureSources, dayCount: number): Promise<WorkFigures> {
-  const { usage, chatKey, jobs, journalOf, dayOf, now } = sources;
+  const { usage, jobs, journalOf, dayOf, now, ...only } = sources;
   const days = [
     ...new Set(
       Array.from({ length: dayCount }, (_, n) =>
@@ -35,11 +31,7 @@ export async function readFigures(sources: FigureSources, dayCount: number): Pro
     const key = JSON.stringify([day, model]);
     if (days.includes(day)) rows.set(key, addFigures({ ...NO_FIGURES, day, model, ...more }, rows.get(key)));
   };
-  const totals = await usage.totals({
-    by: "moment",
-    since,
-    ...(chatKey !== undefined && { chatKey, withChatsBelow: true }),
-  });
+  const totals = await usage.totals({ by: "moment", since, ...only });
   for (const { name, calls, ...used } of totals) {
     const [moment = "", ...model] = name.split(" ");
     add(dayOf(new Date(`${moment}Z`)), model.join(" "), { requests: calls, ...used });

@@ -3,6 +3,8 @@ import type { CompareDeps, ContestantDeps } from "../history/compare.ts";
 import type { CaseDeps } from "../history/find-cases.ts";
 import type { WhyDeps } from "../history/find-why.ts";
 import type { JobStack, ReadIssue } from "./history.ts";
+import type { StoredJob } from "./jobs.ts";
+import type { UsageFilter } from "./models.ts";
 
 /** The history of one workspace, as commands, chats and tools ask it. Each call reads the jobs as they are by then. */
 export interface WorkspaceHistory {
@@ -41,6 +43,11 @@ export interface WorkFigures {
   /** Costliest first. */
   readonly models: readonly FigureRow[];
   readonly total: FigureRow;
+}
+
+/** Whose usage, all without a chat, and which jobs, in any order. */
+export interface FigureScope extends Pick<UsageFilter, "chatKey" | "withChatsBelow"> {
+  readonly jobs: readonly StoredJob[];
 }
 
 export interface OpenedFigures {

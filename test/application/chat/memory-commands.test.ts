@@ -173,6 +173,6 @@ test("/usage: the owner sees all and the budget, another chat its own share", as
   const alice = (await send("usage", "", { channel: "web", daily: 2, locale: "en" })).text;
   expect(alice).not.toContain("claude/m");
   const other = (await send("usage", "", { channel: "line", daily: 2, locale: "en" })).text;
-  expect(other).toContain("claude/m: 1 calls, 10 tokens in, 5 out, $0.5000");
+  expect(other).toContain("claude/m: 1 request, 10 tokens in, 5 out, $0.5000");
   expect(other).not.toContain("$2");
 });

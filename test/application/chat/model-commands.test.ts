@@ -79,13 +79,13 @@ describe("/model and /effort", () => {
     expect(server.requests).toEqual([]);
     configure();
     await say("/chat hello");
-    expect((await say("/usage")).out).toMatch(/claude\/claude-next-9: 1 calls, .* out, –/);
+    expect((await say("/usage")).out).toMatch(/claude\/claude-next-9: 1 request, .* out, –/);
     writeFileSync(
       join(cli.home, "models.json"),
       JSON.stringify({ dated: "2027-01-01", models: { "claude-next-9": { input: 1000, output: 1000 } } }),
     );
     expect((await say("/model")).out).toContain("$1000 in, $1000 out");
     await say("/chat hello");
-    expect((await say("/usage")).out).toMatch(/claude\/claude-next-9: 2 calls, .* out, ≥ \$\d/);
+    expect((await say("/usage")).out).toMatch(/claude\/claude-next-9: 2 requests, .* out, ≥ \$\d/);
   });
 });

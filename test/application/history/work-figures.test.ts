@@ -95,7 +95,7 @@ test("usage and jobs are summed by day and model, in the zone of the reader", as
   expect(csv).toHaveLength(rows.length + 3);
   expect(csv.at(-2)).toContain(`"'=HYPERLINK(""x""),y"`);
   // One person's own chats alone.
-  const own = await readFigures({ ...sources, jobs: [], chatKey: "web:bob" }, 7);
+  const own = await readFigures({ ...sources, jobs: [], chatKey: "web:bob", withChatsBelow: true }, 7);
   expect(own.total).toMatchObject({ requests: 1, costUsd: 0, unpriced: 1 });
   await db.destroy();
 });

@@ -445,6 +445,7 @@ export const chatTexts = {
     ["/forget N", "forget a rule"],
     ["/effort", "how much a model thinks"],
     ["/cost /usage", "tokens and cost: today, by model, by day"],
+    ["/stats [DAYS]", "the same by day and model, and how many jobs were green at once or undone"],
     ["/compact", "fold the conversation so far into a summary"],
     ["/clear", "the same as /new"],
     ["/init", "a coder writes AGENTS.md, the page that coders read first"],
@@ -787,10 +788,10 @@ export const memoryTexts = {
   resumed: (sessionId: string, turns: number) => `The session continues: ${sessionId} (${turns} turns)`,
   nothingToResume: "There is no session to go back to.",
 
-  usageHeader: { today: "Today", chat: "This chat today", person: "Your chats today", days: "Last 7 days" },
+  usageHeader: { all: "Today", chat: "This chat today", person: "Your chats today", days: "Last 7 days" },
   usageLine: ({ name, calls, inputTokens, outputTokens, cachedTokens, costUsd, unpriced }: UsageTotal) => {
     const cached = cachedTokens > 0 ? ` (${cachedTokens} from the cache)` : "";
-    return `${name}: ${calls} calls, ${inputTokens} tokens in${cached}, ${outputTokens} out, ${formatCost(costUsd, unpriced > 0)}`;
+    return `${name}: ${calls} ${calls === 1 ? "request" : "requests"}, ${inputTokens} tokens in${cached}, ${outputTokens} out, ${formatCost(costUsd, unpriced > 0)}`;
   },
   models: {
     line: ({ agent, role, name, isChosen, isDefault, ...facts }: ModelFactsLine): string => {

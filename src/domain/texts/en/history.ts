@@ -22,11 +22,11 @@ export const historyTexts = {
   attempts: "Attempts:",
   number: (count: number) => count.toLocaleString("en-US"),
   tokens: (count: string) => `${count} tokens`,
-  statsDays: (most: number) => `--days: a number from 1 to ${most}`,
+  statsDays: (most: number) => `The days are a number from 1 to ${most}.`,
   statsNone: (days: number) => `No model was asked and no job ran in the last ${days} days.`,
   /** In the order of `figureHeader`. */
   statsTotal: (days: number, [requests, tokens, cost, jobs, firstTry, undone]: readonly string[]) =>
-    `Last ${days} days: ${requests} requests, ${tokens} tokens, ${cost}. Jobs: ${jobs}, green at the first attempt ${firstTry}, undone ${undone}.`,
+    `Last ${days} days: ${requests} ${requests === "1" ? "request" : "requests"}, ${tokens} tokens, ${cost}. Jobs: ${jobs}, green at the first attempt ${firstTry}, undone ${undone}.`,
   statsDay: "Day",
   statsModel: "Model",
   noModel: "(no model)",

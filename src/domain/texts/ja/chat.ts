@@ -390,6 +390,7 @@ export const chatTexts: typeof en.chatTexts = {
     ["/forget N", "覚えたルールを忘れさせます"],
     ["/effort", "モデルがどれだけ考えるか"],
     ["/cost /usage", "トークンと費用（今日、モデル別、日別）"],
+    ["/stats [日数]", "日別・モデル別の集計（1 回目で成功したジョブ、取り消したジョブも）"],
     ["/compact", "これまでの会話を要約にまとめる"],
     ["/clear", "/new と同じ"],
     ["/init", "コーダーが AGENTS.md（コーダーが最初に読むページ）を書く"],
@@ -635,7 +636,7 @@ export const memoryTexts: typeof en.memoryTexts = {
   nothingToResume: "再開できるセッションがありません。",
 
   usageHeader: {
-    today: "今日",
+    all: "今日",
     chat: "このチャットの今日",
     person: "あなたのチャットの今日",
     days: "直近 7 日",

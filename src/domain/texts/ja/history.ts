@@ -23,7 +23,7 @@ export const historyTexts = {
   attempts: "試行回数:",
   number: (count: number) => count.toLocaleString("ja-JP"),
   tokens: (count: string) => `${count} トークン`,
-  statsDays: (most: number) => `--days: 1 から ${most} までの数`,
+  statsDays: (most: number) => `日数は 1 から ${most} までの数です。`,
   statsNone: (days: number) => `直近 ${days} 日間、モデルへの問い合わせもジョブもありません。`,
   statsTotal: (days: number, [requests, tokens, cost, jobs, firstTry, undone]: readonly string[]) =>
     `直近 ${days} 日間: リクエスト ${requests} 件、${tokens} トークン、${cost}。ジョブ ${jobs} 件、1 回目で成功 ${firstTry}、取り消し ${undone} 件。`,
