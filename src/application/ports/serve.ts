@@ -180,7 +180,7 @@ export interface WorkQueue<Within = unknown> {
   /** Gives work back, to be claimed again at once. Unless it had `begun`, the attempt does not count. May be repeated. */
   handBack(
     work: Work,
-    options: { readonly begun: boolean; readonly write?: (within: Within) => Promise<void> },
+    options: { readonly begun: boolean; readonly write?: (within: Within) => Promise<unknown> },
   ): Promise<"done" | "lost">;
   /**
    * Reports that this process lives, every `BEAT_MS`; releases to the others the work of dead processes, and
@@ -247,7 +247,7 @@ export interface ClaimRequest {
 interface WorkEnd<Within> {
   /** Work that follows from this one. */
   readonly add?: readonly NewWork[];
-  readonly write?: (within: Within) => Promise<void>;
+  readonly write?: (within: Within) => Promise<unknown>;
   /** Wakes the listeners of this name, who wait for this end. */
   readonly wake?: string;
   /** Why it is given up; it is kept among the dead. */

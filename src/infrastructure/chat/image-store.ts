@@ -1,8 +1,8 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { giveWay } from "../../application/platform/give-way.ts";
 import type { ImageStore, LoadedImage } from "../../application/ports/chat.ts";
 import type { ImageType } from "../../domain/platform/image.ts";
-import { type Database, storable } from "../store/schema.ts";
+import { type Database, insertRows, selectRows, storable, updateRows } from "../store/schema.ts";
 
 export interface ImageStoreDeps {
   readonly db: Kysely<Database>;
@@ -34,10 +34,7 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
     for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
       await giveWay();
       const data = Buffer.from(bytes.subarray(from, from + PIECE_BYTES)).toString("base64");
-      await db
-        .insertInto("file_pieces")
-        .values({ ...of, position, data })
-        .execute();
+      await insertRows(db, "file_pieces", [{ ...of, position, data }]);
       position += 1;
     }
     return position;
@@ -47,11 +44,7 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
   async function readPieces(chatKey: string, file_id: string, pieces: number): Promise<string | null> {
     const read: string[] = [];
     for (let position = 0; position < pieces; position += 1) {
-      const piece = await db
-        .selectFrom("file_pieces")
-        .select("data")
-        .where((is) => is.and({ ...inChat(chatKey), file_id, position }))
-        .executeTakeFirst();
+      const [piece] = await selectRows(db, "file_pieces", { ...inChat(chatKey), file_id, position });
       if (piece === undefined) return null;
       read.push(piece.data);
       await giveWay();
@@ -63,9 +56,7 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
   async function readData(chatKey: string, { id, pieces }: ImageFacts): Promise<string | null> {
     await giveWay();
     if (pieces === null) {
-      const query = db.selectFrom("images").select("data");
-      const row = await query.where((is) => is.and({ ...inChat(chatKey), id })).executeTakeFirst();
-      return row?.data ?? null;
+      return (await selectRows(db, "images", { ...inChat(chatKey), id }))[0]?.data ?? null;
     }
     return readPieces(chatKey, id, pieces);
   }
@@ -87,7 +78,7 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
       const of = { ...inChat(chatKey), at: now().toISOString() };
       const pieces = await writePieces({ ...of, file_id: image.id }, bytes);
       const row = { ...of, ...image, group_id: null, media_type: mediaType, data: "", pieces };
-      await db.insertInto("images").values(row).execute();
+      await insertRows(db, "images", [row]);
       return image;
     },
     async keepText(chatKey, text) {
@@ -101,12 +92,8 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
     },
     async attach(chatKey, ids, groupId) {
       if (ids.length === 0) return;
-      await db
-        .updateTable("images")
-        .set({ group_id: storable(groupId) })
-        .where((is) => is.and(inChat(chatKey)))
-        .where("id", "in", ids)
-        .execute();
+      const isOne = sql`and id in (${sql.join(ids)})`;
+      await updateRows(db, "images", inChat(chatKey), { group_id: storable(groupId) }, isOne);
     },
     async load(chatKey, ids) {
       if (ids.length === 0) return [];

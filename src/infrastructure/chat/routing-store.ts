@@ -4,10 +4,14 @@ import { type DecisionSource, readRoute } from "../../domain/config/configured-k
 import {
   type Database,
   type DecisionRow,
+  deleteRows,
   fromRow,
-  insertRow,
+  insertRows,
   type LearnedRuleRow,
+  selectRows,
   storable,
+  updateRows,
+  upsertRow,
 } from "../store/schema.ts";
 
 const SOURCES: readonly string[] = ["forced", "explicit", "rule", "classifier", "fallback"];
@@ -22,7 +26,7 @@ export function createRoutingStore({
 }): RoutingStore {
   return {
     async record(decision) {
-      await insertRow("decisions", {
+      const row = {
         decision_id: decision.id,
         workspace,
         chat_key: decision.chatKey,
@@ -35,47 +39,30 @@ export function createRoutingStore({
         reason: storable(decision.reason),
         correction_route: null,
         correction_offered: null,
-      }).execute(db);
+      };
+      await insertRows(db, "decisions", [row]);
     },
     async last(chatKey) {
-      const { rows } = await sql<DecisionRow>`select * from decisions
-        where workspace = ${workspace} and chat_key = ${chatKey}
-        order by at desc, decision_id desc limit 1`.execute(db);
-      return rows[0] === undefined ? null : readDecision(rows[0]);
+      const order = sql`order by at desc, decision_id desc limit 1`;
+      const [row] = await selectRows(db, "decisions", { workspace, chat_key: chatKey }, order);
+      return row === undefined ? null : readDecision(row);
     },
     async correct(chatKey, decisionId, { route, offered }) {
-      await db
-        .updateTable("decisions")
-        .set({ correction_route: route, correction_offered: offered })
-        .where(({ and }) => and({ chat_key: chatKey, decision_id: decisionId }))
-        .execute();
+      const set = { correction_route: route, correction_offered: offered };
+      await updateRows(db, "decisions", { chat_key: chatKey, decision_id: decisionId }, set);
     },
     async rules(chatKey) {
-      const { rows } = await sql<LearnedRuleRow>`select * from learned_rules
-        where chat_key = ${chatKey} order by learned_at desc, pattern`.execute(db);
+      const order = sql`order by learned_at desc, pattern`;
+      const rows = await selectRows(db, "learned_rules", { chat_key: chatKey }, order);
       return rows.map(readRule).filter((rule) => rule !== null);
     },
-    async addRule(rule) {
-      const values = {
-        route: rule.route,
-        confidence: rule.confidence,
-        example: storable(rule.example),
-        learned_at: rule.learnedAt,
-      };
-      await db
-        .insertInto("learned_rules")
-        .values({ chat_key: rule.chatKey, pattern: rule.pattern, ...values })
-        .onConflict((conflict) => conflict.columns(["chat_key", "pattern"]).doUpdateSet(values))
-        .execute();
+    async addRule({ chatKey, pattern, route, confidence, example, learnedAt }) {
+      const values = { route, confidence, example: storable(example), learned_at: learnedAt };
+      const row = { chat_key: chatKey, pattern, ...values };
+      await upsertRow(db, "learned_rules", row, ["chat_key", "pattern"]);
     },
-    async removeRule(chatKey, pattern) {
-      const removed = await db
-        .deleteFrom("learned_rules")
-        .where(({ and }) => and({ chat_key: chatKey, pattern }))
-        .returning("pattern")
-        .execute();
-      return removed.length > 0;
-    },
+    removeRule: async (chatKey, pattern) =>
+      (await deleteRows(db, "learned_rules", { chat_key: chatKey, pattern })) > 0,
   };
 }
 

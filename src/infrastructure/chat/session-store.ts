@@ -12,7 +12,18 @@ import type {
 import { isEffort, type ModelChoiceOfRole, type ModelRole } from "../../application/ports/models.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
-import { type Database, type NoteRow, type SessionRow, storable, type TurnRow } from "../store/schema.ts";
+import {
+  type Database,
+  deleteRows,
+  insertRows,
+  type NoteRow,
+  type SessionRow,
+  selectRows,
+  storable,
+  type TurnRow,
+  updateRows,
+  upsertRow,
+} from "../store/schema.ts";
 
 /** Rows may come from a damaged file or another program: each is checked, and null when it cannot be what it claims. */
 function readSession(row: SessionRow): Session | null {
@@ -163,21 +174,15 @@ function createChatSettings({
   held,
 }: ChatRowsDeps): Pick<SessionStore, "settings" | "saveSettings"> {
   const inTurn = createTurnFence({ db, held });
-  const settingsOf = async (within: Kysely<Database>, chatKey: string) => {
-    const { rows } = await sql<{ settings: string }>`select settings from chat_settings
-      where workspace = ${workspace} and chat_key = ${chatKey}`.execute(within);
-    return readSettings(rows[0]?.settings);
-  };
+  const settingsOf = async (within: Kysely<Database>, chatKey: string) =>
+    readSettings((await selectRows(within, "chat_settings", { workspace, chat_key: chatKey }))[0]?.settings);
   return {
     settings: (chatKey) => settingsOf(db, chatKey),
     saveSettings: (chatKey, change) =>
       inTurn(chatKey, async (transaction) => {
         const settings = JSON.stringify({ ...(await settingsOf(transaction, chatKey)), ...change });
-        await transaction
-          .insertInto("chat_settings")
-          .values({ workspace, chat_key: chatKey, settings })
-          .onConflict((conflict) => conflict.columns(["workspace", "chat_key"]).doUpdateSet({ settings }))
-          .execute();
+        const row = { workspace, chat_key: chatKey, settings };
+        await upsertRow(transaction, "chat_settings", row, ["workspace", "chat_key"]);
       }),
   };
 }
@@ -191,40 +196,20 @@ function createDailyNotes({ db, workspace, held }: ChatRowsDeps): DailyNotes {
     saveNote: (note) =>
       inTurn(note.chatKey, async (within) => {
         const values = { text: storable(note.text), turn_count: note.turns, saved_at: note.savedAt };
-        await within
-          .insertInto("daily_notes")
-          .values({ workspace, chat_key: note.chatKey, session_id: note.sessionId, ...values })
-          .onConflict((conflict) =>
-            conflict.columns(["workspace", "chat_key", "session_id"]).doUpdateSet(values),
-          )
-          .execute();
+        const row = { workspace, chat_key: note.chatKey, session_id: note.sessionId, ...values };
+        await upsertRow(within, "daily_notes", row, ["workspace", "chat_key", "session_id"]);
       }),
     async note(chatKey, sessionId) {
-      const row = await db
-        .selectFrom("daily_notes")
-        .selectAll()
-        .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
-        .executeTakeFirst();
+      const [row] = await selectRows(db, "daily_notes", inSession(workspace, chatKey, sessionId));
       return row === undefined ? null : readNote(row);
     },
     async notes(chatKey, limit) {
-      const rows = await db
-        .selectFrom("daily_notes")
-        .selectAll()
-        .where(({ and }) => and({ workspace, chat_key: chatKey }))
-        .orderBy("saved_at", "desc")
-        .orderBy("session_id", "desc")
-        .limit(limit)
-        .execute();
+      const order = sql`order by saved_at desc, session_id desc limit ${limit}`;
+      const rows = await selectRows(db, "daily_notes", { workspace, chat_key: chatKey }, order);
       return rows.map(readNote).filter((note) => note !== null);
     },
-    async removeNote(chatKey, sessionId) {
-      const { numDeletedRows } = await db
-        .deleteFrom("daily_notes")
-        .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
-        .executeTakeFirst();
-      return numDeletedRows > 0n;
-    },
+    removeNote: async (chatKey, sessionId) =>
+      (await deleteRows(db, "daily_notes", inSession(workspace, chatKey, sessionId))) > 0,
   };
 }
 
@@ -239,11 +224,6 @@ type SessionTurns = Pick<
 /** The messages of a session, and the running summary of it. */
 function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns {
   const inTurn = createTurnFence({ db, held });
-  const turnsOf = (chatKey: string, sessionId: string) =>
-    db
-      .selectFrom("turns")
-      .selectAll()
-      .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }));
   return {
     async append(chatKey, sessionId, turns) {
       if (turns.length === 0) return;
@@ -267,60 +247,42 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
           group_id: turn.groupId,
         }));
         for (let i = 0; i < rows.length; i += TURNS_A_BATCH)
-          await transaction
-            .insertInto("turns")
-            .values(rows.slice(i, i + TURNS_A_BATCH))
-            .execute();
+          await insertRows(transaction, "turns", rows.slice(i, i + TURNS_A_BATCH));
       });
     },
     async turns(chatKey, sessionId, { after, limit }) {
-      const rows = await turnsOf(chatKey, sessionId)
-        .where("position", ">", after)
-        .orderBy("position")
-        .limit(limit)
-        .execute();
+      const rest = sql`and position > ${after} order by position limit ${limit}`;
+      const rows = await selectRows(db, "turns", inSession(workspace, chatKey, sessionId), rest);
       return splitBatches(rows.map(readTurn));
     },
     async lastTurns(chatKey, sessionId, limit, after) {
-      const { rows } = await sql<TurnRow>`select * from turns
-        where workspace = ${workspace} and chat_key = ${chatKey} and session_id = ${sessionId}
-          and position > ${after} order by position desc limit ${limit}`.execute(db);
+      const rest = sql`and position > ${after} order by position desc limit ${limit}`;
+      const rows = await selectRows(db, "turns", inSession(workspace, chatKey, sessionId), rest);
       return splitBatches(rows.reverse().map(readTurn));
     },
     saveSummary: (chatKey, sessionId, { text, upTo }) =>
-      inTurn(chatKey, async (transaction) => {
-        await updateSession(transaction, workspace, chatKey, sessionId)
-          .set({ summary: storable(text), summary_up_to: upTo })
-          .where("summary_up_to", "<", upTo)
-          .execute();
+      inTurn(chatKey, (transaction) => {
+        const set = { summary: storable(text), summary_up_to: upTo };
+        const isFurther = sql`and summary_up_to < ${upTo}`;
+        return updateRows(transaction, "sessions", inSession(workspace, chatKey, sessionId), set, isFurther);
       }),
     clearSummary: (chatKey, sessionId) =>
-      inTurn(chatKey, async (transaction) => {
-        await updateSession(transaction, workspace, chatKey, sessionId)
-          .set({ carried: "", summary: "" })
-          .execute();
+      inTurn(chatKey, (transaction) => {
+        const set = { carried: "", summary: "" };
+        return updateRows(transaction, "sessions", inSession(workspace, chatKey, sessionId), set);
       }),
     setAside: (chatKey, sessionId, after, name) =>
       inTurn(chatKey, async (transaction) => {
-        await transaction
-          .updateTable("turns")
-          .set({ session_id: name })
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
-          .where("position", ">", after)
-          .execute();
-        await updateSession(transaction, workspace, chatKey, sessionId)
-          .set({ summary: "", summary_up_to: 0 })
-          .where("summary_up_to", ">", after)
-          .execute();
+        const session = inSession(workspace, chatKey, sessionId);
+        const isLater = sql`and position > ${after}`;
+        await updateRows(transaction, "turns", session, { session_id: name }, isLater);
+        const forgotten = { summary: "", summary_up_to: 0 };
+        await updateRows(transaction, "sessions", session, forgotten, sql`and summary_up_to > ${after}`);
       }),
     putBack: (chatKey, sessionId, name) =>
-      inTurn(chatKey, async (transaction) => {
-        await transaction
-          .updateTable("turns")
-          .set({ session_id: sessionId })
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: name }))
-          .execute();
-      }),
+      inTurn(chatKey, (transaction) =>
+        updateRows(transaction, "turns", inSession(workspace, chatKey, name), { session_id: sessionId }),
+      ),
   };
 }
 
@@ -350,93 +312,62 @@ export function createSessionStore(deps: SessionStoreDeps): SessionStore {
 }
 
 function createSessionRows({ db, now, workspace }: SessionStoreDeps): SessionRows {
-  const sessionsOf = (chatKey: string) =>
-    db.selectFrom("sessions").selectAll().where("workspace", "=", workspace).where("chat_key", "=", chatKey);
   return {
     async current(chatKey) {
-      const open = sql<SessionRow>`select * from sessions
-        where workspace = ${workspace} and chat_key = ${chatKey} and closed_at is null`;
-      const [row] = (await open.execute(db)).rows;
+      const [row] = await selectRows(db, "sessions", { workspace, chat_key: chatKey, closed_at: null });
       const session = row === undefined ? null : readSession(row);
       return { session, damaged: row !== undefined && session === null ? 1 : 0 };
     },
     async find(chatKey, sessionId) {
-      const row = await sessionsOf(chatKey).where("session_id", "=", sessionId).executeTakeFirst();
+      const [row] = await selectRows(db, "sessions", inSession(workspace, chatKey, sessionId));
       return row === undefined ? null : readSession(row);
     },
     async list(chatKey, limit) {
-      const rows = await sessionsOf(chatKey)
-        .orderBy("opened_at", "desc")
-        .orderBy("session_id", "desc")
-        .limit(limit)
-        .execute();
+      const order = sql`order by opened_at desc, session_id desc limit ${limit}`;
+      const rows = await selectRows(db, "sessions", { workspace, chat_key: chatKey }, order);
       return rows.map(readSession).filter((session) => session !== null);
     },
     async due(at, limit) {
-      const rows = await db
-        .selectFrom("sessions")
-        .selectAll()
-        .where("workspace", "=", workspace)
-        .where("closed_at", "is", null)
-        .where("cut_at", "<=", at.toISOString())
-        .orderBy("cut_at")
-        .limit(limit)
-        .execute();
+      const rest = sql`and cut_at <= ${at.toISOString()} order by cut_at limit ${limit}`;
+      const rows = await selectRows(db, "sessions", { workspace, closed_at: null }, rest);
       return rows.map(readSession).filter((session) => session !== null);
     },
     open: (next, from) =>
       db.transaction().execute(async (transaction) => {
-        const there = await transaction
-          .selectFrom("sessions")
-          .select("session_id")
-          .where(({ and }) => and({ workspace, chat_key: next.chatKey, session_id: next.id }))
-          .executeTakeFirst();
-        if (there !== undefined) return "taken";
+        const session = inSession(workspace, next.chatKey, next.id);
+        if ((await selectRows(transaction, "sessions", session)).length > 0) return "taken";
         if (!(await closeOpen(transaction, workspace, next.chatKey, from, now()))) return "moved";
-        const added = await transaction
-          .insertInto("sessions")
-          .values(toSessionRow(workspace, next))
-          .onConflict((conflict) => conflict.doNothing())
-          .returning("session_id")
-          .execute();
-        return added.length === 1 ? "opened" : "moved";
+        const row = toSessionRow(workspace, next);
+        return (await insertRows(transaction, "sessions", [row], sql`on conflict do nothing`)) === 1
+          ? "opened"
+          : "moved";
       }),
     reopen: (chatKey, sessionId, from, cut) =>
       db.transaction().execute(async (transaction) => {
-        const older = await transaction
-          .selectFrom("sessions")
-          .select("turn_count")
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
-          .where("closed_at", "is not", null)
-          .executeTakeFirst();
+        const wanted = inSession(workspace, chatKey, sessionId);
+        const [older] = await selectRows(transaction, "sessions", wanted, sql`and closed_at is not null`);
         if (older === undefined || !(await closeOpen(transaction, workspace, chatKey, from, now())))
           return false;
-        const moved = await transaction
-          .updateTable("turns")
-          .set(({ eb }) => ({ session_id: sessionId, position: eb("position", "+", older.turn_count) }))
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: from }))
-          .returning("position")
-          .execute();
-        const last = moved.reduce((most, { position }) => Math.max(most, position), older.turn_count);
-        await updateSession(transaction, workspace, chatKey, from)
-          .set({ turn_count: 0, summary: "", summary_up_to: 0 })
-          .execute();
-        await updateSession(transaction, workspace, chatKey, sessionId)
-          .set({ closed_at: null, cut_at: cut.at, cut_clock: cut.clock, turn_count: last })
-          .execute();
+        const left = inSession(workspace, chatKey, from);
+        const behind = { session_id: sessionId, position: sql`position + ${older.turn_count}` };
+        await updateRows(transaction, "turns", left, behind);
+        const [end] = await selectRows(transaction, "turns", wanted, sql`order by position desc limit 1`);
+        const last = Math.max(older.turn_count, end?.position ?? 0);
+        await updateRows(transaction, "sessions", left, { turn_count: 0, summary: "", summary_up_to: 0 });
+        const open = { closed_at: null, cut_at: cut.at, cut_clock: cut.clock, turn_count: last };
+        await updateRows(transaction, "sessions", wanted, open);
         return true;
       }),
     async setCut(chatKey, sessionId, cut) {
-      await updateSession(db, workspace, chatKey, sessionId)
-        .set({ cut_at: cut.at, cut_clock: cut.clock })
-        .execute();
+      const set = { cut_at: cut.at, cut_clock: cut.clock };
+      await updateRows(db, "sessions", inSession(workspace, chatKey, sessionId), set);
     },
   };
 }
 
-function updateSession(db: Kysely<Database>, workspace: string, chatKey: string, sessionId: string) {
-  const row = { workspace, chat_key: chatKey, session_id: sessionId };
-  return db.updateTable("sessions").where(({ and }) => and(row));
+/** A session as its rows name it, in every table. */
+function inSession(workspace: string, chatKey: string, sessionId: string) {
+  return { workspace, chat_key: chatKey, session_id: sessionId };
 }
 
 /** Closes the open session if it is `from`, or one that cannot be read; false when it is another. */
@@ -447,20 +378,11 @@ async function closeOpen(
   from: string | null,
   at: Date,
 ): Promise<boolean> {
-  const row = await transaction
-    .selectFrom("sessions")
-    .selectAll()
-    .where(({ and }) => and({ workspace, chat_key: chatKey }))
-    .where("closed_at", "is", null)
-    .executeTakeFirst();
+  const [row] = await selectRows(transaction, "sessions", { workspace, chat_key: chatKey, closed_at: null });
   if (row === undefined) return from === null;
   if (row.session_id !== from && readSession(row) !== null) return false;
-  const closed = await updateSession(transaction, workspace, chatKey, row.session_id)
-    .set({ closed_at: at.toISOString() })
-    .where("closed_at", "is", null)
-    .returning("session_id")
-    .execute();
-  return closed.length === 1;
+  const open = { ...inSession(workspace, chatKey, row.session_id), closed_at: null };
+  return (await updateRows(transaction, "sessions", open, { closed_at: at.toISOString() })) === 1;
 }
 
 export interface NamedChatsDeps {
@@ -528,15 +450,10 @@ export function createNamedChats({ db, workspace, channel }: NamedChatsDeps) {
     /** False: there is no such session. The caller holds the chat's turn. */
     forget: (name: string): Promise<boolean> =>
       db.transaction().execute(async (within) => {
-        let rows = 0n;
+        let rows = 0;
         for (const table of OF_A_CHAT)
-          rows += (
-            await within
-              .deleteFrom(table)
-              .where(({ and }) => and({ workspace, chat_key: `${prefix}${name}` }))
-              .executeTakeFirst()
-          ).numDeletedRows;
-        return rows > 0n;
+          rows += await deleteRows(within, table, { workspace, chat_key: `${prefix}${name}` });
+        return rows > 0;
       }),
   };
 }

@@ -7,7 +7,14 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import { bareRecord } from "../engine/job-archive.ts";
 import { databaseClock } from "../store/liveness.ts";
-import { type Database, type FleetJobRow, storable } from "../store/schema.ts";
+import {
+  type Database,
+  deleteRows,
+  type FleetJobRow,
+  selectRows,
+  storable,
+  upsertRow,
+} from "../store/schema.ts";
 import { parseWorkspaceName } from "./workspace-name.ts";
 
 export interface FleetJobsDeps {
@@ -65,48 +72,33 @@ export function createFleetJobs(deps: FleetJobsDeps): FleetJobs {
         ...(tail !== undefined && { tail: storable(tail) }),
         changed_at: clock(),
       };
-      await db
-        .insertInto("fleet_jobs")
-        .values({
-          job_id: job.jobId,
-          workspace,
-          group_id: storable(job.groupId),
-          created_at: job.createdAt,
-          tail: "",
-          ...row,
-        })
-        .onConflict((conflict) => conflict.column("job_id").doUpdateSet(row))
-        .execute();
+      const first = {
+        job_id: job.jobId,
+        workspace,
+        group_id: storable(job.groupId),
+        created_at: job.createdAt,
+      };
+      const columns = Object.keys(row) as (keyof typeof row)[];
+      await upsertRow(db, "fleet_jobs", { ...first, tail: "", ...row }, ["job_id"], columns);
     },
     async reported() {
-      const rows = await db
-        .selectFrom("fleet_jobs")
-        .select(["job_id", "state_at"])
-        .where("workspace", "=", workspace)
-        .execute();
+      const { rows } = await sql<Pick<FleetJobRow, "job_id" | "state_at">>`select job_id, state_at
+        from fleet_jobs where workspace = ${workspace}`.execute(db);
       return new Map(rows.map(({ job_id, state_at }) => [job_id, state_at]));
     },
     async forget(jobIds) {
-      for (let from = 0; from < jobIds.length; from += AT_ONCE)
-        await db
-          .deleteFrom("fleet_jobs")
-          .where("workspace", "=", workspace)
-          .where("job_id", "in", jobIds.slice(from, from + AT_ONCE))
-          .execute();
+      for (let from = 0; from < jobIds.length; from += AT_ONCE) {
+        const some = jobIds.slice(from, from + AT_ONCE);
+        await deleteRows(db, "fleet_jobs", { workspace }, sql`and job_id in (${sql.join(some)})`);
+      }
     },
     async prune(keepMs) {
-      await db
-        .deleteFrom("fleet_jobs")
-        .where("changed_at", "<", (is) => is(clock(), "-", keepMs))
-        .where("workspace", "not in", ({ selectFrom }) => selectFrom("machine_processes").select("workspace"))
-        .execute();
+      const isOver = sql`where changed_at < ${clock()} - ${sql.lit(keepMs)}
+        and workspace not in (select workspace from machine_processes)`;
+      await deleteRows(db, "fleet_jobs", {}, isOver);
     },
     async read(jobId) {
-      const row = await db
-        .selectFrom("fleet_jobs")
-        .selectAll()
-        .where("job_id", "=", jobId)
-        .executeTakeFirst();
+      const [row] = await selectRows(db, "fleet_jobs", { job_id: jobId });
       return row === undefined ? null : ((await withPlaces([row]))[0] ?? null);
     },
     async others({ limit, of }) {
@@ -152,20 +144,14 @@ export function createFleetJobs(deps: FleetJobsDeps): FleetJobs {
       }));
     },
     async latest() {
-      const row = await db
-        .selectFrom("fleet_jobs")
-        .select(({ fn }) => fn.max("changed_at").as("at"))
-        .where("workspace", "!=", workspace)
-        .executeTakeFirst();
-      return String(row?.at ?? "");
+      const { rows } = await sql<{ at: number | null }>`select max(changed_at) as at
+        from fleet_jobs where workspace <> ${workspace}`.execute(db);
+      return String(rows[0]?.at ?? "");
     },
     async version(jobId) {
-      const row = await db
-        .selectFrom("fleet_jobs")
-        .select("changed_at")
-        .where("job_id", "=", jobId)
-        .executeTakeFirst();
-      return String(row?.changed_at ?? "");
+      const { rows } = await sql<{ at: number }>`select changed_at as at
+        from fleet_jobs where job_id = ${jobId}`.execute(db);
+      return String(rows[0]?.at ?? "");
     },
     async home() {
       const machines = await db.selectFrom("machines").select(["id", "name"]).execute();

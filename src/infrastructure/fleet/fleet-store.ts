@@ -1,10 +1,18 @@
 import { hostname } from "node:os";
-import { type Kysely, PostgresAdapter, type RawBuilder } from "kysely";
+import { type Kysely, PostgresAdapter, type RawBuilder, sql } from "kysely";
 import type { FleetStore, MachineProcess, ProcessKind } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import { databaseClock } from "../store/liveness.ts";
-import type { Database, StoreTransaction } from "../store/schema.ts";
+import {
+  type Database,
+  deleteRows,
+  insertRows,
+  type StoreTransaction,
+  selectRows,
+  updateRows,
+  upsertRow,
+} from "../store/schema.ts";
 import { homeMark, parseWorkspaceName, readMachineId } from "./workspace-name.ts";
 
 type FleetViews = Pick<FleetStore, "machines" | "queues" | "waitingForAway" | "repliesOfAway">;
@@ -142,6 +150,9 @@ const BEATS_TO_FORGET = 100;
 
 export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
   const clock = databaseClock(db, now);
+  /** Processes of such a name that were heard of lately. */
+  const livesAs = (owner: string) =>
+    sql`and owner like ${owner} and state <> 'left' and beat_at > ${clock()} - ${sql.lit(DEAD_AFTER_MS)}`;
   const { machineId, machineName: name, place, incarnation, workspace } = me;
   const beats = { count: 0 };
   const isShared = db.getExecutor().adapter instanceof PostgresAdapter;
@@ -150,11 +161,13 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
     ...createFleetViews(db, clock),
     enter: (unlessSeenSince) =>
       db.transaction().execute(async (within) => {
-        await within
-          .insertInto("machines")
-          .values({ id: machineId, name, incarnation, seen_at: clock() })
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
+        await upsertRow(
+          within,
+          "machines",
+          { id: machineId, name, incarnation, seen_at: clock() },
+          ["id"],
+          [],
+        );
         const row = await within
           .selectFrom("machines")
           .select(["name", "incarnation", "seen_at", clock().as("now")])
@@ -166,90 +179,46 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
         const dead = seenAt <= (unlessSeenSince ?? gone);
         if (row.incarnation !== incarnation && !dead) return { status: "taken", name: row.name, seenAt };
         // Another one that came first in between has set another time.
-        const { numUpdatedRows } = await within
-          .updateTable("machines")
-          .set({ name, incarnation, seen_at: clock() })
-          .where(({ and }) => and({ id: machineId, incarnation: row.incarnation, seen_at: row.seen_at }))
-          .executeTakeFirst();
+        const known = { id: machineId, incarnation: row.incarnation, seen_at: row.seen_at };
+        const taken = await updateRows(within, "machines", known, { name, incarnation, seen_at: clock() });
         if (row.incarnation === incarnation) return { status: "entered" };
-        if (numUpdatedRows === 0n) return { status: "taken", name: row.name, seenAt };
+        if (taken === 0) return { status: "taken", name: row.name, seenAt };
         // Those of the one before are not waited for when this one leaves.
-        await within
-          .updateTable("machine_processes")
-          .set({ state: "left", busy: 0 })
-          .where("machine_id", "=", machineId)
-          .execute();
+        await updateRows(within, "machine_processes", { machine_id: machineId }, { state: "left", busy: 0 });
         return { status: "entered" };
       }),
     async beat({ busy, draining, lacking = [] }) {
-      const { numUpdatedRows } = await db
-        .updateTable("machines")
-        .set({ seen_at: clock() })
-        .where(({ and }) => and({ id: machineId, incarnation }))
-        .executeTakeFirst();
-      if (numUpdatedRows === 0n) return "replaced";
+      const machine = { id: machineId, incarnation };
+      if ((await updateRows(db, "machines", machine, { seen_at: clock() })) === 0) return "replaced";
       const labels = me.labels.filter((label) => !lacking.includes(label)).join(",");
       const changing = { busy, labels, state: draining ? "drains" : "works", beat_at: clock() };
-      await db
-        .insertInto("machine_processes")
-        .values({ ...processRow(me), started_at: clock(), ...changing })
-        .onConflict((conflict) => conflict.column("owner").doUpdateSet(changing))
-        .execute();
+      const row = { ...processRow(me), started_at: clock(), ...changing };
+      await upsertRow(db, "machine_processes", row, ["owner"], ["busy", "labels", "state", "beat_at"]);
       beats.count += 1;
-      if (beats.count % BEATS_TO_FORGET === 1)
-        await db
-          .deleteFrom("machine_processes")
-          .where("beat_at", "<", (is) => is(clock(), "-", FORGET_PROCESS_MS))
-          .execute();
+      if (beats.count % BEATS_TO_FORGET === 1) {
+        const isOver = sql`where beat_at < ${clock()} - ${sql.lit(FORGET_PROCESS_MS)}`;
+        await deleteRows(db, "machine_processes", {}, isOver);
+      }
       return "held";
     },
     async leave() {
-      await db
-        .updateTable("machine_processes")
-        .set({ state: "left", busy: 0, beat_at: clock() })
-        .where("owner", "=", me.owner)
-        .execute();
+      const left = { state: "left", busy: 0, beat_at: clock() };
+      await updateRows(db, "machine_processes", { owner: me.owner }, left);
       // The machine's next incarnation need not wait for this one to be silent, unless others of it still run.
-      await db
-        .updateTable("machines")
-        .set({ seen_at: LEFT })
-        .where(({ and }) => and({ id: machineId, incarnation }))
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom("machine_processes")
-                .select("owner")
-                .where("machine_id", "=", machineId)
-                .where("owner", "like", `${place} %`)
-                .where("state", "!=", "left")
-                .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS)),
-            ),
-          ),
-        )
-        .execute();
+      const isLast = sql`and not exists (select 1 from machine_processes
+        where machine_id = ${machineId} ${livesAs(`${place} %`)})`;
+      await updateRows(db, "machines", { id: machineId, incarnation }, { seen_at: LEFT }, isLast);
     },
-    async serves(pid) {
-      const rows = await db
-        .selectFrom("machine_processes")
-        .select("owner")
-        .where("machine_id", "=", machineId)
-        .where("owner", "like", `${place} ${pid} %`)
-        .where("state", "!=", "left")
-        .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS))
-        .limit(1)
-        .execute();
-      return rows.length > 0;
-    },
+    serves: async (pid) =>
+      (await selectRows(db, "machine_processes", { machine_id: machineId }, livesAs(`${place} ${pid} %`)))
+        .length > 0,
     async noteAwayNotice({ channel, chatId, userId, ...chat }, within) {
-      const { numInsertedOrUpdatedRows = 0n } = await (within as StoreTransaction)
-        .insertInto("told_away")
-        .values({ workspace: chat.workspace, channel, chat_id: chatId, user_id: userId })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst();
-      return numInsertedOrUpdatedRows > 0n;
+      const row = { workspace: chat.workspace, channel, chat_id: chatId, user_id: userId };
+      const once = sql`on conflict do nothing`;
+      return (await insertRows(within as StoreTransaction, "told_away", [row], once)) > 0;
     },
     async listAwayNotices() {
-      const rows = await db.selectFrom("told_away").selectAll().where("workspace", "=", workspace).execute();
+      const rows = await selectRows(db, "told_away", { workspace });
       return rows.map(({ channel, chat_id: chatId, user_id: userId }) => ({
         workspace,
         channel,
@@ -259,11 +228,8 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
       }));
     },
     async forgetAwayNotices(chat, within) {
-      const { numDeletedRows } = await (within as StoreTransaction)
-        .deleteFrom("told_away")
-        .where(({ and }) => and({ workspace: chat.workspace, channel: chat.channel, chat_id: chat.chatId }))
-        .executeTakeFirst();
-      return numDeletedRows > 0n;
+      const noted = { workspace: chat.workspace, channel: chat.channel, chat_id: chat.chatId };
+      return (await deleteRows(within as StoreTransaction, "told_away", noted)) > 0;
     },
   };
 }

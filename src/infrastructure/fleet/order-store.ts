@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import {
   type ControlOrder,
   type ControlOrders,
@@ -10,7 +10,17 @@ import {
 import type { Role, WorkQueue } from "../../application/ports/serve.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import { databaseClock } from "../store/liveness.ts";
-import { type Database, type OrderRow, type StoreTransaction, storable } from "../store/schema.ts";
+import {
+  type Database,
+  deleteRows,
+  insertRows,
+  type OrderRow,
+  type StoreTransaction,
+  selectRows,
+  storable,
+  updateRows,
+  upsertRow,
+} from "../store/schema.ts";
 
 export interface ControlOrdersDeps {
   readonly db: Kysely<Database>;
@@ -51,39 +61,31 @@ export function createControlOrders({
     return new Set(rows.map((row) => row.workspace));
   }
 
+  const moveTaken = (within: StoreTransaction, id: string, state: OrderState | "waiting") =>
+    updateRows(within, "control_orders", { id, state: "taken" }, { state });
+
   const orders: ControlOrders = {
     place: (order, limitMs) =>
       db.transaction().execute(async (within) => {
-        const { numInsertedOrUpdatedRows = 0n } = await within
-          .insertInto("control_orders")
-          .values((is) => ({ ...toRow(order), state: "waiting", deadline_at: is(clock(), "+", limitMs) }))
-          .onConflict((conflict) => conflict.doNothing())
-          .executeTakeFirst();
-        if (numInsertedOrUpdatedRows > 0n)
+        const deadline_at = sql`${clock()} + ${sql.lit(limitMs)}`;
+        const row = { ...toRow(order), state: "waiting", deadline_at };
+        if ((await upsertRow(within, "control_orders", row, ["id"], [])) > 0)
           await queue.add([workOfOrder(order, queueOf(order.workspace))], within);
       }),
     async take() {
-      const claimed = await queue.claim({ queue: own }, (work, within) =>
-        within
-          .updateTable("control_orders")
-          .set({ state: "taken" })
-          .where(({ and }) => and({ id: work.ref, state: "waiting" }))
-          .where("deadline_at", ">", clock())
-          .returningAll()
-          .executeTakeFirst(),
-      );
+      const claimed = await queue.claim({ queue: own }, async (work, within) => {
+        const inTime = sql`and deadline_at > ${clock()} returning *`;
+        const { rows } = await sql<OrderRow>`update control_orders set state = 'taken'
+          where id = ${work.ref} and state = 'waiting' ${inTime}`.execute(within);
+        return rows[0];
+      });
       if (claimed === null) return null;
       const { work, read: row } = claimed;
       if (row !== undefined) return { work, order: fromRow(row) };
       // Withdrawn, too late, or begun by a process that died, whose progress is unknown.
       await queue.finish(work, {
         wake: ORDER_ENDS,
-        write: async (within) =>
-          void (await within
-            .updateTable("control_orders")
-            .set({ state: "cut-off" })
-            .where(({ and }) => and({ id: work.ref, state: "taken" }))
-            .execute()),
+        write: (within) => moveTaken(within, work.ref, "cut-off"),
       });
       return orders.take();
     },
@@ -92,34 +94,19 @@ export function createControlOrders({
         wake: ORDER_ENDS,
         write: async (within) => {
           const pieces = piecesOf(storable(answer));
-          await within
-            .insertInto("order_answers")
-            .values(pieces.map((body, position) => ({ order_id: work.ref, position, body })))
-            .execute();
-          await within
-            .updateTable("control_orders")
-            .set({ state: "answered" })
-            .where("id", "=", work.ref)
-            .execute();
+          const rows = pieces.map((body, position) => ({ order_id: work.ref, position, body }));
+          await insertRows(within, "order_answers", rows);
+          await updateRows(within, "control_orders", { id: work.ref }, { state: "answered" });
         },
       }),
     passOn: (work) =>
       queue.handBack(work, {
         begun: false,
-        write: async (within) =>
-          void (await within
-            .updateTable("control_orders")
-            .set({ state: "waiting" })
-            .where(({ and }) => and({ id: work.ref, state: "taken" }))
-            .execute()),
+        write: (within) => moveTaken(within, work.ref, "waiting"),
       }),
     async look(ids) {
       if (ids.length === 0) return new Map();
-      const rows = await db
-        .selectFrom("control_orders")
-        .select(["id", "state", "workspace"])
-        .where("id", "in", ids)
-        .execute();
+      const rows = await selectRows(db, "control_orders", {}, sql`where id in (${sql.join(ids)})`);
       const taken = rows.filter(({ state }) => state === "taken").map((row) => row.workspace);
       const silent = await silentOf(taken);
       return new Map(
@@ -141,31 +128,17 @@ export function createControlOrders({
         .join("");
     },
     async withdraw(id) {
-      const { numUpdatedRows } = await db
-        .updateTable("control_orders")
-        .set({ state: "withdrawn" })
-        .where(({ and }) => and({ id, state: "waiting" }))
-        .executeTakeFirst();
-      return numUpdatedRows > 0n;
+      const waiting = { id, state: "waiting" };
+      return (await updateRows(db, "control_orders", waiting, { state: "withdrawn" })) > 0;
     },
     async isHeard({ channel, userId }) {
-      const found = await db
-        .selectFrom("messages")
-        .select("id")
-        .where(({ and }) => and({ channel, user_id: userId, state: "working" }))
-        .limit(1)
-        .executeTakeFirst();
-      return found !== undefined;
+      const heard = { channel, user_id: userId, state: "working" };
+      return (await selectRows(db, "messages", heard, sql`limit 1`)).length > 0;
     },
     async sweep() {
-      await db
-        .deleteFrom("order_answers")
-        .where("order_id", "not in", ({ selectFrom }) => selectFrom("control_orders").select("id"))
-        .execute();
-      await db
-        .deleteFrom("control_orders")
-        .where("deadline_at", "<", (is) => is(clock(), "-", KEEP_MS))
-        .execute();
+      await deleteRows(db, "order_answers", {}, sql`where order_id not in (select id from control_orders)`);
+      const isOver = sql`where deadline_at < ${clock()} - ${sql.lit(KEEP_MS)}`;
+      await deleteRows(db, "control_orders", {}, isOver);
     },
   };
   return orders;

@@ -1,125 +1,87 @@
 import { type Kysely, sql } from "kysely";
 import type { AccessStore, ApiToken, Role, Scope } from "../../application/ports/serve.ts";
-import { type Database, fromRow, migrate, toRow } from "../store/schema.ts";
+import {
+  type Database,
+  deleteRows,
+  fromRow,
+  insertRows,
+  migrate,
+  selectRows,
+  toRow,
+  updateRows,
+  upsertRow,
+} from "../store/schema.ts";
 
 /** Access rights in the store. A one-time entry is used by deleting it. */
 export async function createAccessStore(db: Kysely<Database>, now: () => Date): Promise<AccessStore> {
   await migrate(db, now);
   return {
     async person(channel, userId) {
-      const row = await db
-        .selectFrom("people")
-        .selectAll()
-        .where(({ and }) => and({ channel, user_id: userId }))
-        .executeTakeFirst();
+      const [row] = await selectRows(db, "people", { channel, user_id: userId });
       return row === undefined ? null : withRole(row);
     },
-    people: async () =>
-      (await sql<Database["people"]>`select * from people order by added_at`.execute(db)).rows.map(withRole),
+    people: async () => (await selectRows(db, "people", {}, sql`order by added_at`)).map(withRole),
     async savePerson(person) {
-      const { name, role } = person;
-      await db
-        .insertInto("people")
-        .values(toRow(person))
-        .onConflict((conflict) => conflict.columns(["channel", "user_id"]).doUpdateSet({ name, role }))
-        .execute();
+      await upsertRow(db, "people", toRow(person), ["channel", "user_id"], ["name", "role"]);
     },
-    async removePerson(channel, userId) {
-      const { numDeletedRows } = await db
-        .deleteFrom("people")
-        .where(({ and }) => and({ channel, user_id: userId }))
-        .executeTakeFirst();
-      return numDeletedRows > 0n;
-    },
+    removePerson: async (channel, userId) =>
+      (await deleteRows(db, "people", { channel, user_id: userId })) > 0,
     async savePairing(pairing) {
       const { channel, userId } = pairing;
       await db.transaction().execute(async (place) => {
-        await place
-          .deleteFrom("pairings")
-          .where(({ and }) => and({ channel, user_id: userId }))
-          .execute();
-        await place.insertInto("pairings").values(toRow(pairing)).execute();
+        await deleteRows(place, "pairings", { channel, user_id: userId });
+        await insertRows(place, "pairings", [toRow(pairing)]);
       });
     },
     async pairingOf(channel, userId, at) {
-      const row = await db
-        .selectFrom("pairings")
-        .selectAll()
-        .where(({ and }) => and({ channel, user_id: userId }))
-        .where("expires_at", ">", at)
-        .executeTakeFirst();
+      const person = { channel, user_id: userId };
+      const [row] = await selectRows(db, "pairings", person, sql`and expires_at > ${at}`);
       return row === undefined ? null : fromRow(row);
     },
     pairings: async (at) =>
-      (
-        await db
-          .selectFrom("pairings")
-          .selectAll()
-          .where("expires_at", ">", at)
-          .orderBy("expires_at")
-          .execute()
-      ).map(fromRow),
+      (await selectRows(db, "pairings", {}, sql`where expires_at > ${at} order by expires_at`)).map(fromRow),
     async takePairing(code, at) {
-      const row = await db.deleteFrom("pairings").where("code", "=", code).returningAll().executeTakeFirst();
+      const taken = sql<Database["pairings"]>`delete from pairings where code = ${code} returning *`;
+      const [row] = (await taken.execute(db)).rows;
       return row === undefined || row.expires_at <= at ? null : fromRow(row);
     },
     async saveLink(link) {
-      await db.insertInto("login_links").values(toRow(link)).execute();
+      await insertRows(db, "login_links", [toRow(link)]);
     },
     async takeLink(hash, at) {
-      const row = await db
-        .deleteFrom("login_links")
-        .where("hash", "=", hash)
-        .returningAll()
-        .executeTakeFirst();
+      const taken = sql<Database["login_links"]>`delete from login_links where hash = ${hash} returning *`;
+      const [row] = (await taken.execute(db)).rows;
       return row === undefined || row.expires_at <= at ? null : withRole(row);
     },
     async saveSession(session) {
-      await db.insertInto("web_sessions").values(toRow(session)).execute();
+      await insertRows(db, "web_sessions", [toRow(session)]);
     },
     async session(hash, at) {
-      const row = await db
-        .selectFrom("web_sessions")
-        .selectAll()
-        .where("hash", "=", hash)
-        .where("expires_at", ">", at)
-        .executeTakeFirst();
+      const [row] = await selectRows(db, "web_sessions", { hash }, sql`and expires_at > ${at}`);
       return row === undefined ? null : withRole(row);
     },
     sessions: async (at) =>
-      (
-        await db
-          .selectFrom("web_sessions")
-          .selectAll()
-          .where("expires_at", ">", at)
-          .orderBy("created_at", "desc")
-          .execute()
-      ).map(withRole),
+      (await selectRows(db, "web_sessions", {}, sql`where expires_at > ${at} order by created_at desc`)).map(
+        withRole,
+      ),
     async removeSession(hash) {
-      await db.deleteFrom("web_sessions").where("hash", "=", hash).execute();
+      await deleteRows(db, "web_sessions", { hash });
     },
     async saveToken(token) {
-      const row = toRow({ ...token, scopes: token.scopes.join(" ") });
-      await db.insertInto("api_tokens").values(row).execute();
+      await insertRows(db, "api_tokens", [toRow({ ...token, scopes: token.scopes.join(" ") })]);
     },
-    tokens: async () =>
-      (await db.selectFrom("api_tokens").selectAll().orderBy("created_at").execute()).map(toToken),
+    tokens: async () => (await selectRows(db, "api_tokens", {}, sql`order by created_at`)).map(toToken),
     async token(hash) {
-      const token = sql<Database["api_tokens"]>`select * from api_tokens where hash = ${hash}`;
-      const [row] = (await token.execute(db)).rows;
+      const [row] = await selectRows(db, "api_tokens", { hash });
       return row === undefined ? null : toToken(row);
     },
     async touchToken(id, at) {
-      await db.updateTable("api_tokens").set({ last_used_at: at }).where("id", "=", id).execute();
+      await updateRows(db, "api_tokens", { id }, { last_used_at: at });
     },
-    async removeToken(id) {
-      const { numDeletedRows } = await db.deleteFrom("api_tokens").where("id", "=", id).executeTakeFirst();
-      return numDeletedRows > 0n;
-    },
+    removeToken: async (id) => (await deleteRows(db, "api_tokens", { id })) > 0,
     async prune(at) {
-      await db.deleteFrom("login_links").where("expires_at", "<=", at).execute();
-      await db.deleteFrom("web_sessions").where("expires_at", "<=", at).execute();
-      await db.deleteFrom("pairings").where("expires_at", "<=", at).execute();
+      for (const table of ["login_links", "web_sessions", "pairings"] as const)
+        await deleteRows(db, table, {}, sql`where expires_at <= ${at}`);
     },
   };
 }

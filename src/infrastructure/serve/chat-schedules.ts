@@ -1,7 +1,15 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { ChatSchedule, ChatSchedules, ScheduleRun } from "../../application/ports/chat.ts";
 import type { Schedule } from "../../application/ports/serve.ts";
-import type { ChatScheduleRow, Database } from "../store/schema.ts";
+import {
+  type ChatScheduleRow,
+  type Database,
+  deleteRows,
+  insertRows,
+  selectRows,
+  updateRows,
+  upsertRow,
+} from "../store/schema.ts";
 import { chatScheduleName, nextTimeOf, noteScheduleRun } from "./schedules.ts";
 
 export interface ChatSchedulesDeps {
@@ -36,12 +44,7 @@ export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {
     timezone,
     isServed: deps.isServed,
     async list() {
-      const rows = await db
-        .selectFrom("chat_schedules")
-        .selectAll()
-        .where("workspace", "=", workspace)
-        .orderBy("number")
-        .execute();
+      const rows = await selectRows(db, "chat_schedules", { workspace }, sql`order by number`);
       return Promise.all([
         ...rows.map(fromRow),
         ...deps.configured.map((one) => fromConfiguration(one, nextOf)),
@@ -51,11 +54,7 @@ export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {
       const next = await nextTimeOf(cron, timezone, now());
       if (next === null) return "never";
       const row = await db.transaction().execute(async (within) => {
-        const all = await within
-          .selectFrom("chat_schedules")
-          .select("number")
-          .where("workspace", "=", workspace)
-          .execute();
+        const all = await selectRows(within, "chat_schedules", { workspace });
         if (all.length >= MOST_SCHEDULES) return null;
         const made: ChatScheduleRow = {
           workspace,
@@ -69,41 +68,24 @@ export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {
           enabled: 1,
           created_at: now().toISOString(),
         };
-        await within.insertInto("chat_schedules").values(made).execute();
+        await insertRows(within, "chat_schedules", [made]);
         // A server that looks a little later still finds its first time.
-        await within
-          .insertInto("schedules")
-          .values({
-            workspace,
-            name: chatScheduleName(made.number),
-            rule: `${cron} ${timezone}`,
-            next_at: next.getTime(),
-          })
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
+        const name = chatScheduleName(made.number);
+        const first = { workspace, name, rule: `${cron} ${timezone}`, next_at: next.getTime() };
+        await upsertRow(within, "schedules", first, ["workspace", "name"], []);
         return made;
       });
       return row === null ? "too-many" : fromRow(row);
     },
     async enable(number, enabled) {
-      await db
-        .updateTable("chat_schedules")
-        .set({ enabled: Number(enabled) })
-        .where(({ and }) => and({ workspace, number }))
-        .execute();
+      await updateRows(db, "chat_schedules", { workspace, number }, { enabled: Number(enabled) });
     },
     async remove(number) {
       const name = chatScheduleName(number);
       await db.transaction().execute(async (within) => {
-        await within
-          .deleteFrom("chat_schedules")
-          .where(({ and }) => and({ workspace, number }))
-          .execute();
+        await deleteRows(within, "chat_schedules", { workspace, number });
         for (const table of ["schedules", "schedule_runs"] as const)
-          await within
-            .deleteFrom(table)
-            .where(({ and }) => and({ workspace, name }))
-            .execute();
+          await deleteRows(within, table, { workspace, name });
       });
     },
     noteRun: (name, messageId) => noteScheduleRun(db, { workspace, name, at: now(), messageId, asked: true }),

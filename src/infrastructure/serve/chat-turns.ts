@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { ChatTurns, TurnClaim } from "../../application/ports/chat.ts";
 import { BEAT_MS, createReach } from "../../domain/store/store-trouble.ts";
 import { BREAK_MS, databaseClock, type HeldTurn, isDead, writeBeat } from "../store/liveness.ts";
-import type { Database } from "../store/schema.ts";
+import { type Database, deleteRows, selectRows, updateRows } from "../store/schema.ts";
 import { workKeyOfChat, workspaceQueues } from "./work-places.ts";
 
 /** The subject of work that a process began for itself: a claim that no engine knows, so that no server takes it. */
@@ -10,7 +10,7 @@ export const OWN_WORK = "own";
 
 /** Ends what a dead process had begun for itself. */
 export async function endOwnWork(db: Kysely<Database>, process: string): Promise<void> {
-  await db.deleteFrom("work_claims").where("owner", "=", process).where("ref", "=", OWN_WORK).execute();
+  await deleteRows(db, "work_claims", { owner: process, ref: OWN_WORK });
 }
 
 /** Of processes that were killed; servers forget them sooner. */
@@ -45,12 +45,8 @@ function createTurnBeat({
       inHand.delete(id);
       if (inHand.size > 0 || !state.written) return;
       state.written = false;
-      await db
-        .deleteFrom("work_owners")
-        .where(({ eb, or }) =>
-          or([eb("owner", "=", process), eb("beat_at", "<", eb(clock(), "-", FORGOTTEN_AFTER_MS))]),
-        )
-        .execute();
+      const isOver = sql`or beat_at < ${clock()} - ${sql.lit(FORGOTTEN_AFTER_MS)}`;
+      await deleteRows(db, "work_owners", { owner: process }, isOver);
     },
   };
 }
@@ -112,14 +108,8 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
 
   /** The turn of a dead process is free; a message that it had claimed still waits for a server to release it. */
   async function freeTurn({ id, ref, fence, owner }: LineRow): Promise<void> {
-    if (ref === OWN_WORK)
-      await db.deleteFrom("work_claims").where("id", "=", id).where("owner", "=", owner).execute();
-    else
-      await db
-        .updateTable("work_claims")
-        .set({ turn: 0 })
-        .where(({ and }) => and({ id, fence }))
-        .execute();
+    if (ref === OWN_WORK) await deleteRows(db, "work_claims", { id, owner });
+    else await updateRows(db, "work_claims", { id, fence }, { turn: 0 });
   }
 
   const others = ({ chatKey, id }: TurnClaim) =>
@@ -195,29 +185,19 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
     },
     beat: async () => life?.beat(),
     async look({ id, fence }) {
-      const row = await db
-        .selectFrom("work_claims")
-        .select("stop")
-        .where(({ and }) => and({ id, fence, turn: HAS_TURN }))
-        .executeTakeFirst();
+      const [row] = await selectRows(db, "work_claims", { id, fence, turn: HAS_TURN });
       return { held: row !== undefined, stop: row?.stop === 1 };
     },
     async end(claim) {
       const { chatKey, id, isOwn } = claim;
       if (held?.get(chatKey)?.id === id) held.delete(chatKey);
-      if (isOwn)
-        await db.deleteFrom("work_claims").where("id", "=", id).where("owner", "=", process).execute();
+      if (isOwn) await deleteRows(db, "work_claims", { id, owner: process });
       await life?.end(id);
     },
     async requestStop(chatKey) {
       const [holder] = await readLine(chatKey);
       if (holder === undefined || holder.turn !== HAS_TURN || !isAlive(holder)) return false;
-      const { numUpdatedRows } = await db
-        .updateTable("work_claims")
-        .set({ stop: 1 })
-        .where(({ and }) => and({ id: holder.id, turn: HAS_TURN }))
-        .executeTakeFirst();
-      return numUpdatedRows > 0n;
+      return (await updateRows(db, "work_claims", { id: holder.id, turn: HAS_TURN }, { stop: 1 })) > 0;
     },
   };
 }

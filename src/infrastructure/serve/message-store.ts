@@ -11,11 +11,14 @@ import { chatKeyOf } from "../../domain/chat/session.ts";
 import { hashHex } from "../platform/hash.ts";
 import {
   type Database,
-  insertRow,
+  insertRows,
   type MessageRow,
   migrate,
   type StoreTransaction,
+  selectRows,
   storable,
+  updateRows,
+  upsertRow,
 } from "../store/schema.ts";
 import {
   createMessageViews,
@@ -89,13 +92,8 @@ async function giveWorkToCopiedRows(deps: CopiedRowsDeps): Promise<void> {
   for (const message of messages)
     await db.transaction().execute(async (within) => {
       const id = newWorkId();
-      const { numUpdatedRows } = await within
-        .updateTable("messages")
-        .set({ work_id: id })
-        .where("id", "=", message.id)
-        .where("work_id", "is", null)
-        .executeTakeFirst();
-      if (numUpdatedRows === 0n) return;
+      const without = { id: message.id, work_id: null };
+      if ((await updateRows(within, "messages", without, { work_id: id })) === 0) return;
       const of = { ...message, beside: false, light: false };
       await queue.add([workOfMessage(of, { id, queue: places.messages, workspace })], within);
     });
@@ -110,13 +108,8 @@ async function giveWorkToCopiedRows(deps: CopiedRowsDeps): Promise<void> {
   for (const reply of replies)
     await db.transaction().execute(async (within) => {
       const id = newWorkId();
-      const { numUpdatedRows } = await within
-        .updateTable("replies")
-        .set({ work_id: id })
-        .where("key", "=", reply.key)
-        .where("work_id", "is", null)
-        .executeTakeFirst();
-      if (numUpdatedRows === 0n) return;
+      const without = { key: reply.key, work_id: null };
+      if ((await updateRows(within, "replies", without, { work_id: id })) === 0) return;
       await queue.add([workOfReply(reply, { id, queue: places.replies, workspace })], within);
     });
 }
@@ -153,15 +146,11 @@ function createReplyStore(deps: ReplyStoreDeps) {
   }
 
   async function read(within: StoreTransaction, key: string) {
-    const row = await within.selectFrom("replies").selectAll().where("key", "=", key).executeTakeFirst();
+    const [row] = await selectRows(within, "replies", { key });
     if (row === undefined) return null;
     // A reply that waits for a retry is not marked: its process may die meanwhile, and it has certainly not arrived.
     if (row.state === "waiting" && mustRest(row, deps.now())) return toClaimedReply(row, row.next_at);
-    await within
-      .updateTable("replies")
-      .set({ state: "sending", attempts: Number(row.attempts) + 1 })
-      .where("key", "=", key)
-      .execute();
+    await updateRows(within, "replies", { key }, { state: "sending", attempts: Number(row.attempts) + 1 });
     return toClaimedReply(row, null);
   }
 
@@ -170,7 +159,7 @@ function createReplyStore(deps: ReplyStoreDeps) {
       db.transaction().execute(async (within) => {
         if (onlyIf !== undefined && !(await onlyIf(within))) return;
         const { row, work } = make(reply);
-        await insertRow("replies", row).execute(within);
+        await insertRows(within, "replies", [row]);
         await queue.add(work, within);
       }),
     async claimReply(away) {
@@ -191,28 +180,17 @@ function createReplyStore(deps: ReplyStoreDeps) {
     },
     endReply: (work, { state, at, reason }) =>
       queue.finish(work, {
-        write: async (within) =>
-          void (await within
-            .updateTable("replies")
-            .set({ state, finished_at: at, reason })
-            .where("key", "=", work.ref)
-            .execute()),
+        write: (within) =>
+          updateRows(within, "replies", { key: work.ref }, { state, finished_at: at, reason }),
       }),
     handBackReply: (work) => queue.handBack(work, { begun: true }),
     async restReply(key, until, reason) {
       const rest = { state: "waiting", next_at: until, reason };
-      await db
-        .updateTable("replies")
-        .set(rest)
-        .where(({ and }) => and({ key, state: "sending" }))
-        .execute();
+      await updateRows(db, "replies", { key, state: "sending" }, rest);
     },
     async resendReply(key) {
-      await db
-        .updateTable("replies")
-        .set((is) => ({ state: "sending", attempts: is("attempts", "+", 1) }))
-        .where(({ and }) => and({ key, state: "waiting" }))
-        .execute();
+      const again = { state: "sending", attempts: sql`attempts + 1` };
+      await updateRows(db, "replies", { key, state: "waiting" }, again);
     },
   };
   return { store, make };
@@ -245,24 +223,23 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
       position: next(),
       work_id: workId,
     });
-    const { numAffectedRows = 0n } =
-      await sql`${insertRow("messages", row)} on conflict (channel, event_id) do nothing`.execute(within);
-    if (numAffectedRows > 0n) {
+    if ((await upsertRow(within, "messages", row, ["channel", "event_id"], [])) > 0) {
       const of = { id, channel: row.channel, chatId: row.chat_id, userId: row.user_id, beside, light };
       const work = workOfMessage(of, { id: workId, queue: places.messages, workspace });
       return { added: true, id, work };
     }
-    const known = await within
-      .selectFrom("messages")
-      .select("id")
-      .where(({ and }) => and({ channel: row.channel, event_id: row.event_id }))
-      .executeTakeFirstOrThrow();
-    return { added: false, id: known.id, work: null };
+    const { channel, event_id } = row;
+    const [known] = await selectRows(within, "messages", { channel, event_id });
+    return { added: false, id: (known as MessageRow).id, work: null };
   }
 
   const setState = (within: StoreTransaction, id: string, state: "received" | "done") =>
-    sql`update messages set state = ${state}, finished_at = ${state === "done" ? now().toISOString() : null}
-      where id = ${id}`.execute(within);
+    updateRows(
+      within,
+      "messages",
+      { id },
+      { state, finished_at: state === "done" ? now().toISOString() : null },
+    );
 
   const store: MessageStore = {
     ...createMessageViews(db, workspace),
@@ -296,28 +273,18 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
         ...(dead !== undefined && { dead }),
         write: async (within) => {
           await setState(within, work.ref, "done");
-          for (const { row } of made) await insertRow("replies", row).execute(within);
+          for (const { row } of made) await insertRows(within, "replies", [row]);
         },
       });
     },
     handBack: (work, { begun }) =>
       queue.handBack(work, {
         begun,
-        write: async (within) => void (await setState(within, work.ref, "received")),
+        write: (within) => setState(within, work.ref, "received"),
       }),
     async noteJob({ jobId, channel, userId, messageId, at }) {
-      await db
-        .insertInto("job_owners")
-        .values({
-          job_id: jobId,
-          workspace,
-          channel: storable(channel),
-          user_id: storable(userId),
-          message_id: messageId,
-          at,
-        })
-        .onConflict((conflict) => conflict.column("job_id").doNothing())
-        .execute();
+      const owner = { channel: storable(channel), user_id: storable(userId), message_id: messageId };
+      await upsertRow(db, "job_owners", { job_id: jobId, workspace, ...owner, at }, ["job_id"], []);
     },
   };
   return store;

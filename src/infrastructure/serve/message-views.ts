@@ -13,7 +13,14 @@ import type {
   ReplyState,
   StoredMessage,
 } from "../../application/ports/serve.ts";
-import { type Database, fromRow, type MessageRow, type ReplyRow, storable } from "../store/schema.ts";
+import {
+  type Database,
+  fromRow,
+  type MessageRow,
+  type ReplyRow,
+  selectRows,
+  storable,
+} from "../store/schema.ts";
 
 export function toMessageRow(
   message: InboundMessage,
@@ -133,19 +140,9 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       }));
     },
     async transcript({ channel, chatId, limit, before }) {
-      let query = db
-        .selectFrom("messages")
-        .selectAll()
-        .where(({ and }) => and({ workspace, channel, chat_id: chatId }))
-        .orderBy("position", "desc")
-        .limit(limit);
-      if (before !== undefined)
-        query = query.where(
-          "position",
-          "<",
-          db.selectFrom("messages").select("position").where("id", "=", before),
-        );
-      const rows = (await query.execute()).reverse();
+      const rest = sql`${isBefore(before)} order by position desc limit ${limit}`;
+      const chat = { workspace, channel, chat_id: chatId };
+      const rows = (await selectRows(db, "messages", chat, rest)).reverse();
       const replies = await answersTo(rows.map(({ id }) => id));
       const notices = await noticesIn({ channel, chatId }, rows, before);
       return rows.map((row, n) => ({
@@ -211,55 +208,33 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       });
     },
     async message(id) {
-      const row = await db
-        .selectFrom("messages")
-        .selectAll()
-        .where(({ and }) => and({ workspace, id }))
-        .executeTakeFirst();
+      const [row] = await selectRows(db, "messages", { workspace, id });
       return row === undefined ? null : fromMessageRow(row);
     },
     async repliesTo(messageId) {
       return (await answersTo([messageId])).get(messageId) ?? [];
     },
     async jobsOf(messageId) {
-      const rows = await db
-        .selectFrom("job_owners")
-        .select("job_id")
-        .where("message_id", "=", messageId)
-        .orderBy("at")
-        .execute();
+      const rows = await selectRows(db, "job_owners", { message_id: messageId }, sql`order by at`);
       return rows.map(({ job_id }) => job_id);
     },
     async jobIdsOf({ channel, userId }, limit) {
-      const rows = await db
-        .selectFrom("job_owners")
-        .select("job_id")
-        .where(({ and }) => and({ workspace, channel, user_id: userId }))
-        .orderBy("at", "desc")
-        .limit(limit)
-        .execute();
+      const order = sql`order by at desc limit ${limit}`;
+      const rows = await selectRows(db, "job_owners", { workspace, channel, user_id: userId }, order);
       return rows.map(({ job_id }) => job_id);
     },
     async ownerOf(jobId) {
-      const row = await db
-        .selectFrom("job_owners")
-        .select(["job_id", "channel", "user_id", "message_id", "at"])
-        .where("job_id", "=", jobId)
-        .executeTakeFirst();
-      return row === undefined ? null : fromRow(row);
+      const [row] = await selectRows(db, "job_owners", { job_id: jobId });
+      if (row === undefined) return null;
+      const { workspace: _, ...owner } = row;
+      return fromRow(owner);
     },
     async counts() {
-      const of = async (table: "messages" | "replies", state: readonly string[]) =>
-        Number(
-          (
-            await db
-              .selectFrom(table)
-              .select(({ fn }) => fn.countAll<number>().as("count"))
-              .where("workspace", "=", workspace)
-              .where("state", "in", state)
-              .executeTakeFirstOrThrow()
-          ).count,
-        );
+      const of = async (table: "messages" | "replies", states: readonly string[]) => {
+        const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.raw(table)}
+          where workspace = ${workspace} and state in (${sql.join(states)})`.execute(db);
+        return Number(rows[0]?.count);
+      };
       return {
         received: await of("messages", ["received"]),
         working: await of("messages", ["working"]),
@@ -277,20 +252,8 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
   ): Promise<ReplyRow[]> {
     const [first] = rows;
     if (first === undefined) return [];
-    let query = db
-      .selectFrom("replies")
-      .selectAll()
-      .where(({ and }) => and({ workspace, channel, chat_id: chatId }))
-      .where("message_id", "is", null)
-      .where("position", ">", first.position)
-      .orderBy("position");
-    if (before !== undefined)
-      query = query.where(
-        "position",
-        "<",
-        db.selectFrom("messages").select("position").where("id", "=", before),
-      );
-    return query.execute();
+    const rest = sql`and position > ${first.position} ${isBefore(before)} order by position`;
+    return selectRows(db, "replies", { workspace, channel, chat_id: chatId, message_id: null }, rest);
   }
 
   /** Answers may be megabytes: they are read some at a time, and others have their turn in between. */
@@ -309,12 +272,8 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
         size += Number(listed[at]?.size);
         some.push(listed[at]?.key ?? "");
       }
-      const rows = await db
-        .selectFrom("replies")
-        .selectAll()
-        .where("key", "in", some)
-        .orderBy("position")
-        .execute();
+      const rest = sql`where key in (${sql.join(some)}) order by position`;
+      const rows = await selectRows(db, "replies", {}, rest);
       for (const row of rows)
         found.set(row.message_id ?? "", [...(found.get(row.message_id ?? "") ?? []), toAnswer(row)]);
       if (at < listed.length) await giveWay();
@@ -323,9 +282,15 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
   }
 }
 
+/** Of rows with a position: those before a message, where one is named. */
+const isBefore = (messageId: string | undefined) =>
+  messageId === undefined
+    ? sql``
+    : sql`and position < (select position from messages where id = ${messageId})`;
+
 /** The trace of a message, of whichever workspace: any machine that has its channel may send the reply. */
 export async function traceparentOf(db: Kysely<Database>, messageId: string): Promise<string | undefined> {
-  const row = await db.selectFrom("messages").select("body").where("id", "=", messageId).executeTakeFirst();
+  const [row] = await selectRows(db, "messages", { id: messageId });
   return row === undefined ? undefined : (JSON.parse(row.body) as Partial<InboundMessage>).traceparent;
 }
 

@@ -1,8 +1,8 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../application/ports/serve.ts";
 import { sliceOf } from "../../domain/models/model-facts.ts";
 import { databaseClock } from "../store/liveness.ts";
-import type { Database, StoreTransaction } from "../store/schema.ts";
+import { type Database, deleteRows, type StoreTransaction, updateRows, upsertRow } from "../store/schema.ts";
 
 /** The turn is a row among the schedules, of no workspace. */
 const TURN = { workspace: "", name: "retention" } as const;
@@ -11,18 +11,9 @@ export function createRetentionStore(db: Kysely<Database>, now: () => Date): Ret
   const clock = databaseClock(db, now);
   return {
     async takeTurn(everyMs) {
-      await db
-        .insertInto("schedules")
-        .values({ ...TURN, rule: "", next_at: 0 })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-      const { numUpdatedRows } = await db
-        .updateTable("schedules")
-        .set({ next_at: sql<number>`${clock()} + ${sql.lit(everyMs)}` })
-        .where(({ and }) => and({ workspace: TURN.workspace, name: TURN.name }))
-        .where("next_at", "<=", clock())
-        .executeTakeFirst();
-      return numUpdatedRows > 0n;
+      await upsertRow(db, "schedules", { ...TURN, rule: "", next_at: 0 }, ["workspace", "name"], []);
+      const next = { next_at: sql<number>`${clock()} + ${sql.lit(everyMs)}` };
+      return (await updateRows(db, "schedules", TURN, next, sql`and next_at <= ${clock()}`)) > 0;
     },
     forget: (kind, before, limit) =>
       db.transaction().execute((within) => FORGET_BY_KIND[kind](within, before, limit)),
@@ -42,30 +33,23 @@ const FORGET_BY_KIND: Readonly<Record<KeptKind, ForgetRows>> = {
 
 async function forgetMessages(within: StoreTransaction, before: Date, limit: number): Promise<number> {
   const until = before.toISOString();
-  const replies = await within
-    .deleteFrom("replies")
-    .where("key", "in", (of) =>
-      of
-        .selectFrom("replies")
-        .select("key")
-        .where("state", "in", ["sent", "failed"])
-        .where("created_at", "<", until)
-        .limit(limit),
-    )
-    .executeTakeFirst();
-  const messages = await within
-    .deleteFrom("messages")
-    .where("id", "in", (of) =>
-      of
-        .selectFrom("messages")
-        .select("id")
-        .where("state", "=", "done")
-        .where("received_at", "<", until)
-        .limit(limit),
-    )
-    .executeTakeFirst();
-  const rows = replies.numDeletedRows + messages.numDeletedRows + (await forgetImages(within, until, limit));
-  return Number(rows);
+  const sent = sql`state in ('sent', 'failed') and created_at < ${until}`;
+  const done = sql`state = 'done' and received_at < ${until}`;
+  const replies = await deleteSome(within, "replies", "key", sent, limit);
+  const messages = await deleteSome(within, "messages", "id", done, limit);
+  return replies + messages + (await forgetImages(within, until, limit));
+}
+
+/** Deletes at most so many of the rows for which that is true. How many there were. */
+function deleteSome<Table extends "replies" | "messages" | "images" | "forge_deliveries" | "dead_work">(
+  within: StoreTransaction,
+  table: Table,
+  key: keyof Database[Table] & string,
+  isOver: RawBuilder<unknown>,
+  limit: number,
+): Promise<number> {
+  const some = sql`select ${sql.raw(key)} from ${sql.raw(table)} where ${isOver} limit ${limit}`;
+  return deleteRows(within, table, {}, sql`where ${sql.raw(key)} in (${some})`);
 }
 
 /**
@@ -73,30 +57,17 @@ async function forgetMessages(within: StoreTransaction, before: Date, limit: num
  * is megabytes long, and a piece a hundred kilobytes: few at once. Pieces go last, so that no image lacks one; so do those
  * whose image was never finished, because its process died.
  */
-async function forgetImages(within: StoreTransaction, until: string, limit: number): Promise<bigint> {
-  const images = await within
-    .deleteFrom("images")
-    .where("id", "in", (of) =>
-      of
-        .selectFrom("images")
-        .select("id")
-        .where("at", "<", until)
-        .limit(Math.ceil(limit / 100)),
-    )
-    .executeTakeFirst();
-  if (images.numDeletedRows > 0n) return images.numDeletedRows;
+async function forgetImages(within: StoreTransaction, until: string, limit: number): Promise<number> {
+  const images = await deleteSome(within, "images", "id", sql`at < ${until}`, Math.ceil(limit / 100));
+  if (images > 0) return images;
   const old = await within
     .selectFrom("file_pieces")
     .select(["workspace", "chat_key", "file_id", "position"])
     .where("at", "<", until)
     .limit(Math.ceil(limit / 10))
     .execute();
-  for (const piece of old)
-    await within
-      .deleteFrom("file_pieces")
-      .where((is) => is.and({ ...piece }))
-      .execute();
-  return BigInt(old.length);
+  for (const piece of old) await deleteRows(within, "file_pieces", piece);
+  return old.length;
 }
 
 /** Sessions that are over, with what was said, set aside, decided and noted in them. A session may be long: few at once. */
@@ -109,17 +80,10 @@ async function forgetSessions(within: StoreTransaction, before: Date, limit: num
     .execute();
   for (const { workspace, chat_key, session_id } of old) {
     const aside = `${session_id}~`;
+    const isAside = sql`substr(session_id, 1, ${sql.lit(aside.length)}) = ${aside}`;
+    const isOfIt = sql`and (session_id = ${session_id} or ${isAside})`;
     for (const table of ["turns", "daily_notes", "decisions", "sessions"] as const)
-      await within
-        .deleteFrom(table)
-        .where(({ and }) => and({ workspace, chat_key }))
-        .where((is) =>
-          is.or([
-            is("session_id", "=", session_id),
-            sql<boolean>`substr(session_id, 1, ${sql.lit(aside.length)}) = ${aside}`,
-          ]),
-        )
-        .execute();
+      await deleteRows(within, table, { workspace, chat_key }, isOfIt);
   }
   return old.length;
 }
@@ -135,15 +99,10 @@ async function forgetUsage(within: StoreTransaction, before: Date, limit: number
     .execute();
   const last = old.at(-1);
   if (last === undefined) return 0;
-  const { numDeletedRows } = await within
-    .deleteFrom("usage_entries")
-    .where("at", "<=", last.at)
-    .executeTakeFirst();
-  await within
-    .deleteFrom("usage_sums")
-    .where("slice", "<", sliceOf(new Date(last.at)).toISOString())
-    .execute();
-  return Number(numDeletedRows);
+  const rows = await deleteRows(within, "usage_entries", {}, sql`where at <= ${last.at}`);
+  const slice = sliceOf(new Date(last.at)).toISOString();
+  await deleteRows(within, "usage_sums", {}, sql`where slice < ${slice}`);
+  return rows;
 }
 
 /** Tasks that have ended and to which nothing happened since, with their steps. */
@@ -171,23 +130,11 @@ async function forgetTasks(within: StoreTransaction, before: Date, limit: number
     await within.deleteFrom("task_steps").where("task_id", "in", ids).execute();
     await within.deleteFrom("solve_tasks").where("id", "in", ids).execute();
   }
-  const deliveries = await within
-    .deleteFrom("forge_deliveries")
-    .where("id", "in", (of) =>
-      of.selectFrom("forge_deliveries").select("id").where("seen_at", "<", until).limit(limit),
-    )
-    .executeTakeFirst();
-  return ids.length + Number(deliveries.numDeletedRows);
+  return ids.length + (await deleteSome(within, "forge_deliveries", "id", sql`seen_at < ${until}`, limit));
 }
 
-async function forgetDead(within: StoreTransaction, before: Date, limit: number): Promise<number> {
-  const { numDeletedRows } = await within
-    .deleteFrom("dead_work")
-    .where("id", "in", (of) =>
-      of.selectFrom("dead_work").select("id").where("at", "<", before.getTime()).limit(limit),
-    )
-    .executeTakeFirst();
-  return Number(numDeletedRows);
+function forgetDead(within: StoreTransaction, before: Date, limit: number): Promise<number> {
+  return deleteSome(within, "dead_work", "id", sql`at < ${before.getTime()}`, limit);
 }
 
 const BY_CHAT = [
@@ -214,7 +161,7 @@ export function forgetPerson(
   { channel, userId }: { readonly channel: string; readonly userId: string },
 ): Promise<number> {
   return db.transaction().execute(async (within) => {
-    let rows = 0n;
+    let rows = 0;
     const spoken = await within
       .selectFrom("messages")
       .select(["chat_id", "user_id"])
@@ -228,19 +175,10 @@ export function forgetPerson(
     const own = new Set([userId, ...spoken.map(({ chat_id }) => chat_id)]);
     const keys = [...own].filter((chat) => !shared.has(chat)).map((chat) => `${channel}:${chat}`);
     for (const table of BY_CHAT)
-      rows += (await within.deleteFrom(table).where("chat_key", "in", keys).executeTakeFirst())
-        .numDeletedRows;
-    for (const table of BY_PERSON)
-      rows += (
-        await within
-          .deleteFrom(table)
-          .where(({ and }) => and({ channel, user_id: userId }))
-          .executeTakeFirst()
-      ).numDeletedRows;
+      for (const chat_key of keys) rows += await deleteRows(within, table, { chat_key });
+    for (const table of BY_PERSON) rows += await deleteRows(within, table, { channel, user_id: userId });
     if (channel === "web")
-      for (const table of OF_THE_WEB)
-        rows += (await within.deleteFrom(table).where("user_id", "=", userId).executeTakeFirst())
-          .numDeletedRows;
-    return Number(rows);
+      for (const table of OF_THE_WEB) rows += await deleteRows(within, table, { user_id: userId });
+    return rows;
   });
 }

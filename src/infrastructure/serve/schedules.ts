@@ -7,7 +7,15 @@ import {
 } from "../../application/serve/timed-rounds.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { databaseClock } from "../store/liveness.ts";
-import type { Database, StoreTransaction } from "../store/schema.ts";
+import {
+  type Database,
+  deleteRows,
+  insertRows,
+  type StoreTransaction,
+  selectRows,
+  updateRows,
+  upsertRow,
+} from "../store/schema.ts";
 
 /**
  * Posts messages at their times; the library is loaded only when there is something. A rule of the configuration that cannot
@@ -61,7 +69,7 @@ export function createScheduleStore({ db, workspace, now, messages }: ScheduleSt
   return {
     async times() {
       const { rows } = await sql<{ now: number }>`select ${clock()} as now`.execute(db);
-      const known = await db.selectFrom("schedules").selectAll().where("workspace", "=", workspace).execute();
+      const known = await selectRows(db, "schedules", { workspace });
       return {
         now: new Date(Number(rows[0]?.now)),
         known: new Map(
@@ -81,12 +89,7 @@ export function createScheduleStore({ db, workspace, now, messages }: ScheduleSt
       return stored?.added === true ? { id: stored.id } : null;
     },
     async made() {
-      const rows = await db
-        .selectFrom("chat_schedules")
-        .selectAll()
-        .where(({ and }) => and({ workspace, enabled: 1 }))
-        .orderBy("number")
-        .execute();
+      const rows = await selectRows(db, "chat_schedules", { workspace, enabled: 1 }, sql`order by number`);
       return rows.map((row) => ({
         name: chatScheduleName(row.number),
         cron: row.cron,
@@ -118,25 +121,12 @@ export async function noteScheduleRun(
   },
 ): Promise<void> {
   const { workspace, name } = run;
-  await db
-    .insertInto("schedule_runs")
-    .values({ workspace, name, at: run.at.getTime(), message_id: run.messageId, asked: Number(run.asked) })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const oldest = await db
-    .selectFrom("schedule_runs")
-    .select("at")
-    .where(({ and }) => and({ workspace, name }))
-    .orderBy("at", "desc")
-    .offset(KEPT_RUNS)
-    .limit(1)
-    .executeTakeFirst();
-  if (oldest === undefined) return;
-  await db
-    .deleteFrom("schedule_runs")
-    .where(({ and }) => and({ workspace, name }))
-    .where("at", "<=", oldest.at)
-    .execute();
+  const schedule = { workspace, name };
+  const row = { ...schedule, at: run.at.getTime(), message_id: run.messageId, asked: Number(run.asked) };
+  await insertRows(db, "schedule_runs", [row], sql`on conflict do nothing`);
+  const order = sql`order by at desc limit 1 offset ${KEPT_RUNS}`;
+  const [oldest] = await selectRows(db, "schedule_runs", schedule, order);
+  if (oldest !== undefined) await deleteRows(db, "schedule_runs", schedule, sql`and at <= ${oldest.at}`);
 }
 
 async function moveSchedule(
@@ -147,18 +137,10 @@ async function moveSchedule(
   next: DueSchedule,
 ): Promise<boolean> {
   const values = { rule: next.rule, next_at: next.at.getTime() };
-  if (was === null) {
-    const { numInsertedOrUpdatedRows = 0n } = await within
-      .insertInto("schedules")
-      .values({ workspace, name, ...values })
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst();
-    return numInsertedOrUpdatedRows > 0n;
-  }
-  const { numUpdatedRows } = await within
-    .updateTable("schedules")
-    .set(values)
-    .where(({ and }) => and({ workspace, name, rule: was.rule, next_at: was.at.getTime() }))
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
+  if (was === null)
+    return (
+      (await upsertRow(within, "schedules", { workspace, name, ...values }, ["workspace", "name"], [])) > 0
+    );
+  const known = { workspace, name, rule: was.rule, next_at: was.at.getTime() };
+  return (await updateRows(within, "schedules", known, values)) > 0;
 }

@@ -11,7 +11,15 @@ import type {
 import { createWorkKeeper } from "../../application/serve/take-work.ts";
 import { createReach } from "../../domain/store/store-trouble.ts";
 import { BREAK_MS, databaseClock, isDead, type ProcessLife, writeBeat } from "../store/liveness.ts";
-import type { Database, StoreTransaction, WorkRow } from "../store/schema.ts";
+import {
+  type Database,
+  deleteRows,
+  insertRows,
+  type StoreTransaction,
+  selectRows,
+  updateRows,
+  type WorkRow,
+} from "../store/schema.ts";
 import { endOwnWork, OWN_WORK } from "./chat-turns.ts";
 import type { FetchedWork, HeldClaim, WorkEngine } from "./work-engine.ts";
 
@@ -46,12 +54,7 @@ export function createSqliteEngine(): WorkEngine {
       return true;
     },
     async release(within, { id, fence }) {
-      const { numUpdatedRows } = await within
-        .updateTable("work")
-        .set({ claimed: 0 })
-        .where(({ and }) => and({ id, fence, claimed: 1 }))
-        .executeTakeFirst();
-      return numUpdatedRows > 0n;
+      return (await updateRows(within, "work", { id, fence, claimed: 1 }, { claimed: 0 })) > 0;
     },
     listen: () => () => {},
     notify: async () => {},
@@ -131,11 +134,7 @@ function createBeat(deps: BeatDeps): () => Promise<readonly Work[]> {
       for (const held of await claimsOf(db, other)) await release(held);
       // One that has spoken since is alive, though it lost what it had.
       if (beatAt !== null)
-        await db
-          .deleteFrom("work_owners")
-          .where("owner", "=", other)
-          .where("beat_at", "<=", beatAt)
-          .execute();
+        await deleteRows(db, "work_owners", { owner: other }, sql`and beat_at <= ${beatAt}`);
     }
   }
 
@@ -172,12 +171,7 @@ async function readProcessLives(db: Kysely<Database>): Promise<readonly ProcessL
 
 /** Claims of work that is in the engine. */
 async function claimsOf(db: Kysely<Database>, owner: string): Promise<(HeldClaim & { claimedAt: number })[]> {
-  const rows = await db
-    .selectFrom("work_claims")
-    .select(["id", "queue", "fence", "claimed_at"])
-    .where("owner", "=", owner)
-    .where("ref", "<>", OWN_WORK)
-    .execute();
+  const rows = await selectRows(db, "work_claims", { owner }, sql`and ref <> ${OWN_WORK}`);
   return rows.map(({ id, queue, fence, claimed_at: at }) => ({
     id,
     queue,
@@ -193,20 +187,8 @@ async function noteDead(
   at: RawBuilder<number>,
 ): Promise<void> {
   const { id, queue, key, group, ref, light, attempt } = work;
-  await within
-    .insertInto("dead_work")
-    .values({
-      id,
-      queue,
-      work_key: key,
-      owner_group: group,
-      ref,
-      light: light ? 1 : 0,
-      attempts: attempt,
-      reason,
-      at,
-    })
-    .execute();
+  const place = { id, queue, work_key: key, owner_group: group, ref, light: light ? 1 : 0 };
+  await insertRows(within, "dead_work", [{ ...place, attempts: attempt, reason, at }]);
 }
 
 /** Work that was given up: looked at, tried again under a new id, or forgotten. */
@@ -221,7 +203,7 @@ function createDeadWork({
 }): Pick<WorkQueue<StoreTransaction>, "dead" | "retryDead" | "discardDead"> {
   return {
     async dead(limit) {
-      const rows = await db.selectFrom("dead_work").selectAll().orderBy("at", "desc").limit(limit).execute();
+      const rows = await selectRows(db, "dead_work", {}, sql`order by at desc limit ${limit}`);
       return rows.map(({ work_key: key, owner_group: group, light, attempts, at, ...row }) => ({
         ...row,
         key,
@@ -233,16 +215,13 @@ function createDeadWork({
     },
     retryDead: (id) =>
       db.transaction().execute(async (within) => {
-        const [row] = await within.deleteFrom("dead_work").where("id", "=", id).returningAll().execute();
-        if (row === undefined) return false;
+        const [row] = await selectRows(within, "dead_work", { id });
+        if (row === undefined || (await deleteRows(within, "dead_work", { id })) === 0) return false;
         const { queue, work_key: key, owner_group: group, ref, light } = row;
         await insert(within, [{ id: newId(), queue, key, group, ref, light: Number(light) === 1 }]);
         return true;
       }),
-    async discardDead(id) {
-      const { numDeletedRows } = await db.deleteFrom("dead_work").where("id", "=", id).executeTakeFirst();
-      return numDeletedRows > 0n;
-    },
+    discardDead: async (id) => (await deleteRows(db, "dead_work", { id })) > 0,
   };
 }
 
@@ -321,7 +300,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue<StoreTransaction
         work,
         async (within) => {
           if (!(await engine.complete(within, work))) return false;
-          await sql`delete from work_claims where id = ${work.id}`.execute(within);
+          await deleteRows(within, "work_claims", { id: work.id });
           if (dead !== undefined) await noteDead(within, work, dead, clock());
           await write?.(within);
           await insert(within, add);
@@ -347,7 +326,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue<StoreTransaction
     async close() {
       signals.close();
       try {
-        await db.deleteFrom("work_owners").where("owner", "=", owner).execute();
+        await deleteRows(db, "work_owners", { owner });
       } finally {
         await engine.close();
       }
@@ -377,11 +356,8 @@ async function giveBack(
   uncounted: 0 | 1,
 ): Promise<boolean> {
   if (!(await engine.release(within, held))) return false;
-  await within
-    .updateTable("work_claims")
-    .set((is) => ({ owner: null, turn: 0, attempts: is("attempts", "-", uncounted) }))
-    .where("id", "=", held.id)
-    .execute();
+  const free = { owner: null, turn: 0, attempts: sql`attempts - ${uncounted}` };
+  await updateRows(within, "work_claims", { id: held.id }, free);
   return true;
 }
 

@@ -42,13 +42,11 @@ export async function writeBeat(
   owner: string,
   clock: () => RawBuilder<number>,
 ): Promise<number> {
-  const { beat_at: beatAt } = await db
-    .insertInto("work_owners")
-    .values({ owner, beat_at: clock() })
-    .onConflict((conflict) => conflict.column("owner").doUpdateSet({ beat_at: clock() }))
-    .returning("beat_at")
-    .executeTakeFirstOrThrow();
-  return Number(beatAt);
+  const { rows } = await sql<{
+    beat_at: number;
+  }>`insert into work_owners (owner, beat_at) values (${owner}, ${clock()})
+    on conflict (owner) do update set beat_at = excluded.beat_at returning beat_at`.execute(db);
+  return Number(rows[0]?.beat_at);
 }
 
 /** The fence of writes during claimed work: whether the claim still exists. Within the transaction that asks it stays so. */
@@ -77,7 +75,7 @@ export interface TurnFenceDeps {
 /** Writes about a chat in one transaction, or nothing where the turn in which this is done is another's by now. */
 export type TurnFence = (
   chatKey: string,
-  write: (within: StoreTransaction) => Promise<void>,
+  write: (within: StoreTransaction) => Promise<unknown>,
 ) => Promise<void>;
 
 export function createTurnFence({ db, held }: TurnFenceDeps): TurnFence {

@@ -1,4 +1,4 @@
-import type { Generated, Insertable, Kysely, Selectable, Transaction } from "kysely";
+import type { Generated, Insertable, Kysely, RawBuilder, Selectable, Transaction } from "kysely";
 import { PostgresAdapter, sql } from "kysely";
 import type { NewerSchema } from "../../domain/store/store-trouble.ts";
 import {
@@ -75,10 +75,79 @@ export function storable(text: string): string {
 
 export type StoreTransaction = Transaction<Database>;
 
+type Table = keyof Database;
+type StoredRow<Of extends Table> = Selectable<Database[Of]>;
+/** A value, or an expression for it. */
+type OrExpression<Columns> = { readonly [Column in keyof Columns]: Columns[Column] | RawBuilder<unknown> };
+type Values<Of extends Table> = Partial<OrExpression<StoredRow<Of>>>;
+
 /** As text, like all statements on the way of every message: building Kysely's tree costs more than running it. */
-export function insertRow<Table extends keyof Database>(table: Table, row: Insertable<Database[Table]>) {
-  const columns = sql.raw(`${table} (${Object.keys(row).join(", ")})`);
-  return sql`insert into ${columns} values (${sql.join(Object.values(row))})`;
+export function insertRows<Of extends Table>(
+  db: Kysely<Database>,
+  table: Of,
+  rows: readonly OrExpression<Insertable<Database[Of]>>[],
+  end = sql``,
+): Promise<number> {
+  const columns = sql.raw(`${table} (${Object.keys(rows[0] ?? {}).join(", ")})`);
+  const values = rows.map((row) => sql`(${sql.join(Object.values(row))})`);
+  return countRows(db, sql`insert into ${columns} values ${sql.join(values)} ${end}`);
+}
+
+/** A row of the same key gets these columns of the new one; with none of them it stays as it is. How many rows were written. */
+export function upsertRow<Of extends Table>(
+  db: Kysely<Database>,
+  table: Of,
+  row: OrExpression<Insertable<Database[Of]>>,
+  key: readonly (keyof StoredRow<Of> & string)[],
+  columns = Object.keys(row).filter((column) => !(key as readonly string[]).includes(column)),
+): Promise<number> {
+  const set = columns.map((column) => `${column} = excluded.${column}`).join(", ");
+  const end = sql.raw(`on conflict (${key.join(", ")}) do ${set === "" ? "nothing" : `update set ${set}`}`);
+  return insertRows(db, table, [row], end);
+}
+
+/** The rows that have these values, with every column. `rest` follows the condition, if there is one: `and …`, `order by …`. */
+export async function selectRows<Of extends Table>(
+  db: Kysely<Database>,
+  table: Of,
+  where: Values<Of>,
+  rest = sql``,
+): Promise<StoredRow<Of>[]> {
+  return (await sql<StoredRow<Of>>`select * from ${sql.raw(table)} ${whereIs(where)} ${rest}`.execute(db))
+    .rows;
+}
+
+/** How many rows there were. */
+export function deleteRows<Of extends Table>(
+  db: Kysely<Database>,
+  table: Of,
+  where: Values<Of>,
+  rest = sql``,
+): Promise<number> {
+  return countRows(db, sql`delete from ${sql.raw(table)} ${whereIs(where)} ${rest}`);
+}
+
+/** How many rows there were. */
+export function updateRows<Of extends Table>(
+  db: Kysely<Database>,
+  table: Of,
+  where: Values<Of>,
+  set: Values<Of>,
+  rest = sql``,
+): Promise<number> {
+  const pairs = Object.entries(set).map(([column, value]) => sql`${sql.raw(column)} = ${value}`);
+  return countRows(db, sql`update ${sql.raw(table)} set ${sql.join(pairs)} ${whereIs(where)} ${rest}`);
+}
+
+function whereIs(values: object): RawBuilder<unknown> {
+  const each = Object.entries(values).map(([column, value]) =>
+    value === null ? sql`${sql.raw(column)} is null` : sql`${sql.raw(column)} = ${value}`,
+  );
+  return each.length === 0 ? sql`` : sql`where ${sql.join(each, sql` and `)}`;
+}
+
+async function countRows(db: Kysely<Database>, statement: RawBuilder<unknown>): Promise<number> {
+  return Number((await statement.execute(db)).numAffectedRows ?? 0);
 }
 
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
