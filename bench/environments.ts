@@ -114,16 +114,14 @@ async function manyTasks(sandbox: SandboxManager): Promise<Row> {
   const serial: number[] = [];
   for (let i = 0; i < 6; i++) {
     const begun = performance.now();
-    const created = await engine.call<{ Id: string }>({
-      method: "POST",
-      path: "/containers/create",
+    const created = await engine.call<{ Id: string }>("POST", "/containers/create", {
       body: { Image: IMAGE, Cmd: ["sleep", "60"], HostConfig: { NetworkMode: "none", Init: true } },
     });
     if (!created.ok) throw new Error(created.detail);
     const path = `/containers/${created.value.Id}`;
-    await engine.call({ method: "POST", path: `${path}/start` });
+    await engine.call("POST", `${path}/start`);
     docker("exec", created.value.Id, "true");
-    await engine.call({ method: "DELETE", path, query: { force: true, v: true } });
+    await engine.call("DELETE", path, { query: { force: true, v: true } });
     serial.push(performance.now() - begun);
   }
   const bound = summarize(serial).median * TASKS;

@@ -251,10 +251,10 @@ type ExecElsewhere = (request: {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly stdin?: Uint8Array;
+  readonly stdin: Uint8Array | undefined;
   readonly timeoutMs: number;
   readonly outputLimitBytes: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }) => Promise<{
   readonly outcome: string;
   readonly exitCode: number | null;
@@ -275,7 +275,7 @@ export function createContainerProgramRunner(
     const { outcome, exitCode, stdout, stderr } = await exec({
       command: argv,
       outputLimitBytes: OUTPUT_BYTES,
-      ...(input !== undefined && { stdin: input }),
+      stdin: input,
       ...rest,
     });
     if (outcome === "aborted") throw new ToolError("ABORTED", "the call was aborted");

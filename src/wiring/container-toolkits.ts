@@ -1,5 +1,5 @@
-import type { EnvironmentRecords, SandboxManager } from "../application/ports/containers.ts";
-import type { ClonePlace, OpenClone } from "../application/tasks/container-environments.ts";
+import type { ClonePoint, EnvironmentRecords, SandboxManager } from "../application/ports/containers.ts";
+import type { OpenClone } from "../application/tasks/container-environments.ts";
 import { containerWorkerSettings, toolLimits } from "../config/settings.ts";
 import type { ContainerInfo } from "../domain/containers/container-info.ts";
 import type { ContainerFileThread } from "../infrastructure/containers/container-files.ts";
@@ -51,7 +51,7 @@ export async function openContainer(
 export async function openClone(
   deps: ContainerToolDeps,
   info: ContainerInfo,
-  clone: ClonePlace,
+  clone: ClonePoint,
 ): Promise<OpenClone> {
   const { sandboxes } = deps;
   const workspace = openCloneInContainer({ sandboxes, ...(await workspaceDeps(deps, info)) }, info, clone);

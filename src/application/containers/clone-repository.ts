@@ -6,16 +6,16 @@ import {
   deepenCommand,
   fetchCommand,
   gitEnvironment,
+  gitInProject,
   KEEP_SECRET,
   PROJECT_FOLDER,
-  quoteWords,
   type RemoteSource,
   secretText,
 } from "../../domain/containers/clone-plan.ts";
 import type { PrepareEvent, PrepareFailure } from "../../domain/containers/prepare-event.ts";
 import { createNetworkPolicy } from "../../domain/policy/network.ts";
 import type { ContainerNetwork, ExecResult, LocalRepositories } from "../ports/containers.ts";
-import { joinIntoPieces, outputTail, type RunIn } from "./run-in-container.ts";
+import { type BesideContainer, joinIntoPieces, outputTail, type RunIn } from "./run-in-container.ts";
 
 export interface CloneDeps {
   readonly run: RunIn;
@@ -76,14 +76,7 @@ async function findCommonCommit(
   options: Parameters<RunIn>[1],
 ): Promise<void> {
   const source = ref?.startsWith("refs/") ? "refs/picoclaw/source" : "HEAD";
-  const look = quoteWords([
-    "git",
-    "-C",
-    PROJECT_FOLDER,
-    "merge-base",
-    source,
-    `refs/remotes/origin/${target}`,
-  ]);
+  const look = gitInProject("merge-base", source, `refs/remotes/origin/${target}`);
   for (const by of DEEPER) {
     if ((await run(look, { signal, timeoutMs })).exitCode === 0) return;
     // A complete repository cannot be deepened; then there is no merge base.
@@ -139,10 +132,7 @@ async function layOut(deps: CloneDeps, range: CloneRange): Promise<CloneOutcome>
   emit({ type: "step", step: "checking-out", subject: range.ref ?? "HEAD" });
   const options = { signal, timeoutMs, env: gitEnvironment(null, { credential: false, insecure: false }) };
   // A repository without a commit has nothing to lay out.
-  const empty = await run(
-    quoteWords(["git", "-C", PROJECT_FOLDER, "rev-parse", "--verify", "--quiet", "HEAD"]),
-    options,
-  );
+  const empty = await run(gitInProject("rev-parse", "--verify", "--quiet", "HEAD"), options);
   if (empty.exitCode === 1 && range.ref === undefined) return { ok: true };
   const done = await run(checkoutCommand(range), options);
   return done.exitCode === 0 ? { ok: true } : cloneFailure(deps, done, null);
@@ -222,12 +212,6 @@ export function cloneFailure(
   return { ...base, code: "clone-failed" };
 }
 
-/** A container of its own that may reach the repository's host, where the task's may not. */
-export interface CloneContainer {
-  readonly run: RunIn;
-  close(): Promise<void>;
-}
-
 /** The addresses that the rules of a network allow; null without one. */
 export function reachableAddresses(network: ContainerNetwork): readonly string[] | null {
   if (network.mode === "none") return null;
@@ -262,7 +246,7 @@ export function networkToClone(network: ContainerNetwork, remote: RemoteSource):
 /** Clones there, and hands the repository over: the task's own container never had a network or a credential. */
 export async function cloneApart(
   deps: CloneDeps,
-  openCloner: () => Promise<CloneContainer | PrepareFailure>,
+  openCloner: () => Promise<BesideContainer | PrepareFailure>,
   remote: RemoteSource,
   range: CloneRange,
   access: Parameters<typeof cloneRemote>[3],

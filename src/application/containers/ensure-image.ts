@@ -25,7 +25,7 @@ const NPM_ARGUMENT = /^ARG NPM_REGISTRY$/m;
 export interface BuildRequest extends ImageProgress {
   readonly recipe: ImageRecipe;
   /** The Debian root below our base image. Absent: what its Dockerfile says. */
-  readonly root?: string;
+  readonly root?: string | undefined;
   /** Builds even what is there unchanged. */
   readonly again?: boolean;
   /** Called for each image before it is built. `kept`: its base is unavailable, so the existing image is kept. */
@@ -72,8 +72,7 @@ export async function buildNamedImage(
 ): Promise<ImageBuildOutcome> {
   const recipe = IMAGE_RECIPES.find((known) => known.name === name);
   if (recipe === undefined) return { ok: false, name, code: "recipe-missing", message: "unknown image" };
-  if (from !== "debian-rootfs")
-    return buildImage(deps, { recipe, ...rest, ...(from !== undefined && { root: from }) });
+  if (from !== "debian-rootfs") return buildImage(deps, { recipe, ...rest, root: from });
   const root = await deps.ensureDebianRoot(deps.images, rest);
   if (!root.ok) return { ok: false, name: root.name, code: "root-missing", message: root.message };
   return buildImage(deps, { recipe, ...rest, root: root.name });
@@ -110,8 +109,8 @@ async function buildOne(
       [RECIPE_LABEL]: hash,
       ...(recipe.on === null && base !== undefined && { [ROOT_LABEL]: base }),
     },
-    ...(onLine !== undefined && { onLine }),
-    ...(signal !== undefined && { signal }),
+    onLine,
+    signal,
   });
   if (outcome.ok) return { ok: true, built: true };
   if (outcome.reason === "aborted") return { ok: false, name, code: "aborted", message: outcome.message };
@@ -214,14 +213,8 @@ async function buildOver(
     return { ok: false, name, code: "recipe-missing", message: `images/${folder} is missing` };
   const hash = recipeHash(sha256, files, {}, ids);
   if ((await images.inspect(name, signal))?.labels[RECIPE_LABEL] === hash) return { ok: true, name };
-  const outcome = await images.build({
-    name,
-    files,
-    args,
-    labels: { ...labels, [RECIPE_LABEL]: hash },
-    ...(onLine !== undefined && { onLine }),
-    ...(signal !== undefined && { signal }),
-  });
+  const labelled = { ...labels, [RECIPE_LABEL]: hash };
+  const outcome = await images.build({ name, files, args, labels: labelled, onLine, signal });
   if (outcome.ok) return { ok: true, name };
   const code = outcome.reason === "aborted" ? "aborted" : "build-failed";
   return { ok: false, name, code, message: outcome.message };
@@ -237,9 +230,9 @@ export type ImageChoice = string | { readonly dockerfile: string };
 export interface EnsureRequest extends ImageProgress {
   readonly image: ImageChoice;
   /** The image of a worker CLI that is to run in it too. */
-  readonly worker?: string;
+  readonly worker?: string | undefined;
   /** The Debian root for building; absent: what the Dockerfile says. */
-  readonly root?: string;
+  readonly root?: string | undefined;
   readonly onStep?: (step: "pulling" | "building" | "deriving", name: string) => void;
 }
 
@@ -264,13 +257,13 @@ export async function ensureImage(deps: BuildImageDeps, request: EnsureRequest):
       : await projectImage(deps, request, image.dockerfile);
   if (!found.ok) return found;
   const derived = await deriveImage(deps, found.name, {
-    ...progressOf(request),
+    signal: request.signal,
     onLine: (line) => {
       onStep?.("deriving", found.name);
       request.onLine?.(line);
     },
   });
-  if (!derived.ok) return ensureFailure(found.name, derived);
+  if (!derived.ok) return notDerived(found.name, derived);
   return request.worker === undefined ? derived : withWorker(deps, request, derived.name, request.worker);
 }
 
@@ -287,27 +280,29 @@ async function withWorker(
     deps,
     { cli: cli.name, image },
     {
-      ...progressOf(request),
+      signal: request.signal,
       onLine: (line) => {
         request.onStep?.("building", `${worker} + ${image}`);
         request.onLine?.(line);
       },
     },
   );
-  return added.ok ? added : ensureFailure(image, added);
+  return added.ok ? added : notDerived(image, added);
 }
 
-function ensureFailure(
+type NotEnsured = Extract<EnsuredImage, { ok: false }>;
+
+function notEnsured(
+  code: NotEnsured["code"],
   image: string,
-  { code, message }: { readonly code: string; readonly message: string },
-): EnsuredImage {
-  return {
-    ok: false,
-    code: code === "aborted" ? "aborted" : "build-failed",
-    image,
-    attempts: [message],
-    buildable: false,
-  };
+  attempts: readonly string[],
+  buildable = false,
+): NotEnsured {
+  return { ok: false, code, image, attempts, buildable };
+}
+
+function notDerived(image: string, { code, message }: Extract<DerivedImageOutcome, { ok: false }>) {
+  return notEnsured(code === "aborted" ? "aborted" : "build-failed", image, [message]);
 }
 
 async function obtainImage(
@@ -316,39 +311,27 @@ async function obtainImage(
   image: string,
 ): Promise<EnsuredImage> {
   const { images } = deps;
-  const { signal, onStep, root } = request;
+  const { signal, onLine, onStep, root } = request;
   const name = withTag(image);
   if ((await images.inspect(name, signal)) !== null) return { ok: true, name };
   const attempts: string[] = [];
   for (const from of pullNames(name)) {
     onStep?.("pulling", from);
-    const pulled = await images.pull(from, progressOf(request));
+    const pulled = await images.pull(from, request);
     if (pulled.ok) {
       if (from !== name) await images.tag(from, name);
       return { ok: true, name };
     }
-    if (pulled.reason === "aborted")
-      return { ok: false, code: "aborted", image: name, attempts, buildable: false };
+    if (pulled.reason === "aborted") return notEnsured("aborted", name, attempts);
     attempts.push(`${from}: ${pulled.message}`);
   }
   const recipe = recipeFor(name);
-  if (recipe === undefined)
-    return { ok: false, code: "image-missing", image: name, attempts, buildable: false };
+  if (recipe === undefined) return notEnsured("image-missing", name, attempts);
   onStep?.("building", name);
-  const built = await buildImage(deps, {
-    recipe,
-    ...(root !== undefined && { root }),
-    ...progressOf(request),
-  });
+  const built = await buildImage(deps, { recipe, root, signal, onLine });
   if (built.ok) return { ok: true, name };
   const code = built.code === "aborted" ? "aborted" : "image-missing";
-  return {
-    ok: false,
-    code,
-    image: name,
-    attempts: [...attempts, `${built.name}: ${built.message}`],
-    buildable: true,
-  };
+  return notEnsured(code, name, [...attempts, `${built.name}: ${built.message}`], true);
 }
 
 /** A project's own Dockerfile, kept by its content. */
@@ -359,17 +342,12 @@ async function projectImage(
 ): Promise<EnsuredImage> {
   const { images, recipes, sha256 } = deps;
   const files = recipes.project(dockerfile);
-  if (typeof files === "string")
-    return { ok: false, code: "dockerfile", image: dockerfile, attempts: [files], buildable: false };
+  if (typeof files === "string") return notEnsured("dockerfile", dockerfile, [files]);
   const name = `picoclaw-project:${recipeHash(sha256, files, {}, "")}`;
   if ((await images.inspect(name, request.signal)) !== null) return { ok: true, name };
   request.onStep?.("building", dockerfile);
-  const outcome = await images.build({ name, files, args: {}, labels: {}, ...progressOf(request) });
+  const { signal, onLine } = request;
+  const outcome = await images.build({ name, files, args: {}, labels: {}, signal, onLine });
   if (outcome.ok) return { ok: true, name };
-  const code = outcome.reason === "aborted" ? "aborted" : "build-failed";
-  return { ok: false, code, image: dockerfile, attempts: [outcome.message], buildable: false };
-}
-
-function progressOf({ signal, onLine }: ImageProgress): ImageProgress {
-  return { ...(signal !== undefined && { signal }), ...(onLine !== undefined && { onLine }) };
+  return notEnsured(outcome.reason === "aborted" ? "aborted" : "build-failed", dockerfile, [outcome.message]);
 }

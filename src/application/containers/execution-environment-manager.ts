@@ -6,7 +6,11 @@ import {
 } from "../../domain/containers/clone-plan.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "../../domain/containers/container-info.ts";
 import { environmentCommands } from "../../domain/containers/image-recipes.ts";
-import type { PrepareEvent, PrepareFailure } from "../../domain/containers/prepare-event.ts";
+import {
+  badInputFailure,
+  type PrepareEvent,
+  type PrepareFailure,
+} from "../../domain/containers/prepare-event.ts";
 import { type AddressesOf, refusedHosts, refusedText } from "../../domain/containers/refused-hosts.ts";
 import { type CommandPolicy, createCommandPolicy } from "../../domain/policy/allowed-commands.ts";
 import type {
@@ -314,15 +318,13 @@ export class ExecutionEnvironmentManager {
         credential: credentialFor(source),
         range: {
           depth: config.shallow ? config.depth : null,
-          ...(task.branch !== undefined && { ref: task.branch }),
-          ...(task.targetBranch !== undefined && { target: task.targetBranch }),
+          ref: task.branch,
+          target: task.targetBranch,
         },
-        ...(environmentName != null && { environmentName }),
-        ...(options.worker !== undefined && { worker: options.worker }),
-        lease: options.lease ?? "process",
-        ...(options.claim !== undefined && { claim: options.claim }),
-        signal: options.signal ?? NEVER_ABORTED,
-        ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
+        lease: "process",
+        signal: NEVER_ABORTED,
+        ...options,
+        environmentName: environmentName ?? undefined,
       });
       return prepared;
     } finally {
@@ -359,9 +361,9 @@ export class ExecutionEnvironmentManager {
       cwd: workingDirectory ?? info.workspace_path,
       timeoutMs: timeoutSeconds * 1000,
       outputLimitBytes: config.maxOutputBytes,
-      ...(options.signal !== undefined && { signal: options.signal }),
-      ...(options.onOutput !== undefined && { onOutput: options.onOutput }),
-      ...(options.session !== undefined && { session: options.session }),
+      signal: options.signal,
+      onOutput: options.onOutput,
+      session: options.session,
     });
     const executed = executionResult(result, timeoutSeconds);
     return withRefusals(command, executed, config.reachable, this.#deps.addressesOf);
@@ -373,7 +375,7 @@ export class ExecutionEnvironmentManager {
    */
   async cleanup(
     taskUuid: string,
-    options: { readonly signal?: AbortSignal; readonly claim?: ContainerClaim } = {},
+    options: { readonly signal?: AbortSignal | undefined; readonly claim?: ContainerClaim } = {},
   ) {
     const { sandboxes, records } = this.#deps;
     const name = containerName(taskUuid);
@@ -456,7 +458,7 @@ export class ExecutionEnvironmentManager {
     let removed = 0;
     for (const { info, preparing } of records.list()) {
       if (preparing === undefined || isAlive(preparing)) continue;
-      const removal = await this.cleanup(info.task_uuid, { ...(signal !== undefined && { signal }) });
+      const removal = await this.cleanup(info.task_uuid, { signal });
       if (removal.removed) removed += 1;
     }
     return removed;
@@ -474,10 +476,6 @@ export class ExecutionEnvironmentManager {
 
 function toFunctionTool(definition: FunctionDefinition) {
   return { type: "function" as const, function: definition };
-}
-
-function badInputFailure(subject: string, detail: string): PrepareFailure {
-  return { ok: false, code: "bad-input", subject, detail, remedy: "check-name" };
 }
 
 /** The lists of allowed and denied commands, with the commands that one environment adds to them. */

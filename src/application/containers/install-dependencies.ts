@@ -11,8 +11,14 @@ import {
 } from "../../domain/containers/dependency-plan.ts";
 import type { InstallTrouble, PrepareEvent } from "../../domain/containers/prepare-event.ts";
 import { type AddressesOf, refusedHosts } from "../../domain/containers/refused-hosts.ts";
-import type { DownloadStore, ExecResult, SandboxManager } from "../ports/containers.ts";
-import { joinIntoPieces, outputTail, type RunIn } from "./run-in-container.ts";
+import type { DownloadStore, ExecResult } from "../ports/containers.ts";
+import {
+  type BesideContainer,
+  joinIntoPieces,
+  outputTail,
+  type RunIn,
+  type RunInOptions,
+} from "./run-in-container.ts";
 
 const NPM_ROUNDS = 3;
 const MOST_REQUIREMENTS = 100;
@@ -68,7 +74,7 @@ const DROP_SCRIPT =
   'fs.writeFileSync("package.json",JSON.stringify(p))';
 
 function npmWithout(names: readonly string[]): string {
-  return `cp package.json ${KEPT_MANIFEST} && node -e '${DROP_SCRIPT}' -- ${names.map(quoted).join(" ")} && npm install --no-save --no-package-lock --no-audit --no-fund --no-progress`;
+  return `cp package.json ${KEPT_MANIFEST} && node -e '${DROP_SCRIPT}' -- ${quoteWords(names)} && npm install --no-save --no-package-lock --no-audit --no-fund --no-progress`;
 }
 
 async function restOfPip(
@@ -80,7 +86,7 @@ async function restOfPip(
   const lines = texts.flatMap(requirementLines).slice(0, MOST_REQUIREMENTS);
   if (lines.length < 2) return null;
   const { outcome, stdout } = await tryWay(
-    `for one in ${lines.map(quoted).join(" ")}; do pip install --no-input "$one" || echo "${LEFT_OUT}$one"; done`,
+    `for one in ${quoteWords(lines)}; do pip install --no-input "$one" || echo "${LEFT_OUT}$one"; done`,
   );
   if (outcome !== "exited") return null;
   const leftOut = stdout
@@ -89,12 +95,8 @@ async function restOfPip(
   return leftOut.length < lines.length ? leftOut.map(requirementName) : null;
 }
 
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-export interface InstallDeps extends Pick<DownloadCacheDeps, "timeoutMs" | "signal" | "emit" | "env"> {
-  readonly run: RunIn;
+export interface InstallDeps
+  extends Pick<DownloadCacheDeps, "run" | "timeoutMs" | "signal" | "emit" | "env"> {
   readonly mask: (text: string) => string;
   readonly clock: () => number;
   /** The addresses that the network's rules allow; null without a network. */
@@ -197,9 +199,10 @@ async function installTrouble(
 
 export interface DownloadCacheDeps {
   readonly store: DownloadStore;
-  readonly sandboxes: Pick<SandboxManager, "exec">;
+  /** In the task's container. */
+  readonly run: RunIn;
   /** A container of the same image that has nothing of the project; null if there is none. */
-  readonly openFetcher: () => Promise<{ readonly id: string; close(): Promise<void> } | null>;
+  readonly openFetcher: () => Promise<BesideContainer | null>;
   /** The parts of the key beside the packages: the image, and the indexes. */
   readonly salt: string;
   readonly sha256: (bytes: Uint8Array) => string;
@@ -212,7 +215,6 @@ export interface DownloadCacheDeps {
 
 const LOCK_BYTES = 16 * 1024 ** 2;
 const FETCHED_FOLDER = "/workspace/tmp/.downloads";
-const OUTPUT_BYTES = 64 * 1024;
 
 /**
  * Lays out packages that were fetched before, and returns the variables by which the installers find them. A
@@ -221,19 +223,18 @@ const OUTPUT_BYTES = 64 * 1024;
  */
 export async function layOutDownloads(
   deps: DownloadCacheDeps,
-  container: string,
   files: readonly string[],
 ): Promise<Readonly<Record<string, string>>> {
   const env: Record<string, string> = {};
   for (const step of planDependencies(files)) {
     const ecosystem = PINNED_FILES[step.file];
     if (ecosystem === undefined || deps.signal.aborted) continue;
-    const npmRegistry = ecosystem === "npm" ? await npmRegistryIn(deps, container) : null;
-    const packages = pinnedPackages(ecosystem, await lockOf(deps, container, step), { npmRegistry });
+    const npmRegistry = ecosystem === "npm" ? await npmRegistryIn(deps) : null;
+    const packages = pinnedPackages(ecosystem, await lockOf(deps, step), { npmRegistry });
     if (packages.length === 0) continue;
     const key = deps.sha256(Buffer.from(JSON.stringify([ecosystem, deps.salt, packages]))).slice(0, 40);
     if (!deps.store.has(key) && !(await fetchAll(deps, ecosystem, packages, key))) continue;
-    if (!(await unpack(deps, container, ecosystem, key))) continue;
+    if (!(await unpack(deps, ecosystem, key))) continue;
     Object.assign(env, variablesFor(ecosystem));
   }
   return env;
@@ -243,18 +244,17 @@ export async function layOutDownloads(
  * The registry of the container's own npm, read outside of the project, so that no file of the project
  * affects it.
  */
-async function npmRegistryIn(deps: DownloadCacheDeps, container: string): Promise<string | null> {
+async function npmRegistryIn(deps: DownloadCacheDeps): Promise<string | null> {
   const configured = deps.env.npm_config_registry;
   if (configured !== undefined) return configured;
-  const said = await runDownloadCommand(deps, container, quoteWords(["npm", "config", "get", "registry"]));
+  const said = await deps.run("npm config get registry", besideProject(deps));
   const url = said.stdout.trim();
   return said.exitCode === 0 && URL.canParse(url) ? url : null;
 }
 
-async function lockOf(deps: DownloadCacheDeps, container: string, { file }: InstallStep): Promise<string> {
-  const read = await runDownloadCommand(deps, container, quoteWords(["cat", `${PROJECT_FOLDER}/${file}`]), {
-    limit: LOCK_BYTES,
-  });
+async function lockOf(deps: DownloadCacheDeps, { file }: InstallStep): Promise<string> {
+  const command = quoteWords(["cat", `${PROJECT_FOLDER}/${file}`]);
+  const read = await deps.run(command, { ...besideProject(deps), limitBytes: LOCK_BYTES });
   return read.exitCode === 0 && read.truncatedBytes === 0 ? read.stdout : "";
 }
 
@@ -269,11 +269,11 @@ async function fetchAll(
   if (fetcher === null) return false;
   const fresh = deps.store.create(key);
   try {
-    const fetched = await runDownloadCommand(deps, fetcher.id, FETCH_COMMANDS[ecosystem], {
-      stdin: `${packages.join("\n")}\n`,
-    });
+    const stdin = `${packages.join("\n")}\n`;
+    const fetched = await fetcher.run(FETCH_COMMANDS[ecosystem], { ...besideProject(deps), stdin });
     if (fetched.exitCode !== 0) return false;
-    const packed = await runDownloadCommand(deps, fetcher.id, `tar -cf - -C ${FETCHED_FOLDER} ${ecosystem}`, {
+    const packed = await fetcher.run(`tar -cf - -C ${FETCHED_FOLDER} ${ecosystem}`, {
+      ...besideProject(deps),
       onBytes: (bytes) => fresh.write(bytes),
     });
     if (packed.exitCode !== 0) return false;
@@ -305,46 +305,16 @@ function variablesFor(ecosystem: "npm" | "pip"): Readonly<Record<string, string>
     : { PIP_FIND_LINKS: `${FETCHED_FOLDER}/pip` };
 }
 
-async function unpack(
-  deps: DownloadCacheDeps,
-  container: string,
-  ecosystem: "npm" | "pip",
-  key: string,
-): Promise<boolean> {
+async function unpack(deps: DownloadCacheDeps, ecosystem: "npm" | "pip", key: string): Promise<boolean> {
   const archive = `${FETCHED_FOLDER}/${ecosystem}.tar`;
-  const begun = await runDownloadCommand(deps, container, `mkdir -p ${FETCHED_FOLDER} && : > ${archive}`);
-  if (begun.exitCode !== 0) return false;
-  for await (const piece of joinIntoPieces(deps.store.read(key))) {
-    const sent = await runDownloadCommand(deps, container, `cat >> ${archive}`, { stdin: piece });
-    if (sent.exitCode !== 0) return false;
-  }
-  return (
-    (await runDownloadCommand(deps, container, `tar -xf ${archive} -C ${FETCHED_FOLDER} && rm ${archive}`))
-      .exitCode === 0
-  );
+  const succeeds = async (command: string, stdin?: Uint8Array) =>
+    (await deps.run(command, { ...besideProject(deps), stdin })).exitCode === 0;
+  if (!(await succeeds(`mkdir -p ${FETCHED_FOLDER} && : > ${archive}`))) return false;
+  for await (const piece of joinIntoPieces(deps.store.read(key)))
+    if (!(await succeeds(`cat >> ${archive}`, piece))) return false;
+  return succeeds(`tar -xf ${archive} -C ${FETCHED_FOLDER} && rm ${archive}`);
 }
 
-function runDownloadCommand(
-  { sandboxes, timeoutMs, signal, env }: DownloadCacheDeps,
-  container: string,
-  command: string,
-  options: {
-    readonly stdin?: string | Uint8Array;
-    readonly onBytes?: (bytes: Uint8Array) => void;
-    readonly limit?: number;
-  } = {},
-): Promise<ExecResult> {
-  const { stdin, onBytes, limit = OUTPUT_BYTES } = options;
-  return sandboxes.exec(container, {
-    command,
-    cwd: "/workspace/tmp",
-    env,
-    timeoutMs,
-    signal,
-    outputLimitBytes: limit,
-    ...(stdin !== undefined && { stdin }),
-    ...(onBytes !== undefined && {
-      onBytes: (stream: string, bytes: Uint8Array) => stream === "stdout" && onBytes(bytes),
-    }),
-  });
+function besideProject({ timeoutMs, signal, env }: DownloadCacheDeps): RunInOptions {
+  return { cwd: "/workspace/tmp", env, timeoutMs, signal };
 }

@@ -1,5 +1,5 @@
 import type { SandboxManager } from "../ports/containers.ts";
-import type { Logger } from "../ports/platform.ts";
+import type { LogFields, Logger, LogLevel } from "../ports/platform.ts";
 import type { Prepare } from "./execution-environment-manager.ts";
 
 /** The actions of containers since this process began, by their metric names. */
@@ -28,6 +28,8 @@ const CLONE = /^(?:clone-|repository-|ref-missing|not-a-repository|host-unreacha
 /** Writes one line into the log for each container, clone and command, and counts them. Changes nothing. */
 export function createEnvironmentObserver(log: Logger) {
   const counts = new Map<Name, number>(NAMES.map((name) => [name, 0]));
+  const note = (level: LogLevel, what: string, fields: LogFields) =>
+    log[level]("environments", `environments.${what}`, `environments.${what}`, fields);
   const add = (name: Name, by = 1) => counts.set(name, (counts.get(name) ?? 0) + by);
   return {
     counts: (): EnvironmentCounts => Object.fromEntries(counts),
@@ -38,17 +40,10 @@ export function createEnvironmentObserver(log: Logger) {
         const { name, image } = spec;
         if (started.ok) {
           add("picoclaw_containers_started_total");
-          const fields = { name, image, from: started.from };
-          log.info(
-            "environments",
-            "environments.container_started",
-            "environments.container_started",
-            fields,
-          );
+          note("info", "container_started", { name, image, from: started.from });
         } else {
           add("picoclaw_container_start_failures_total");
-          const fields = { name, image, code: started.code, detail: started.detail };
-          log.error("environments", "environments.container_failed", "environments.container_failed", fields);
+          note("error", "container_failed", { name, image, code: started.code, detail: started.detail });
         }
         return started;
       },
@@ -59,8 +54,7 @@ export function createEnvironmentObserver(log: Logger) {
         add("picoclaw_container_command_seconds_total", durationMs / 1000);
         if (outcome === "timed-out") add("picoclaw_container_command_timeouts_total");
         if (limit !== undefined) add("picoclaw_container_command_limits_total");
-        const level = outcome === "timed-out" || limit !== undefined ? "warn" : "info";
-        log[level]("environments", "environments.command", "environments.command", {
+        note(outcome === "timed-out" || limit !== undefined ? "warn" : "info", "command", {
           container: container.slice(0, 64),
           outcome,
           exit_code: exitCode,
@@ -73,8 +67,7 @@ export function createEnvironmentObserver(log: Logger) {
         const removal = await sandboxes.stopContainer(container, options);
         if (removal.removed) add("picoclaw_containers_removed_total");
         add("picoclaw_container_leftovers_total", removal.leftovers.length);
-        const level = removal.leftovers.length > 0 ? "warn" : "info";
-        log[level]("environments", "environments.container_removed", "environments.container_removed", {
+        note(removal.leftovers.length > 0 ? "warn" : "info", "container_removed", {
           container,
           removed: removal.removed,
           leftovers: removal.leftovers.map(({ kind, name, reason }) => `${kind} ${name}: ${reason}`),
@@ -92,22 +85,13 @@ export function createEnvironmentObserver(log: Logger) {
           add("picoclaw_environments_prepared_total");
           const { image, installed } = prepared;
           const failed = installed.filter(({ success }) => !success).map(({ command }) => command);
-          log.info("environments", "environments.prepared", "environments.prepared", {
-            ...fields,
-            image,
-            install_failed: failed,
-          });
+          note("info", "prepared", { ...fields, image, install_failed: failed });
           return prepared;
         }
         const { code, subject, detail } = prepared;
         add("picoclaw_environment_failures_total");
         if (CLONE.test(code)) add("picoclaw_clone_failures_total");
-        log.error("environments", "environments.prepare_failed", "environments.prepare_failed", {
-          ...fields,
-          code,
-          subject,
-          detail,
-        });
+        note("error", "prepare_failed", { ...fields, code, subject, detail });
         return prepared;
       },
   };

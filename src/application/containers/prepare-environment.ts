@@ -1,9 +1,9 @@
 import {
   type CloneRange,
   type Credential,
+  gitInProject,
   isRefName,
   PROJECT_FOLDER,
-  quoteWords,
   type RemoteSource,
   type RepositorySource,
 } from "../../domain/containers/clone-plan.ts";
@@ -13,11 +13,12 @@ import {
   ENVIRONMENT_LABELS,
 } from "../../domain/containers/container-info.ts";
 import { type ChosenEnvironment, chooseEnvironment } from "../../domain/containers/environment-choice.ts";
-import type {
-  PrepareEvent,
-  PrepareFailure,
-  PrepareNotice,
-  PrepareStep,
+import {
+  badInputFailure,
+  type PrepareEvent,
+  type PrepareFailure,
+  type PrepareNotice,
+  type PrepareStep,
 } from "../../domain/containers/prepare-event.ts";
 import type { AddressesOf } from "../../domain/containers/refused-hosts.ts";
 import {
@@ -31,7 +32,6 @@ import {
   type SandboxManager,
 } from "../ports/containers.ts";
 import {
-  type CloneContainer,
   canReachRemote,
   cloneApart,
   cloneLocal,
@@ -41,7 +41,7 @@ import {
 } from "./clone-repository.ts";
 import { type BuildImageDeps, ensureImage, type ImageChoice } from "./ensure-image.ts";
 import { type InstallOutcome, installDependencies, layOutDownloads } from "./install-dependencies.ts";
-import { createRunIn, type RunIn } from "./run-in-container.ts";
+import { type BesideContainer, createRunIn, type RunIn } from "./run-in-container.ts";
 
 /** The configuration as `prepare` needs it: bytes, milliseconds, no strings to be read again. */
 export interface PrepareConfig {
@@ -59,7 +59,7 @@ export interface PrepareConfig {
   /** Indexes of packages, as variables of the installers. */
   readonly indexes: Readonly<Record<string, string>>;
   /** The Debian root to build images of ours on; absent: what their Dockerfile says. */
-  readonly buildRoot?: string;
+  readonly buildRoot?: string | undefined;
 }
 
 export interface PrepareDeps {
@@ -81,13 +81,13 @@ export interface PrepareRequest {
   readonly credential: Credential | null;
   readonly range: CloneRange;
   /** The environment that the plan or a person asked for. */
-  readonly environmentName?: string;
+  readonly environmentName?: string | undefined;
   /** The image of a worker CLI that is to run in the environment. */
-  readonly worker?: string;
+  readonly worker?: string | undefined;
   readonly lease: "process" | "detached";
-  readonly claim?: ContainerClaim;
+  readonly claim?: ContainerClaim | undefined;
   readonly signal: AbortSignal;
-  readonly onEvent?: (event: PrepareEvent) => void;
+  readonly onEvent?: ((event: PrepareEvent) => void) | undefined;
 }
 
 export interface PreparedEnvironment {
@@ -100,45 +100,12 @@ export interface PreparedEnvironment {
   readonly installed: readonly InstallOutcome[];
 }
 
-interface BesideRequest {
-  readonly purpose: "clone" | "fetch";
-  readonly image: string;
-  readonly network: ContainerNetwork;
-  readonly signal: AbortSignal;
-}
-
-/** A container beside the task's, for what the task must not do itself. It is removed with this process unless it is closed before. */
-async function openBesideContainer(
-  { sandboxes, config, newId }: Pick<PrepareDeps, "sandboxes" | "config" | "newId">,
-  { purpose, image, network, signal }: BesideRequest,
-) {
-  const taskId = `${purpose}-${newId()}`;
-  const spec = { name: containerName(taskId), taskId, image, limits: config.limits, network };
-  const started = await sandboxes.startContainer(spec, { signal });
-  if (!started.ok) return started;
-  const close = async () => void (await sandboxes.stopContainer(started.id, { force: true }));
-  return { ok: true as const, id: started.id, close };
-}
-
 /** The error of a request before anything starts. */
 function badRequestFailure({ range, source }: PrepareRequest): PrepareFailure | null {
   for (const name of [range.ref, range.target])
-    if (name !== undefined && !isRefName(name))
-      return {
-        ok: false,
-        code: "bad-input",
-        subject: name,
-        detail: "not a branch name",
-        remedy: "check-name",
-      };
+    if (name !== undefined && !isRefName(name)) return badInputFailure(name, "not a branch name");
   if (source.kind === "remote" && (source.protocol === "ssh" || source.protocol === "git"))
-    return {
-      ok: false,
-      code: "bad-input",
-      subject: source.url,
-      detail: `${source.protocol} cannot leave an environment`,
-      remedy: "use-https",
-    };
+    return badInputFailure(source.url, `${source.protocol} cannot leave an environment`, "use-https");
   return null;
 }
 
@@ -251,10 +218,7 @@ class Preparation {
   async leaveNothing(): Promise<void> {
     if (!this.#started) return;
     const { taskUuid, claim } = this.request;
-    await this.deps.sandboxes.stopContainer(containerName(taskUuid), {
-      force: true,
-      ...(claim !== undefined && { claim }),
-    });
+    await this.deps.sandboxes.stopContainer(containerName(taskUuid), { force: true, claim });
   }
 
   /** A repository of this machine can be looked at before there is a container. */
@@ -288,8 +252,8 @@ class Preparation {
     return chooseEnvironment({
       available: Object.keys(environments),
       fallback: defaultEnvironment,
-      ...(this.request.environmentName !== undefined && { asked: this.request.environmentName }),
-      ...(files !== undefined && { files }),
+      asked: this.request.environmentName,
+      files,
     });
   }
 
@@ -316,7 +280,7 @@ class Preparation {
         network: config.network,
         mountDockerSocket: config.mountDockerSocket,
         lease: request.lease,
-        ...(request.claim !== undefined && { claim: request.claim }),
+        claim: request.claim,
       },
       {
         signal,
@@ -332,19 +296,18 @@ class Preparation {
   private async ensure(environment: string) {
     const { config, images, mask } = this.deps;
     const { signal } = this.request;
-    const choice = config.environments[environment] ?? config.baseImage;
     const steps = {
       pulling: "pulling-image",
       building: "building-image",
       deriving: "deriving-image",
     } as const;
     const ensured = await ensureImage(images, {
-      image: choice,
-      ...(this.request.worker !== undefined && { worker: this.request.worker }),
+      image: config.environments[environment] ?? config.baseImage,
+      worker: this.request.worker,
       signal,
       onLine: (line) => this.emit({ type: "output", text: mask(line) }),
       onStep: (step, name) => this.step(steps[step], name),
-      ...(config.buildRoot !== undefined && { root: config.buildRoot }),
+      root: config.buildRoot,
     });
     if (ensured.ok) return ensured;
     const { code, image, attempts, buildable } = ensured;
@@ -372,21 +335,30 @@ class Preparation {
     return cloneApart(cloneParts, () => this.openCloner(image, source), source, range, access);
   }
 
-  private async openCloner(image: string, source: RemoteSource): Promise<CloneContainer | PrepareFailure> {
-    const { config, sandboxes, mask } = this.deps;
-    const opened = await openBesideContainer(this.deps, {
-      purpose: "clone",
-      image,
-      network: networkToClone(config.network, source),
-      signal: this.request.signal,
-    });
-    if (!opened.ok) return enginePrepareFailure(opened, mask);
-    return { run: createRunIn(sandboxes, opened.id), close: opened.close };
+  /** It is removed with this process unless it is closed before. */
+  private async openBeside(
+    purpose: "clone" | "fetch",
+    image: string,
+    network: ContainerNetwork,
+  ): Promise<BesideContainer | SandboxFailure> {
+    const { sandboxes, config, newId } = this.deps;
+    const taskId = `${purpose}-${newId()}`;
+    const spec = { name: containerName(taskId), taskId, image, limits: config.limits, network };
+    const started = await sandboxes.startContainer(spec, { signal: this.request.signal });
+    if (!started.ok) return started;
+    const close = async () => void (await sandboxes.stopContainer(started.id, { force: true }));
+    return { run: createRunIn(sandboxes, started.id), close };
+  }
+
+  private async openCloner(image: string, source: RemoteSource): Promise<BesideContainer | PrepareFailure> {
+    const { config, mask } = this.deps;
+    const opened = await this.openBeside("clone", image, networkToClone(config.network, source));
+    return "ok" in opened ? enginePrepareFailure(opened, mask) : opened;
   }
 
   private async trackedFiles(run: RunIn): Promise<readonly string[]> {
     const { signal } = this.request;
-    const listed = await run(quoteWords(["git", "-C", PROJECT_FOLDER, "ls-files", "-z"]), {
+    const listed = await run(gitInProject("ls-files", "-z"), {
       signal,
       timeoutMs: 60_000,
       limitBytes: LISTING_BYTES,
@@ -397,12 +369,12 @@ class Preparation {
   private async install(
     run: RunIn,
     files: readonly string[],
-    { id, image }: { readonly id: string; readonly image: string },
+    { image }: { readonly image: string },
   ): Promise<readonly InstallOutcome[]> {
     const { config, mask, clock } = this.deps;
     if (!config.autoInstall) return [];
     const began = clock();
-    const found = await this.downloads(id, image, files);
+    const found = await this.downloads(run, image, files);
     return installDependencies(
       {
         run,
@@ -420,17 +392,17 @@ class Preparation {
   }
 
   private async downloads(
-    container: string,
+    run: RunIn,
     image: string,
     files: readonly string[],
   ): Promise<Readonly<Record<string, string>>> {
-    const { config, downloads, sandboxes, images } = this.deps;
+    const { config, downloads, images } = this.deps;
     const { signal } = this.request;
     if (downloads === undefined || config.network.mode === "none") return {};
     return layOutDownloads(
       {
         store: downloads,
-        sandboxes,
+        run,
         salt: JSON.stringify([image, config.indexes]),
         sha256: images.sha256,
         env: config.indexes,
@@ -438,12 +410,10 @@ class Preparation {
         signal,
         emit: (event) => this.emit(event),
         openFetcher: async () => {
-          const { network } = config;
-          const opened = await openBesideContainer(this.deps, { purpose: "fetch", image, network, signal });
-          return opened.ok ? opened : null;
+          const opened = await this.openBeside("fetch", image, config.network);
+          return "ok" in opened ? null : opened;
         },
       },
-      container,
       files,
     );
   }

@@ -1,6 +1,6 @@
 import type { ExecRequest, ExecResult, SandboxManager } from "../ports/containers.ts";
 
-interface RunInOptions extends Pick<ExecRequest, "timeoutMs" | "env" | "stdin" | "cwd"> {
+export interface RunInOptions extends Pick<ExecRequest, "timeoutMs" | "env" | "stdin" | "cwd"> {
   readonly signal: AbortSignal;
   readonly onLine?: (line: string) => void;
   /** Standard output as bytes, for output that is not text. */
@@ -14,29 +14,28 @@ const OUTPUT_BYTES = 256 * 1024;
 /** Runs one command of our own in a container. */
 export type RunIn = (command: string, options: RunInOptions) => Promise<ExecResult>;
 
+/** A container beside the task's, for what the task must not do itself. */
+export interface BesideContainer {
+  readonly run: RunIn;
+  close(): Promise<void>;
+}
+
 export function createRunIn(sandboxes: SandboxManager, container: string): RunIn {
-  return (command, { signal, timeoutMs, env, stdin, cwd, onLine, onBytes, limitBytes = OUTPUT_BYTES }) => {
+  return (command, { onLine, onBytes, limitBytes = OUTPUT_BYTES, ...rest }) => {
     let held = "";
     return sandboxes.exec(container, {
+      cwd: "/workspace",
+      ...rest,
       command,
-      timeoutMs,
-      signal,
       outputLimitBytes: limitBytes,
-      cwd: cwd ?? "/workspace",
-      ...(env !== undefined && { env }),
-      ...(stdin !== undefined && { stdin }),
-      ...(onBytes !== undefined && {
-        onBytes: (stream: string, bytes: Uint8Array) => {
-          if (stream === "stdout") onBytes(bytes);
-        },
-      }),
-      ...(onLine !== undefined && {
-        onOutput: (_stream: string, text: string) => {
+      onBytes: onBytes && ((stream, bytes) => stream === "stdout" && onBytes(bytes)),
+      onOutput:
+        onLine &&
+        ((_, text) => {
           const lines = (held + text).split(/[\r\n]+/);
           held = lines.pop() ?? "";
           for (const line of lines) if (line !== "") onLine(line);
-        },
-      }),
+        }),
     });
   };
 }

@@ -82,7 +82,7 @@ export interface ContainerSpec {
    */
   readonly lease?: "process" | "detached";
   /** For which claim of its task it is made. It takes no container's place that was made for a later one. */
-  readonly claim?: ContainerClaim;
+  readonly claim?: ContainerClaim | undefined;
 }
 
 /** Names a claim of a piece of work; a later claim of it has a higher fence. */
@@ -152,13 +152,13 @@ export interface ExecRequest
   /** Absolute, or relative to the container's working directory. */
   readonly cwd?: string;
   /** Added to the container's. Sent over the connection, so no record of the engine holds it. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** Default: empty, so that a reader ends instead of hanging. */
-  readonly stdin?: string | Uint8Array;
+  readonly stdin?: string | Uint8Array | undefined;
   /** The same as bytes, for output that is not text. */
-  readonly onBytes?: (stream: OutputStream, bytes: Uint8Array) => void;
+  readonly onBytes?: ((stream: OutputStream, bytes: Uint8Array) => void) | undefined;
   /** Commands of one session share working directory and exported variables, one after the other. */
-  readonly session?: string;
+  readonly session?: string | undefined;
 }
 
 /**
@@ -196,11 +196,11 @@ export interface Forward {
 }
 
 interface StopOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Straight to KILL. */
   readonly force?: boolean;
   /** Removes only a container of this claim: the same name may belong to a successor. */
-  readonly claim?: ContainerClaim;
+  readonly claim?: ContainerClaim | undefined;
 }
 
 /** `leftovers`: parts that could not be removed, recorded for the next clean-up. */
@@ -329,9 +329,9 @@ export interface ImageFacts {
 }
 
 export interface ImageProgress {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** One line of progress; must not throw. */
-  readonly onLine?: (line: string) => void;
+  readonly onLine?: ((line: string) => void) | undefined;
 }
 
 interface ImportOptions extends ImageProgress {
@@ -442,6 +442,24 @@ export interface EnvironmentRecord {
   readonly repository: string;
   /** The process that prepares it, while it does. */
   readonly preparing?: { readonly pid: number; readonly birth?: string };
+}
+
+/** A clone of a task, as its dependencies were installed. */
+export interface ClonePoint {
+  /** The cloned commit. */
+  readonly base: string;
+  /** The tree of everything that git does not ignore, right after the installation. */
+  readonly start: string;
+  /** A path beside the project for an index of our own. */
+  readonly index: string;
+  /** Runs a script of ours in the project's folder: all bytes that it prints, or a text that says why there are none. */
+  readonly print: (script: string, options: PrintOptions) => Promise<Uint8Array | string>;
+}
+
+export interface PrintOptions {
+  readonly stdin?: string | Uint8Array | undefined;
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
 }
 
 export interface EnvironmentReader {

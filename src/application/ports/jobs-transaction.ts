@@ -142,15 +142,15 @@ export interface ProcessRequest {
   /** From the start to the first signal. `Infinity` means no limit. */
   readonly timeoutMs: number;
   /** Between TERM and KILL. Default 1500. */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** Aborting kills the tree like a timeout. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** For each of `output`, `stdout`, `stderr`: the first and the last half are kept, the middle is dropped. */
   readonly outputLimitBytes: number;
   /** The text in place of the cut middle. */
-  readonly cutNote?: (cutBytes: number) => string;
+  readonly cutNote?: ((cutBytes: number) => string) | undefined;
   /** Everything as it arrives, not capped, whole characters only. Not called after the result. Must not throw. */
-  readonly onOutput?: (stream: OutputStream, text: string) => void;
+  readonly onOutput?: ((stream: OutputStream, text: string) => void) | undefined;
   /** The job this process belongs to; `killJobProcesses` finds it and all its descendants by this. */
   readonly jobMarker: string;
 }

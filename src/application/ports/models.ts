@@ -150,7 +150,7 @@ export interface ModelFailure {
 
 export type ModelCheck =
   | { readonly ok: true; readonly detail: string }
-  | { readonly ok: false; readonly failure: ModelFailure; readonly remedy?: string };
+  | { readonly ok: false; readonly failure: ModelFailure; readonly remedy?: string | undefined };
 
 /** The answering role. The coder roles may be cloud models, the others only local ones. */
 export type ModelRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";

@@ -9,7 +9,7 @@ import type { Phase, SolvePlan, SolveState } from "../../domain/tasks/solve-deci
 import type { RunJob, TaskEvent, TaskRecord, TestRun, WorkerRun } from "../../domain/tasks/task-record.ts";
 import type { TaskFigures, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
-import type { ContainerClaim, SandboxFailure } from "./containers.ts";
+import type { ContainerClaim, PrintOptions, SandboxFailure } from "./containers.ts";
 import type { ProjectFiles } from "./drafts.ts";
 import type { IntakeEvent, PublishRequest } from "./forges.ts";
 import type { WorkerProgress } from "./heads.ts";
@@ -282,12 +282,6 @@ interface Difference {
   readonly tree: string;
   /** Folders that are no part of it: repositories of their own without a commit. */
   readonly unborn: readonly string[];
-}
-
-export interface PrintOptions {
-  readonly stdin?: string | Uint8Array;
-  readonly limitBytes: number;
-  readonly signal: AbortSignal;
 }
 
 interface WorkerOptions {

@@ -135,9 +135,9 @@ function isOnForge(
 /** Which part of a repository's history is wanted. */
 export interface CloneRange {
   /** A branch, a tag, or a full name such as `refs/pull/5/head`. Absent: the default branch. */
-  readonly ref?: string;
+  readonly ref?: string | undefined;
   /** The target branch of a pull or merge request; also fetched, so that the two can be compared. */
-  readonly target?: string;
+  readonly target?: string | undefined;
   /** Commits of a shallow clone; null is the whole history. */
   readonly depth: number | null;
 }
@@ -196,48 +196,32 @@ export function fetchCommand(remote: RemoteSource, { ref, target, depth }: Clone
     ...(ref !== undefined && !full ? ["--branch", ref] : []),
     ...["--", remote.url, PROJECT_FOLDER],
   ];
-  const fetch = (spec: string) => [
-    "git",
-    "-C",
-    PROJECT_FOLDER,
-    "fetch",
-    "--quiet",
-    "--progress",
-    ...how,
-    "origin",
-    spec,
-  ];
+  const fetch = (spec: string) => gitInProject("fetch", "--quiet", "--progress", ...how, "origin", spec);
   return [
     quoteWords(clone),
-    ...(ref !== undefined && full ? [quoteWords(fetch(`+${ref}:refs/picoclaw/source`))] : []),
-    ...(target === undefined
-      ? []
-      : [quoteWords(fetch(`+refs/heads/${target}:refs/remotes/origin/${target}`))]),
+    ...(ref !== undefined && full ? [fetch(`+${ref}:refs/picoclaw/source`)] : []),
+    ...(target === undefined ? [] : [fetch(`+refs/heads/${target}:refs/remotes/origin/${target}`)]),
   ];
 }
 
 /** More history, until both sides have a common commit; a shallow pair often has none. */
 export function deepenCommand(by: number | null): string {
   const how = by === null ? "--unshallow" : `--deepen=${by}`;
-  return quoteWords(["git", "-C", PROJECT_FOLDER, "fetch", "--quiet", how, "origin"]);
+  return gitInProject("fetch", "--quiet", how, "origin");
 }
 
 /** Lays the files out. */
 export function checkoutCommand({ ref }: CloneRange): string {
   if (ref?.startsWith("refs/")) {
     const name = ref.replace(/^refs\/(heads\/)?/, "").replace(/[^A-Za-z0-9._/-]/g, "-");
-    return quoteWords([
-      "git",
-      "-C",
-      PROJECT_FOLDER,
-      "checkout",
-      "--quiet",
-      "-B",
-      name,
-      "refs/picoclaw/source",
-    ]);
+    return gitInProject("checkout", "--quiet", "-B", name, "refs/picoclaw/source");
   }
-  return quoteWords(["git", "-C", PROJECT_FOLDER, "reset", "--quiet", "--hard", "HEAD"]);
+  return gitInProject("reset", "--quiet", "--hard", "HEAD");
+}
+
+/** A call of git in the project's folder, for a shell. */
+export function gitInProject(...words: readonly string[]): string {
+  return quoteWords(["git", "-C", PROJECT_FOLDER, ...words]);
 }
 
 /** Each word quoted for a shell. */

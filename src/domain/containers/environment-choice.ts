@@ -146,12 +146,12 @@ function fitsMarker(marker: string, name: string): boolean {
 
 export interface EnvironmentRequest {
   /** The name that a plan or a person asked for. */
-  readonly asked?: string;
+  readonly asked?: string | undefined;
   /** Names that the configuration has. */
   readonly available: readonly string[];
   readonly fallback: string;
   /** The project's files, where they are known already. */
-  readonly files?: readonly string[];
+  readonly files?: readonly string[] | undefined;
 }
 
 export interface ChosenEnvironment {

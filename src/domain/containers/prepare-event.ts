@@ -68,6 +68,7 @@ export interface PrepareFailure {
   /** The tool's own words, without secrets. */
   readonly detail: string;
   readonly remedy?:
+    | undefined
     | "images-build"
     | "check-image"
     | "start-docker"
@@ -76,4 +77,12 @@ export interface PrepareFailure {
     | "check-name"
     | "use-https"
     | "raise-limit";
+}
+
+export function badInputFailure(
+  subject: string,
+  detail: string,
+  remedy: PrepareFailure["remedy"] = "check-name",
+): PrepareFailure {
+  return { ok: false, code: "bad-input", subject, detail, remedy };
 }

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import type { ClonePoint } from "../../application/ports/containers.ts";
 import {
   type Entry,
   type View,
@@ -15,25 +16,6 @@ import {
 } from "../../domain/containers/clone-scripts.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { type ClonePrograms, keepPrograms, PROGRAMS_DIGEST } from "./clone-programs.ts";
-
-/** A clone of a task, as its dependencies were installed. */
-export interface ClonePoint {
-  /** The cloned commit. */
-  readonly base: string;
-  /** The tree of everything that git does not ignore, right after the installation. */
-  readonly start: string;
-  /** A path beside the project for an index of our own. */
-  readonly index: string;
-  /** Runs a script of ours in the project's folder: all bytes that it prints, or a text that says why there are none. */
-  readonly print: (
-    script: string,
-    options: {
-      readonly stdin?: string | Uint8Array;
-      readonly limitBytes: number;
-      readonly signal: AbortSignal;
-    },
-  ) => Promise<Uint8Array | string>;
-}
 
 /** The files of a clone with what was written to them; nothing of it is there before `flush`. */
 export interface CloneView extends View, WorkspaceFiles {}
@@ -81,7 +63,7 @@ export function createCloneState(point: ClonePoint) {
 
   async function print(script: string, limitBytes: number, stdin?: string | Uint8Array): Promise<Buffer> {
     const signal = AbortSignal.timeout(GIT_MS);
-    const printed = await point.print(script, { limitBytes, signal, ...(stdin !== undefined && { stdin }) });
+    const printed = await point.print(script, { limitBytes, signal, stdin });
     if (typeof printed === "string") throw new Error(`the project's files cannot be reached: ${printed}`);
     return Buffer.from(printed);
   }

@@ -16,7 +16,9 @@ import {
 import { join } from "node:path";
 import type { ContainerClaim } from "../../application/ports/containers.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isFileLocked } from "../platform/folder-lock.ts";
 import { tryFlock } from "../platform/libc.ts";
+import { replaceFile } from "../platform/text-files.ts";
 import { LABEL } from "./container-body.ts";
 
 /**
@@ -42,29 +44,17 @@ export function createLeases(folder: string) {
   const fileOf = (container: string) => join(folder, `${container}.json`);
   return {
     write(lease: Lease): void {
-      try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        const fresh = `${fileOf(lease.container)}.new`;
-        writeFileSync(fresh, `${JSON.stringify(lease)}\n`, { mode: 0o600 });
-        renameSync(fresh, fileOf(lease.container));
-      } catch {
-        // Labels decide.
-      }
+      attemptOr(undefined, () => replaceFile(fileOf(lease.container), `${JSON.stringify(lease)}\n`));
     },
     read(container: string): (Lease & { readonly usedAtMs: number }) | undefined {
-      try {
+      return attemptOr(undefined, () => {
         const lease = JSON.parse(readFileSync(fileOf(container), "utf8")) as Lease;
         return { ...lease, usedAtMs: statSync(fileOf(container)).mtimeMs };
-      } catch {
-        return undefined;
-      }
+      });
     },
     touch(container: string, nowMs: number): void {
-      try {
-        utimesSync(fileOf(container), nowMs / 1000, nowMs / 1000);
-      } catch {
-        // Made by an older process, or its lease is gone.
-      }
+      // It may be gone, or of an older process.
+      attemptOr(undefined, () => utimesSync(fileOf(container), nowMs / 1000, nowMs / 1000));
     },
     remove(container: string): void {
       rmSync(fileOf(container), { force: true });
@@ -104,15 +94,7 @@ export function createOwners({ folder, newId }: { readonly folder: string; reado
   const fileOf = (id: string) => join(folder, `${id}.lock`);
   const isAlive = (id: string): boolean => {
     if (state.held?.id === id) return true;
-    if (!/^[\w-]+$/.test(id)) return false;
-    try {
-      const fd = openSync(fileOf(id), "r");
-      const free = tryFlock(fd, "exclusive").ok;
-      closeSync(fd);
-      return !free;
-    } catch {
-      return false;
-    }
+    return /^[\w-]+$/.test(id) && attemptOr(false, () => isFileLocked(fileOf(id)));
   };
   const known = () =>
     attemptOr([], () => readdirSync(folder))
@@ -139,21 +121,12 @@ export function createOwners({ folder, newId }: { readonly folder: string; reado
     /** Forgets the files of those who are gone. */
     sweep(): void {
       for (const id of known()) {
-        if (isAlive(id)) continue;
-        try {
-          unlinkSync(fileOf(id));
-        } catch {
-          // Another process removed it.
-        }
+        if (!isAlive(id)) rmSync(fileOf(id), { force: true });
       }
     },
     close(): void {
       if (!state.held) return;
-      try {
-        unlinkSync(fileOf(state.held.id));
-      } catch {
-        // Gone already.
-      }
+      rmSync(fileOf(state.held.id), { force: true });
       closeSync(state.held.fd);
       delete state.held;
     },

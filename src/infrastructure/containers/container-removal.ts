@@ -47,9 +47,7 @@ export async function removeContainer(
   }
   const { Id: id, State } = inspected.value;
   if (State.Running && !force) {
-    await engine.call({
-      method: "POST",
-      path: `/containers/${id}/stop`,
+    await engine.call("POST", `/containers/${id}/stop`, {
       query: { t: stopGraceSeconds },
       timeoutMs: (stopGraceSeconds + 15) * 1000,
     });
@@ -85,7 +83,7 @@ async function tryRemoval(
 ): Promise<string | undefined> {
   let reason = "";
   for (let attempt = 1; attempt <= REMOVAL_TRIES; attempt++) {
-    const answer = await engine.call({ method: "DELETE", path, query });
+    const answer = await engine.call("DELETE", path, { query });
     if (answer.ok || answer.code === "container-missing") return undefined;
     if (/no such (?:container|volume)/i.test(answer.detail)) return undefined;
     // Another process is already removing it.
@@ -158,9 +156,7 @@ const MADE_OVER: Readonly<Record<string, readonly string[]>> = {
  */
 async function pruneImages(engine: Engine, signal: AbortSignal | undefined): Promise<readonly string[]> {
   const filters = JSON.stringify({ reference: Object.keys(MADE_OVER) });
-  const listed = await engine.call<readonly ListedImage[]>({
-    method: "GET",
-    path: "/images/json",
+  const listed = await engine.call<readonly ListedImage[]>("GET", "/images/json", {
     query: { filters },
     signal,
   });
@@ -169,11 +165,7 @@ async function pruneImages(engine: Engine, signal: AbortSignal | undefined): Pro
   for (const { RepoTags, Labels } of listed.value)
     for (const name of RepoTags ?? []) {
       if (!(await isOutdated(engine, name, Labels ?? {}, signal))) continue;
-      const answer = await engine.call({
-        method: "DELETE",
-        path: `/images/${encodeURIComponent(name)}`,
-        signal,
-      });
+      const answer = await engine.call("DELETE", `/images/${encodeURIComponent(name)}`, { signal });
       if (answer.ok) removed.push(name);
     }
   return removed;
@@ -191,11 +183,11 @@ async function isOutdated(
   if (below.length === 0 || below.length !== known.length) return false;
   for (const [at, image] of below.entries()) {
     if (image === undefined) return false;
-    const facts = await engine.call<{ readonly Id: string }>({
-      method: "GET",
-      path: `/images/${encodeURIComponent(image)}/json`,
-      signal,
-    });
+    const facts = await engine.call<{ readonly Id: string }>(
+      "GET",
+      `/images/${encodeURIComponent(image)}/json`,
+      { signal },
+    );
     if (!facts.ok && facts.code !== "image-missing") return false;
     if (!facts.ok || !facts.value.Id.replace(/^sha256:/, "").startsWith(known[at] ?? "")) return true;
   }
@@ -294,7 +286,7 @@ async function danglingVolumes(
     readonly Volumes:
       | readonly { readonly Name: string; readonly Labels: Record<string, string> | null }[]
       | null;
-  }>({ method: "GET", path: "/volumes", query: { filters }, signal });
+  }>("GET", "/volumes", { query: { filters }, signal });
   if (!answer.ok) return [];
   return (answer.value.Volumes ?? [])
     .filter(({ Labels }) => !owners.isAlive(Labels?.[LABEL.owner] ?? ""))

@@ -30,9 +30,7 @@ export interface ExecToCreate {
 
 /** Prepares a program to run in a container, at its root and without a terminal; attaching to it starts it. */
 export function createExec(engine: Engine, container: string, { argv, env, stdin, signal }: ExecToCreate) {
-  return engine.call<{ readonly Id: string }>({
-    method: "POST",
-    path: `/containers/${container}/exec`,
+  return engine.call<{ readonly Id: string }>("POST", `/containers/${container}/exec`, {
     body: {
       AttachStdin: stdin,
       AttachStdout: true,
@@ -47,11 +45,7 @@ export function createExec(engine: Engine, container: string, { argv, env, stdin
 }
 
 export function inspectContainer(engine: Engine, name: string, signal: AbortSignal | undefined) {
-  return engine.call<InspectedContainer>({
-    method: "GET",
-    path: `/containers/${encodeURIComponent(name)}/json`,
-    signal,
-  });
+  return engine.call<InspectedContainer>("GET", `/containers/${encodeURIComponent(name)}/json`, { signal });
 }
 
 /** Of one installation, warm ones and proxies too. */
@@ -61,9 +55,7 @@ export async function listOwnContainers(
   signal: AbortSignal | undefined,
 ): Promise<readonly ListedContainer[] | SandboxFailure> {
   const filters = JSON.stringify({ label: [`${LABEL.installation}=${installation}`] });
-  const listed = await engine.call<readonly ListedContainer[]>({
-    method: "GET",
-    path: "/containers/json",
+  const listed = await engine.call<readonly ListedContainer[]>("GET", "/containers/json", {
     query: { all: true, filters },
     signal,
   });
@@ -136,7 +128,7 @@ const FINAL: ReadonlySet<SandboxFailure["code"]> = new Set([
 export async function freezeContainer({ engine, pause }: FreezeDeps, container: string): Promise<boolean> {
   let refusal = "";
   for (let tried = 0; tried < FREEZE_TRIES; tried++) {
-    const answer = await engine.call({ method: "POST", path: `/containers/${container}/pause` });
+    const answer = await engine.call("POST", `/containers/${container}/pause`);
     if (answer.ok) return true;
     if (FINAL.has(answer.code)) return false;
     refusal = answer.detail;
@@ -148,10 +140,9 @@ export async function freezeContainer({ engine, pause }: FreezeDeps, container: 
 /** Resumes a container. One that is paused but counts as running for a moment is paused once more first. */
 export async function thawContainer({ engine, pause }: FreezeDeps, container: string): Promise<void> {
   for (let tried = 0; tried < FREEZE_TRIES; tried++) {
-    const answer = await engine.call({ method: "POST", path: `/containers/${container}/unpause` });
+    const answer = await engine.call("POST", `/containers/${container}/unpause`);
     if (answer.ok || FINAL.has(answer.code)) return;
     await pause(FREEZE_PAUSE_MS);
-    if (/is not paused/.test(answer.detail))
-      await engine.call({ method: "POST", path: `/containers/${container}/pause` });
+    if (/is not paused/.test(answer.detail)) await engine.call("POST", `/containers/${container}/pause`);
   }
 }

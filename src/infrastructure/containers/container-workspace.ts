@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { EnvironmentError } from "../../application/containers/execution-environment-manager.ts";
 import type { WorkerConfig, WorkspaceDeps } from "../../application/jobs/execution.ts";
 import { createWorkspace } from "../../application/jobs/workspace.ts";
-import type { ExecResult, SandboxManager } from "../../application/ports/containers.ts";
+import type { ClonePoint, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
 import type {
   CheckView,
   EntryState as FirstStanding,
@@ -36,7 +36,7 @@ import {
 import { createJobHolders, jobsOfThisProcess } from "../jobs/running-jobs.ts";
 import { hashHex } from "../platform/hash.ts";
 import { createOutputCapture } from "../platform/output-capture.ts";
-import { type ClonePoint, type CloneState, createCloneState } from "./clone-state.ts";
+import { type CloneState, createCloneState } from "./clone-state.ts";
 import { type ContainerFileThread, createContainerView } from "./container-files.ts";
 
 /**
@@ -57,9 +57,9 @@ export function createContainerProcesses(
         env: request.env,
         timeoutMs: request.timeoutMs,
         outputLimitBytes: request.outputLimitBytes,
-        ...(request.graceMs !== undefined && { graceMs: request.graceMs }),
-        ...(request.signal !== undefined && { signal: request.signal }),
-        ...(request.cutNote !== undefined && { cutNote: request.cutNote }),
+        graceMs: request.graceMs,
+        signal: request.signal,
+        cutNote: request.cutNote,
         onOutput(stream, text) {
           both.add(Buffer.from(text));
           request.onOutput?.(stream, text);
@@ -85,12 +85,8 @@ function processResult(result: ExecResult, output: string): ProcessResult {
     case "disconnected":
     case "not-started": {
       const message = failure?.detail ?? result.outcome;
-      const reason =
-        failure?.code === "program-missing"
-          ? "program-missing"
-          : failure?.code === "cwd-missing"
-            ? "cwd-missing"
-            : "unknown";
+      const known = failure?.code === "program-missing" || failure?.code === "cwd-missing";
+      const reason = known ? failure.code : "unknown";
       return { ...base, outcome: "not-started", error: { reason, message, cause: failure } };
     }
   }

@@ -95,16 +95,20 @@ export interface EngineDeps {
  */
 export interface Engine extends EngineDeps {
   /** One call with a JSON answer; an empty answer is null. */
-  call<T>(request: EngineRequest): Promise<EngineAnswer<T> | SandboxFailure>;
+  call<T>(
+    method: EngineMethod,
+    path: string,
+    more?: EngineRequest,
+  ): Promise<EngineAnswer<T> | SandboxFailure>;
   /** One call whose answer is streamed; the caller reads or cancels it. */
-  stream(request: EngineRequest): Promise<EngineStream | SandboxFailure>;
+  stream(method: EngineMethod, path: string, more?: EngineRequest): Promise<EngineStream | SandboxFailure>;
   /** Starts an exec and turns the connection into its streams. */
   attach(execId: string, handlers: RawHandlers, signal: AbortSignal): Promise<RawConnection | SandboxFailure>;
 }
 
+type EngineMethod = EngineCall["method"];
+
 export interface EngineRequest extends Pick<EngineCall, "contentType" | "headers"> {
-  readonly method: EngineCall["method"];
-  readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** An object is sent as JSON. */
   readonly body?: object | Uint8Array | ReadableStream<Uint8Array>;
@@ -146,22 +150,26 @@ export function openEngine(
 }
 
 export function createEngine({ address, host, timeoutMs }: EngineDeps): Engine {
-  const send = async (request: EngineRequest): Promise<Response | SandboxFailure> => {
+  const send = async (
+    method: EngineMethod,
+    path: string,
+    request: EngineRequest,
+  ): Promise<Response | SandboxFailure> => {
     const patience = request.timeoutMs ?? timeoutMs;
     const timer = Number.isFinite(patience) ? AbortSignal.timeout(patience) : undefined;
     const signals = [request.signal, timer].filter((signal) => signal !== undefined);
     if (request.signal?.aborted) return sandboxFailure("aborted", "aborted");
     try {
       const response = await callEngine(address, {
-        method: request.method,
-        path: request.path + queryOf(request.query),
-        signal: signals.length === 0 ? new AbortController().signal : AbortSignal.any(signals),
-        ...(request.body !== undefined && { body: bodyOf(request.body) }),
-        ...(request.contentType !== undefined && { contentType: request.contentType }),
-        ...(request.headers !== undefined && { headers: request.headers }),
+        method,
+        path: path + queryOf(request.query),
+        signal: AbortSignal.any(signals),
+        body: request.body && bodyOf(request.body),
+        contentType: request.contentType,
+        headers: request.headers,
       });
       if (response.status < 400) return response;
-      return failureFromStatus(response.status, await engineMessage(response), request.path);
+      return failureFromStatus(response.status, await engineMessage(response), path);
     } catch (error) {
       if (request.signal?.aborted) return sandboxFailure("aborted", "aborted", error);
       if (timer?.aborted)
@@ -173,21 +181,21 @@ export function createEngine({ address, host, timeoutMs }: EngineDeps): Engine {
     address,
     host,
     timeoutMs,
-    async call<T>(request: EngineRequest) {
-      const response = await send(request);
+    async call<T>(method: EngineMethod, path: string, request: EngineRequest = {}) {
+      const response = await send(method, path, request);
       if (!(response instanceof Response)) return response;
       const { status, headers } = response;
       try {
         const text = await response.text();
-        const value = (text === "" || request.method === "HEAD" ? null : JSON.parse(text)) as T;
+        const value = (text === "" || method === "HEAD" ? null : JSON.parse(text)) as T;
         return { ok: true as const, status, value, headers };
       } catch (error) {
         if (request.signal?.aborted) return sandboxFailure("aborted", "aborted", error);
         return sandboxFailure("disconnected", `${host}: the answer broke off`, error);
       }
     },
-    async stream(request) {
-      const response = await send({ timeoutMs: Number.POSITIVE_INFINITY, ...request });
+    async stream(method, path, request) {
+      const response = await send(method, path, { timeoutMs: Number.POSITIVE_INFINITY, ...request });
       if (!(response instanceof Response)) return response;
       return { ok: true, body: response.body ?? new ReadableStream({ start: (it) => it.close() }) };
     },
@@ -332,9 +340,7 @@ export function parseEngineAddress(host: string, certificates?: string): EngineA
 }
 
 function readCertificates(folder: string): EngineTls {
-  const read = (name: string) => {
-    return attemptOr(undefined, () => readFileSync(join(folder, name), "utf8"));
-  };
+  const read = (name: string) => attemptOr(undefined, () => readFileSync(join(folder, name), "utf8"));
   const [ca, cert, key] = [read("ca.pem"), read("cert.pem"), read("key.pem")];
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 }
@@ -359,8 +365,8 @@ export async function readEngineFacts(
   signal: AbortSignal | undefined,
 ): Promise<SandboxFacts | SandboxFailure> {
   const [info, version] = await Promise.all([
-    engine.call<EngineInfo>({ method: "GET", path: "/info", signal }),
-    engine.call<{ ApiVersion: string }>({ method: "GET", path: "/version", signal }),
+    engine.call<EngineInfo>("GET", "/info", { signal }),
+    engine.call<{ ApiVersion: string }>("GET", "/version", { signal }),
   ]);
   if (!info.ok) return info;
   if (!version.ok) return version;

@@ -5,7 +5,6 @@ import { jobEnvironment } from "../../application/jobs/job-processes.ts";
 import {
   type ContextFile,
   EngineUnavailable,
-  type ImageBuild,
   type ImageOutcome,
   type ImageProgress,
   type Images,
@@ -17,7 +16,7 @@ import { findInstallation } from "../platform/installation.ts";
 import { createProcessRunner } from "../sandbox/process-runner.ts";
 import type { Engine, EngineStream } from "./docker-engine.ts";
 import { createNpmRegistry } from "./download-store.ts";
-import { tarEnd, tarHeader, tarPadding } from "./tar-archive.ts";
+import { type ArchiveEntry, archiveStream, streamOf } from "./tar-archive.ts";
 
 interface InspectedImage {
   readonly Id: string;
@@ -27,10 +26,8 @@ interface InspectedImage {
 export function createDockerImages(engine: Engine): Images {
   return {
     async inspect(name, signal) {
-      const answer = await engine.call<InspectedImage>({
-        method: "GET",
-        path: `/images/${encodeURIComponent(name)}/json`,
-        ...(signal !== undefined && { signal }),
+      const answer = await engine.call<InspectedImage>("GET", `/images/${encodeURIComponent(name)}/json`, {
+        signal,
       });
       if (answer.ok) return { id: answer.value.Id, labels: answer.value.Config?.Labels ?? {} };
       if (answer.code === "image-missing") return null;
@@ -39,18 +36,14 @@ export function createDockerImages(engine: Engine): Images {
     },
     async pull(name, progress) {
       const { image, tag } = splitTag(name);
-      const answer = await engine.stream({
-        method: "POST",
-        path: "/images/create",
+      const answer = await engine.stream("POST", "/images/create", {
         query: { fromImage: image, tag },
-        ...(progress.signal !== undefined && { signal: progress.signal }),
+        signal: progress.signal,
       });
       return imageOutcome(answer, progress);
     },
     async build(request) {
-      const answer = await engine.stream({
-        method: "POST",
-        path: "/build",
+      const answer = await engine.stream("POST", "/build", {
         query: {
           t: request.name,
           rm: true,
@@ -58,17 +51,15 @@ export function createDockerImages(engine: Engine): Images {
           buildargs: JSON.stringify(request.args),
           labels: JSON.stringify(request.labels),
         },
-        body: contextOf(request),
+        body: archiveStream(request.files.map(toArchiveEntry)),
         contentType: "application/x-tar",
-        ...(request.signal !== undefined && { signal: request.signal }),
+        signal: request.signal,
       });
       return imageOutcome(answer, request);
     },
     async tag(name, further) {
       const { image, tag } = splitTag(further);
-      const answer = await engine.call({
-        method: "POST",
-        path: `/images/${encodeURIComponent(name)}/tag`,
+      const answer = await engine.call("POST", `/images/${encodeURIComponent(name)}/tag`, {
         query: { repo: image, tag },
       });
       if (!answer.ok) throw new EngineUnavailable(answer);
@@ -76,13 +67,11 @@ export function createDockerImages(engine: Engine): Images {
     async importArchive(name, archive, { labels, ...progress }) {
       const { image, tag } = splitTag(name);
       const [[key, value] = ["", ""]] = Object.entries(labels);
-      const answer = await engine.stream({
-        method: "POST",
-        path: "/images/create",
+      const answer = await engine.stream("POST", "/images/create", {
         query: { fromSrc: "-", repo: image, tag, changes: `LABEL ${key}=${value}` },
         body: streamOf(archive),
         contentType: "application/x-tar",
-        ...(progress.signal !== undefined && { signal: progress.signal }),
+        signal: progress.signal,
       });
       return imageOutcome(answer, progress);
     },
@@ -96,31 +85,9 @@ function splitTag(name: string): { image: string; tag: string } {
   return { image: name.slice(0, colon), tag: name.slice(colon + 1) };
 }
 
-function contextOf({ files }: ImageBuild): Uint8Array {
-  return Buffer.concat([...files.flatMap(entryOf), tarEnd()]);
-}
-
-function entryOf({ path, bytes, executable }: ContextFile): Uint8Array[] {
+function toArchiveEntry({ path, bytes, executable }: ContextFile): ArchiveEntry {
   const mode = executable ? 0o755 : 0o644;
-  return [
-    tarHeader({ path, kind: "file", size: bytes.length, mode, uid: 0, gid: 0 }),
-    bytes,
-    tarPadding(bytes.length),
-  ];
-}
-
-function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await iterator.return?.();
-    },
-  });
+  return { kind: "file", path, mode, uid: 0, gid: 0, size: bytes.length, content: bytes };
 }
 
 /** Builds and pulls answer with lines of JSON; the failure, if there is one, is among them. */

@@ -88,7 +88,7 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
         crowded: "what commands left behind uses up every process",
       }[why];
       warn(`${container}: ${text}; the container is restarted`);
-      await engine.call({ method: "POST", path: `/containers/${container}/restart`, query: { t: 0 } });
+      await engine.call("POST", `/containers/${container}/restart`, { query: { t: 0 } });
     },
   });
   const proxies = createSharedProxies({
@@ -180,17 +180,13 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
   };
   const claim = async (spec: ContainerSpec, options: StartOptions): Promise<StartedContainer | undefined> => {
     if (deps.poolSize === 0) return undefined;
-    const image = await engine.call<{ Id: string }>({
-      method: "GET",
-      path: `/images/${spec.image}/json`,
+    const image = await engine.call<{ Id: string }>("GET", `/images/${spec.image}/json`, {
       signal: options.signal,
     });
     const warm = image.ok ? pool.claim(spec, image.value.Id) : undefined;
     if (!warm) return undefined;
     keep(warm.id, spec, "ready");
-    const renamed = await engine.call({
-      method: "POST",
-      path: `/containers/${warm.id}/rename`,
+    const renamed = await engine.call("POST", `/containers/${warm.id}/rename`, {
       query: { name: spec.name },
       signal: options.signal,
     });

@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EnvironmentRecord, EnvironmentRecords } from "../../application/ports/containers.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { replaceFile } from "../platform/text-files.ts";
 
 /** One folder a task under `environments/tasks/` of PicoClaw's home. */
 export function createEnvironmentRecords(home: string): EnvironmentRecords {
@@ -15,11 +16,7 @@ export function createEnvironmentRecords(home: string): EnvironmentRecords {
   return {
     read,
     save(record) {
-      const { task_uuid: taskUuid } = record.info;
-      mkdirSync(folder(taskUuid), { recursive: true, mode: 0o700 });
-      const fresh = `${file(taskUuid)}.${process.pid}`;
-      writeFileSync(fresh, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-      renameSync(fresh, file(taskUuid));
+      replaceFile(file(record.info.task_uuid), `${JSON.stringify(record)}\n`);
     },
     remove: (taskUuid) => removeTree(folder(taskUuid)),
     list: () => attemptOr([], () => readdirSync(root)).flatMap((name) => read(name) ?? []),

@@ -32,7 +32,7 @@ async function ensureProxyImage(
   signal: AbortSignal | undefined,
 ): Promise<string | SandboxFailure> {
   const image = `picoclaw-proxy:${program.version}`;
-  const known = await engine.call({ method: "GET", path: `/images/${image}/json`, signal });
+  const known = await engine.call("GET", `/images/${image}/json`, { signal });
   if (known.ok) return image;
   if (known.code !== "image-missing" && !/no such image/i.test(known.detail)) return known;
   let last: SandboxFailure = sandboxFailure("no-proxy", "no image to make the proxy of");
@@ -52,15 +52,13 @@ async function ensureProxyImage(
 async function removeOlder(engine: Engine, current: string): Promise<void> {
   const images = await engine.call<
     readonly { readonly Id: string; readonly RepoTags: readonly string[] | null }[]
-  >({
-    method: "GET",
-    path: "/images/json",
+  >("GET", "/images/json", {
     query: { filters: JSON.stringify({ label: [LABEL.proxy], before: [current] }) },
   });
   if (!images.ok) return;
   for (const { RepoTags } of images.value)
     for (const tag of RepoTags ?? [])
-      if (tag.startsWith("picoclaw-proxy:")) await engine.call({ method: "DELETE", path: `/images/${tag}` });
+      if (tag.startsWith("picoclaw-proxy:")) await engine.call("DELETE", `/images/${tag}`);
 }
 
 async function makeProxyImage(
@@ -69,18 +67,14 @@ async function makeProxyImage(
   base: string,
   signal: AbortSignal | undefined,
 ): Promise<SandboxFailure | undefined> {
-  const created = await engine.call<{ Id: string }>({
-    method: "POST",
-    path: "/containers/create",
+  const created = await engine.call<{ Id: string }>("POST", "/containers/create", {
     body: { Image: base, Entrypoint: ["/bin/false"], Cmd: [], HostConfig: { NetworkMode: "none" } },
     signal,
   });
   if (!created.ok) return created;
   const { Id: id } = created.value;
   try {
-    const put = await engine.call({
-      method: "PUT",
-      path: `/containers/${id}/archive`,
+    const put = await engine.call("PUT", `/containers/${id}/archive`, {
       query: { path: "/" },
       body: archiveStream(proxyImageEntries(program)),
       contentType: "application/x-tar",
@@ -88,9 +82,7 @@ async function makeProxyImage(
       signal,
     });
     if (!put.ok) return put;
-    const committed = await engine.call({
-      method: "POST",
-      path: "/commit",
+    const committed = await engine.call("POST", "/commit", {
       query: { container: id, repo: "picoclaw-proxy", tag: program.version, pause: false },
       body: {
         User: `${PROXY_UID}:${PROXY_UID}`,
@@ -104,7 +96,7 @@ async function makeProxyImage(
     });
     return committed.ok ? undefined : committed;
   } finally {
-    await engine.call({ method: "DELETE", path: `/containers/${id}`, query: { force: true, v: true } });
+    await engine.call("DELETE", `/containers/${id}`, { query: { force: true, v: true } });
   }
 }
 
@@ -179,9 +171,7 @@ async function ensureProxy(
     if (known.code !== "container-missing") return known;
     const image = await ensureProxyImage(engine, program, [deps.baseImage, taskImage], signal);
     if (typeof image !== "string") return image;
-    const created = await engine.call({
-      method: "POST",
-      path: "/containers/create",
+    const created = await engine.call("POST", "/containers/create", {
       query: { name },
       body: sidecarBody(deps, { name, image, settings }),
       signal,
@@ -189,7 +179,7 @@ async function ensureProxy(
     // Another process makes the same one at the same time.
     if (!created.ok && created.code !== "name-taken") return created;
   }
-  const started = await engine.call({ method: "POST", path: `/containers/${name}/start`, signal });
+  const started = await engine.call("POST", `/containers/${name}/start`, { signal });
   if (!started.ok) return started;
   const problem = await untilReady(engine, name, deps.readyTimeoutMs, signal);
   return problem ?? sidecar;
@@ -236,9 +226,7 @@ async function untilReady(
   signal: AbortSignal | undefined,
 ): Promise<SandboxFailure | undefined> {
   const patience = AbortSignal.timeout(timeoutMs);
-  const log = await engine.stream({
-    method: "GET",
-    path: `/containers/${name}/logs`,
+  const log = await engine.stream("GET", `/containers/${name}/logs`, {
     query: { follow: true, stdout: true, stderr: true },
     signal: signal ? AbortSignal.any([signal, patience]) : patience,
   });

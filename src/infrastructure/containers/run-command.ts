@@ -299,7 +299,7 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
 
 /** The container may have ended while it was unused, or with the engine. A running one stays as it is. */
 async function wakeProxy(engine: Engine, name: string | undefined): Promise<void> {
-  if (name) await engine.call({ method: "POST", path: `/containers/${name}/start` });
+  if (name) await engine.call("POST", `/containers/${name}/start`);
 }
 
 /** A caller that gives up does not wait for a connection that others may still use. */
@@ -366,9 +366,7 @@ export async function readContainerUsage(
   if (!settings) return sandboxFailure("not-allowed", `${container} is not a container of PicoClaw`);
   if (!State.Running)
     return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
-  const asked = await engine.call<ContainerStats>({
-    method: "GET",
-    path: `/containers/${Id}/stats`,
+  const asked = await engine.call<ContainerStats>("GET", `/containers/${Id}/stats`, {
     query: { stream: false, "one-shot": true },
     signal,
   });

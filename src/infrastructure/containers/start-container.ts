@@ -51,9 +51,7 @@ export async function startColdContainer(
   onProgress?.({ step: "creating", name: spec.name, image: spec.image });
   const volume = `picoclaw-workspace-${deps.newId()}`;
   const createWith = (cpus: number) =>
-    engine.call<{ Id: string }>({
-      method: "POST",
-      path: "/containers/create",
+    engine.call<{ Id: string }>("POST", "/containers/create", {
       query: { name: spec.name },
       body: createContainerBody({
         spec: { ...spec, limits: { ...spec.limits, cpus } },
@@ -77,7 +75,7 @@ export async function startColdContainer(
   };
   deps.onCreated(id, spec);
   onProgress?.({ step: "starting", name: spec.name });
-  const started = await engine.call({ method: "POST", path: `/containers/${id}/start`, signal });
+  const started = await engine.call("POST", `/containers/${id}/start`, { signal });
   if (!started.ok)
     return giveUp(
       /"perl": executable file not found/.test(started.detail) ? unfitImage(spec.image) : started,
@@ -151,9 +149,7 @@ async function prepareFolders(
   const paths = ["workspace", "workspace/project", "workspace/tmp"].filter(
     (path) => !mounted.has(`/${path}`),
   );
-  const put = await deps.engine.call({
-    method: "PUT",
-    path: `/containers/${id}/archive`,
+  const put = await deps.engine.call("PUT", `/containers/${id}/archive`, {
     query: { path: "/" },
     body: archiveStream(paths.map(folder)),
     contentType: "application/x-tar",

@@ -14,7 +14,7 @@ import { join } from "node:path";
  * Archives for the engine: ustar, with a pax header for what ustar cannot hold. By hand, since the engine needs only
  * files, folders and links, and a stream library costs more to load than this is long.
  */
-export interface TarHeader {
+interface TarHeader {
   readonly path: string;
   readonly kind: "file" | "directory" | "symlink";
   readonly size: number;
@@ -29,7 +29,7 @@ const BLOCK = 512;
 const LARGEST_OCTAL = 8 ** 11 - 1;
 
 /** The blocks before an entry's bytes. */
-export function tarHeader(header: TarHeader): Uint8Array {
+function tarHeader(header: TarHeader): Uint8Array {
   const path = header.kind === "directory" ? `${header.path}/` : header.path;
   const extra: string[] = [];
   if (byteLength(path) > 100) extra.push(paxRecord("path", path));
@@ -45,12 +45,12 @@ export function tarHeader(header: TarHeader): Uint8Array {
 const TYPES = { file: "0", directory: "5", symlink: "2" } as const;
 
 /** The bytes that fill an entry's last block. */
-export function tarPadding(size: number): Uint8Array {
+function tarPadding(size: number): Uint8Array {
   return new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 }
 
 /** Two empty blocks end an archive. */
-export function tarEnd(): Uint8Array {
+function tarEnd(): Uint8Array {
   return new Uint8Array(2 * BLOCK);
 }
 
@@ -170,18 +170,22 @@ export type ArchiveEntry = Pick<TarHeader, "path" | "mode" | "uid" | "gid"> &
 
 /** An archive that is made while it is read: a runtime of a hundred megabytes is never in memory at once. */
 export function archiveStream(entries: readonly ArchiveEntry[]): ReadableStream<Uint8Array> {
-  const chunks = chunksOf(entries);
-  return new ReadableStream<Uint8Array>({
+  return streamOf(chunksOf(entries));
+}
+
+export function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await chunks.next();
+      const { done, value } = await iterator.next();
       if (done) controller.close();
       else controller.enqueue(value);
     },
-    cancel: () => void chunks.return(undefined),
+    cancel: async () => void (await iterator.return?.()),
   });
 }
 
-async function* chunksOf(entries: readonly ArchiveEntry[]): AsyncGenerator<Uint8Array, void> {
+async function* chunksOf(entries: readonly ArchiveEntry[]): AsyncGenerator<Uint8Array> {
   for (const entry of entries) {
     const size = entry.kind === "file" ? entry.size : 0;
     yield tarHeader({ ...entry, size });

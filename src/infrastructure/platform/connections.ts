@@ -13,9 +13,9 @@ export interface EngineCall {
   readonly method: "GET" | "POST" | "PUT" | "DELETE" | "HEAD";
   /** With its query. */
   readonly path: string;
-  readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
-  readonly contentType?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | ReadableStream<Uint8Array> | undefined;
+  readonly contentType?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ export function callEngine(address: EngineAddress, call: EngineCall): Promise<Re
   return fetch(`${urlOf(address)}${path}`, {
     method,
     headers: { ...headers, ...(body !== undefined && { "content-type": contentType ?? "application/json" }) },
-    ...(body !== undefined && { body }),
+    body,
     signal,
     // Its own limit is five minutes of silence; ours is the signal.
     timeout: false,

@@ -20,7 +20,7 @@ describe("the engine's address", () => {
     const address = parseEngineAddress(host);
     if (!address) throw new Error("no address");
     const engine = createEngine({ address, host, timeoutMs: 200 });
-    expect(await engine.call({ method: "GET", path: "/info" })).toMatchObject({ code: "engine-timeout" });
+    expect(await engine.call("GET", "/info")).toMatchObject({ code: "engine-timeout" });
     silent.stop(true);
   });
 });

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { freezeContainer, thawContainer } from "../../../src/infrastructure/containers/container-state.ts";
-import {
-  type EngineRequest,
-  failureFromStatus,
-  sandboxFailure,
-} from "../../../src/infrastructure/containers/docker-engine.ts";
+import { failureFromStatus, sandboxFailure } from "../../../src/infrastructure/containers/docker-engine.ts";
 
 /** An engine that holds a container for paused, or not, for some calls after that changed. */
 function lateEngine(start: { stands: boolean; counts: boolean; late: number }) {
@@ -17,7 +13,7 @@ function lateEngine(start: { stands: boolean; counts: boolean; late: number }) {
   const parts = {
     pause: async () => {},
     engine: {
-      async call({ path }: EngineRequest) {
+      async call(_: string, path: string) {
         settle();
         const wants = path.endsWith("/pause");
         asked.push(wants ? "pause" : "unpause");

@@ -80,7 +80,7 @@ describe.if(requirePart("docker-tls") && requirePart("environment-images"))("an 
       open(host.replace("127.0.0.1", "localhost"), DOCKER_TLS),
     ];
     for (const engine of unknown) {
-      expect(await engine.call({ method: "GET", path: "/info" })).toMatchObject({
+      expect(await engine.call("GET", "/info")).toMatchObject({
         code: "engine-unreachable",
       });
       expect(await engine.attach("none", handlers, signal)).toMatchObject({
