@@ -183,7 +183,7 @@ export function createTextCalls({ offered, text, call }: TextCallsDeps) {
   /** Text passes, but for what may be the beginning of a tag. */
   const inText = () => {
     const tag = offered.size === 0 ? -1 : held.indexOf(TAG);
-    const keep = tag !== -1 ? held.length - tag : offered.size === 0 ? 0 : openTagLength(held);
+    const keep = tag !== -1 ? held.length - tag : offered.size === 0 ? 0 : partialTagLength(held, TAG);
     give(held.slice(0, held.length - keep));
     held = held.slice(held.length - keep);
     if (tag !== -1) state = "held";
@@ -239,13 +239,6 @@ function asCall(value: unknown, offered: ReadonlySet<string>) {
   const given = args ?? parameters;
   if (typeof name !== "string" || !offered.has(name)) return undefined;
   return typeof given === "object" && given !== null ? { name, arguments: given } : undefined;
-}
-
-/** How many characters at the end may be the beginning of the tag. */
-function openTagLength(text: string): number {
-  for (let size = Math.min(TAG.length - 1, text.length); size > 0; size -= 1)
-    if (text.endsWith(TAG.slice(0, size))) return size;
-  return 0;
 }
 
 /** The events that a wire's reader reports while it reads. */

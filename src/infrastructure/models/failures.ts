@@ -188,14 +188,20 @@ export function noImagesFailure(
   { provider, model }: Pick<ModelSettings, "provider" | "model">,
 ): ModelFailure {
   const facts = { provider, model, address: "", detail: "" };
-  return { code: "no-images", ...failureText(messages, (words) => words.noImages(facts)), retryable: false };
+  return lastingFailure("no-images", messages, (words) => words.noImages(facts));
+}
+
+/** A failure that another try would meet again. */
+export function lastingFailure(
+  code: ModelFailure["code"],
+  messages: ModelMessages,
+  word: (words: ModelMessages) => string,
+): ModelFailure {
+  return { code, ...failureText(messages, word), retryable: false };
 }
 
 /** A failure's text in the language of this process, and in every other. */
-export function failureText(
-  messages: ModelMessages,
-  word: (words: ModelMessages) => string,
-): Required<Pick<ModelFailure, "message" | "texts">> {
+function failureText(messages: ModelMessages, word: (words: ModelMessages) => string) {
   return { message: word(messages), texts: inEveryLanguage((locale) => word(modelMessagesFor(locale))) };
 }
 

@@ -18,11 +18,7 @@ type Providers = Readonly<Record<string, ConfiguredProvider | undefined>>;
 /** Every provider except Ollama that the environment names, asked in parallel for its models. */
 async function findSources(env: Env, providers: Providers, signal: AbortSignal): Promise<ModelSource[]> {
   const asked = [
-    anthropic(env, providers),
-    openai(env, providers),
-    gemini(env, providers),
-    deepseek(env, providers),
-    openrouter(env, providers),
+    ...CLOUDS.map((one) => cloud(one, env, providers)).toSpliced(1, 0, openai(env, providers)),
     ...localServers(env).map((server) => localServer(server, providers)),
   ];
   const { claude, openai: own, gemini: google } = providers;
@@ -89,27 +85,80 @@ function sameServer(one: string, other: string): boolean {
   return plain(one) === plain(other);
 }
 
-const ANTHROPIC = "https://api.anthropic.com";
-
-function anthropic(env: Env, { claude }: Providers): AskedSource | null {
-  const key = env.ANTHROPIC_API_KEY;
-  if (!key) return null;
-  const address = env.ANTHROPIC_BASE_URL || claude?.base_url || ANTHROPIC;
-  return {
-    provider: "claude",
-    address,
-    local: false,
-    keyVariable: "ANTHROPIC_API_KEY",
-    usual: claude?.model ?? null,
-    settings: elsewhere(address, ANTHROPIC),
-    headers: { "x-api-key": key, "anthropic-version": "2023-06-01" },
-    path: "v1/models?limit=100",
-  };
-}
-
 /** The new file leads to the very address that was asked. */
 function elsewhere(address: string, own: string): ModelSource["settings"] {
   return address === own ? null : { base_url: address };
+}
+
+/** A service that is asked where its key is set. */
+interface Cloud {
+  readonly provider: string;
+  readonly keyVariable: string;
+  /** A variable that names another address. */
+  readonly addressVariable?: string;
+  readonly address: string;
+  readonly path: string;
+  readonly headers: (key: string) => Readonly<Record<string, string>>;
+  /** The configuration does not have it by itself. */
+  readonly isNew?: boolean;
+}
+
+const byBearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+const CLOUDS: readonly Cloud[] = [
+  {
+    provider: "claude",
+    keyVariable: "ANTHROPIC_API_KEY",
+    addressVariable: "ANTHROPIC_BASE_URL",
+    address: "https://api.anthropic.com",
+    path: "v1/models?limit=100",
+    headers: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
+  },
+  {
+    provider: "gemini",
+    keyVariable: "GEMINI_API_KEY",
+    address: "https://generativelanguage.googleapis.com/v1beta",
+    path: "models?pageSize=200",
+    headers: (key) => ({ "x-goog-api-key": key }),
+  },
+  {
+    provider: "deepseek",
+    keyVariable: "DEEPSEEK_API_KEY",
+    address: "https://api.deepseek.com/v1",
+    path: "models",
+    headers: byBearer,
+  },
+  {
+    provider: "openrouter",
+    keyVariable: "OPENROUTER_API_KEY",
+    address: OPENROUTER,
+    path: "models",
+    headers: byBearer,
+    isNew: true,
+  },
+];
+
+function cloud(
+  { provider, keyVariable, addressVariable = "", address: usual, path, headers, isNew = false }: Cloud,
+  env: Env,
+  providers: Providers,
+): AskedSource | null {
+  const key = env[keyVariable];
+  if (!key) return null;
+  const own = providers[provider];
+  const address = env[addressVariable] || own?.base_url || usual;
+  return {
+    provider,
+    address,
+    local: false,
+    keyVariable,
+    usual: own?.model ?? null,
+    settings: isNew
+      ? { type: "openai-compatible", base_url: address, api_key: `env:${keyVariable}` }
+      : elsewhere(address, usual),
+    headers: headers(key),
+    path,
+  };
 }
 
 const OPENAI = "https://api.openai.com/v1";
@@ -137,59 +186,7 @@ function openai(env: Env, { openai: own }: Providers): AskedSource | null {
           api_key: key ? "env:OPENAI_API_KEY" : null,
           local,
         },
-    headers: key ? { authorization: `Bearer ${key}` } : {},
-    path: "models",
-  };
-}
-
-const GOOGLE = "https://generativelanguage.googleapis.com/v1beta";
-
-function gemini(env: Env, { gemini: own }: Providers): AskedSource | null {
-  const key = env.GEMINI_API_KEY;
-  if (!key) return null;
-  const address = own?.base_url ?? GOOGLE;
-  return {
-    provider: "gemini",
-    address,
-    local: false,
-    keyVariable: "GEMINI_API_KEY",
-    usual: own?.model ?? null,
-    settings: elsewhere(address, GOOGLE),
-    headers: { "x-goog-api-key": key },
-    path: "models?pageSize=200",
-  };
-}
-
-const DEEPSEEK = "https://api.deepseek.com/v1";
-
-function deepseek(env: Env, { deepseek: own }: Providers): AskedSource | null {
-  const key = env.DEEPSEEK_API_KEY;
-  if (!key) return null;
-  const address = own?.base_url ?? DEEPSEEK;
-  return {
-    provider: "deepseek",
-    address,
-    local: false,
-    keyVariable: "DEEPSEEK_API_KEY",
-    usual: own?.model ?? null,
-    settings: elsewhere(address, DEEPSEEK),
-    headers: { authorization: `Bearer ${key}` },
-    path: "models",
-  };
-}
-
-function openrouter(env: Env, { openrouter: own }: Providers): AskedSource | null {
-  const key = env.OPENROUTER_API_KEY;
-  if (!key) return null;
-  const address = own?.base_url ?? OPENROUTER;
-  return {
-    provider: "openrouter",
-    address,
-    local: false,
-    keyVariable: "OPENROUTER_API_KEY",
-    usual: own?.model ?? null,
-    settings: { type: "openai-compatible", base_url: address, api_key: "env:OPENROUTER_API_KEY" },
-    headers: { authorization: `Bearer ${key}` },
+    headers: key ? byBearer(key) : {},
     path: "models",
   };
 }

@@ -2,7 +2,13 @@ import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { type AnswerInProgress, createAnswer, thinkerOf } from "./answer.ts";
 import { type Failures, hasImages, LONGEST_WAIT_MS } from "./failures.ts";
-import { type ModelDeps, type ModelLimits, type ModelSettings, requestOptions } from "./model-settings.ts";
+import {
+  type ModelDeps,
+  type ModelLimits,
+  type ModelSettings,
+  plainly,
+  requestOptions,
+} from "./model-settings.ts";
 import { fillInImages, markImages, type Wire } from "./wire.ts";
 
 /** A server that never ends a line must not fill the memory. */
@@ -312,9 +318,7 @@ export async function* tryOnce(
       headers: { "content-type": "application/json", ...headers },
       body: await fillInImages(sent, marked),
       signal: ending.signal,
-      redirect: "manual",
-      timeout: false,
-      ...(settings.local && { proxy: false }),
+      ...plainly(settings),
     });
     reached = true;
     watch.connected();

@@ -2,7 +2,7 @@ import { billionsOf, type InstalledModel } from "../../domain/models/catalogue.t
 import { joinUrl, localityOf } from "../../domain/models/locality.ts";
 import type { ListTrouble } from "../../domain/models/model-facts.ts";
 import { fieldAt, textAt } from "./json-fields.ts";
-import type { Fetch } from "./model-settings.ts";
+import { type Fetch, plainly } from "./model-settings.ts";
 import { answersToAnyName } from "./wire.ts";
 
 /** The characters of a model's name; any other name is not shown and not written anywhere. */
@@ -22,7 +22,8 @@ export async function listModels(
   signal: AbortSignal,
   ask: Fetch = fetch as unknown as Fetch,
 ): Promise<InstalledModel[] | null> {
-  const listed = await requestList(joinUrl(baseUrl, "api/tags"), "models", { signal, proxy: false }, ask);
+  const asking = { url: joinUrl(baseUrl, "api/tags"), headers: {}, local: true, signal };
+  const listed = await requestList(asking, ["models"], ask);
   if (!listed.ok) return null;
   return listed.entries.flatMap((one) => {
     const name = textAt(one, "name");
@@ -38,17 +39,11 @@ export type OfferedModels =
 
 /** The models that a server of OpenAI's, Anthropic's or Google's kind offers to this key, in its order. */
 export async function listOffered(
-  address: {
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly local: boolean;
-  },
+  address: Omit<ListRequest, "signal">,
   signal: AbortSignal,
   ask: Fetch = fetch as unknown as Fetch,
 ): Promise<OfferedModels> {
-  const { url, headers, local } = address;
-  const asking = { signal, headers, ...(local && { proxy: false as const }) };
-  const listed = await requestList(url, ["data", "models"], asking, ask);
+  const listed = await requestList({ ...address, signal }, ["data", "models"], ask);
   if (!listed.ok) return listed;
   const models = listed.entries.flatMap((one) => {
     // Google lists models of every kind.
@@ -63,33 +58,20 @@ export async function listOffered(
 }
 
 interface ListRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly local: boolean;
   readonly signal: AbortSignal;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly proxy?: false;
 }
 
 type Listed =
   | { readonly ok: true; readonly entries: readonly unknown[] }
   | { readonly ok: false; readonly trouble: ListTrouble };
 
-async function requestList(
-  url: string,
-  keys: string | readonly string[],
-  asking: ListRequest,
-  ask: Fetch,
-): Promise<Listed> {
-  let response: Response;
-  try {
-    response = await ask(url, {
-      method: "GET",
-      headers: {},
-      redirect: "manual",
-      timeout: false,
-      ...asking,
-    });
-  } catch {
-    return { ok: false, trouble: { kind: "unreachable" } };
-  }
+async function requestList(asked: ListRequest, keys: readonly string[], ask: Fetch): Promise<Listed> {
+  const { url, headers, signal } = asked;
+  const response = await ask(url, { method: "GET", headers, signal, ...plainly(asked) }).catch(() => null);
+  if (response === null) return { ok: false, trouble: { kind: "unreachable" } };
   const { status } = response;
   const text = await response.text().catch(() => "");
   // Google answers 400 to a key that it does not know.
@@ -99,10 +81,7 @@ async function requestList(
   if (!response.ok) return answered;
   try {
     const body: unknown = JSON.parse(text);
-    const entries = [keys]
-      .flat()
-      .map((key) => fieldAt(body, key))
-      .find(Array.isArray);
+    const entries = keys.map((key) => fieldAt(body, key)).find(Array.isArray);
     return entries === undefined ? answered : { ok: true, entries };
   } catch {
     return answered;

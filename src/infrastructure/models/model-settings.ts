@@ -63,6 +63,13 @@ export interface ModelDeps {
 
 export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
+/** How every server is asked: no proxy sees what a local one is sent. */
+export function plainly({
+  local,
+}: Pick<ModelSettings, "local">): Pick<FetchInit, "redirect" | "timeout" | "proxy"> {
+  return { redirect: "manual", timeout: false, ...(local && { proxy: false }) };
+}
+
 /** Beside the web's own: Bun ends any fetch after five minutes and obeys HTTP_PROXY by default. */
 interface FetchInit {
   readonly method: "GET" | "POST";

@@ -9,7 +9,7 @@ import type {
 import { isInstalled, rankInstalled } from "../../domain/models/catalogue.ts";
 import { localityOf } from "../../domain/models/locality.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
-import { failureText, hasImages, noImagesFailure } from "./failures.ts";
+import { hasImages, lastingFailure, noImagesFailure } from "./failures.ts";
 import type { ModelDeps, ModelSettings, OllamaSettings } from "./model-settings.ts";
 import type { ScriptedModelDeps } from "./scripted.ts";
 import type { Wire } from "./wire.ts";
@@ -106,7 +106,7 @@ export function createModels(settings: ModelsSettings, deps: ModelDeps & Scripte
   }
 
   function notConfigured(word: (words: ModelDeps["messages"]) => string): ModelFailure {
-    return { code: "not-configured", ...failureText(deps.messages, word), retryable: false };
+    return lastingFailure("not-configured", deps.messages, word);
   }
 
   /** A model belongs to its provider: who chose another provider alone means that provider's model. */
@@ -135,8 +135,7 @@ export function createModels(settings: ModelsSettings, deps: ModelDeps & Scripte
     const mustStayLocal = settings.localOnly && !MAY_LEAVE.has(role);
     if (mustStayLocal && !locality.local) {
       const remote = { provider: name, model, why: locality.why };
-      const text = failureText(messages, (words) => words.refusedRemote(role, remote));
-      return { code: "refused-remote", ...text, retryable: false };
+      return lastingFailure("refused-remote", messages, (words) => words.refusedRemote(role, remote));
     }
 
     if (type === "scripted") {
@@ -151,27 +150,21 @@ export function createModels(settings: ModelsSettings, deps: ModelDeps & Scripte
     const baseUrl = address ?? OWN_ADDRESS[type];
     if (baseUrl === undefined) return notConfigured((words) => words.noBaseUrl(name));
     if (keyVariable !== undefined && apiKey === undefined)
-      return {
-        code: "no-key",
-        ...failureText(
-          messages,
-          (words) => `${words.noKey(name, keyVariable)}\n→ ${words.remedy.setKey(keyVariable)}`,
-        ),
-        retryable: false,
-      };
-    const { maxTokens, temperature } = provider;
+      return lastingFailure(
+        "no-key",
+        messages,
+        (words) => `${words.noKey(name, keyVariable)}\n→ ${words.remedy.setKey(keyVariable)}`,
+      );
     const { local } = locality;
+    const chosenEffort = effort ?? provider.effort;
     const own: ModelSettings = {
+      ...provider,
       type,
       provider: name,
       model,
       local,
       baseUrl,
-      apiKey,
-      keyVariable,
-      maxTokens,
-      temperature,
-      effort: effort ?? provider.effort,
+      effort: chosenEffort,
     };
     const isAway = away.has(role) && standIn === undefined && configured === settings.roles[role].model;
     const instead = standIn !== undefined && configured !== null ? { insteadOf: configured } : {};

@@ -9,7 +9,7 @@ import type {
 } from "../../application/ports/models.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { createAnswer } from "./answer.ts";
-import { createFailures, type Failures, failureText } from "./failures.ts";
+import { createFailures, type Failures, lastingFailure } from "./failures.ts";
 import { generateWithRetries, type TryOutcome } from "./generate-answer.ts";
 import { fieldAt, type Json, listAt, textAt } from "./json-fields.ts";
 import type { ModelDeps } from "./model-settings.ts";
@@ -21,11 +21,11 @@ export interface Script {
 
 interface ScriptedAnswer {
   readonly when: {
-    readonly role?: ModelRole;
-    readonly message?: Matcher;
-    readonly system?: Matcher;
-    readonly turn?: number;
-    readonly step?: number;
+    readonly role: ModelRole | undefined;
+    readonly message: Matcher | undefined;
+    readonly system: Matcher | undefined;
+    readonly turn: number | undefined;
+    readonly step: number | undefined;
   };
   /** How often this entry answers; then the next that fits does. */
   readonly times: number;
@@ -33,7 +33,7 @@ interface ScriptedAnswer {
   readonly reasoning: string;
   readonly toolCalls: readonly { readonly name: string; readonly arguments: Json }[];
   readonly finish: ModelAnswer["finish"] | undefined;
-  readonly usage: { readonly input?: number; readonly output?: number; readonly cached?: number };
+  readonly usage: Readonly<Record<"input" | "output" | "cached", number | undefined>>;
   readonly delayMs: number;
   readonly pauseMs: number;
   readonly fail: ScriptedFailure | undefined;
@@ -94,17 +94,15 @@ function readAnswer(entry: Json, place: string): ScriptedAnswer {
   const text = textAt(entry, "text");
   const chunks = listAt(entry, "chunks").map(String);
   const finish = fieldAt(entry, "finish");
+  const usage = fieldAt(entry, "usage");
   const times = numberAt(entry, "times", place);
   return {
     when: {
-      ...optionalField(
-        "role",
-        oneOf(fieldAt(when, "role"), ROLES, `${place}.when.role`) as ModelRole | undefined,
-      ),
-      ...optionalField("message", matcher(fieldAt(when, "message"), `${place}.when.message`)),
-      ...optionalField("system", matcher(fieldAt(when, "system"), `${place}.when.system`)),
-      ...optionalField("turn", numberAt(when, "turn", `${place}.when`)),
-      ...optionalField("step", numberAt(when, "step", `${place}.when`)),
+      role: oneOf(fieldAt(when, "role"), ROLES, `${place}.when.role`) as ModelRole | undefined,
+      message: matcher(fieldAt(when, "message"), `${place}.when.message`),
+      system: matcher(fieldAt(when, "system"), `${place}.when.system`),
+      turn: numberAt(when, "turn", `${place}.when`),
+      step: numberAt(when, "step", `${place}.when`),
     },
     times: times ?? Number.POSITIVE_INFINITY,
     chunks: chunks.length > 0 ? chunks : pieces(text),
@@ -116,9 +114,9 @@ function readAnswer(entry: Json, place: string): ScriptedAnswer {
     }),
     finish: oneOf(finish, FINISHES, `${place}.finish`) as ModelAnswer["finish"] | undefined,
     usage: {
-      ...optionalField("input", numberAt(fieldAt(entry, "usage"), "input", `${place}.usage`)),
-      ...optionalField("output", numberAt(fieldAt(entry, "usage"), "output", `${place}.usage`)),
-      ...optionalField("cached", numberAt(fieldAt(entry, "usage"), "cached", `${place}.usage`)),
+      input: numberAt(usage, "input", `${place}.usage`),
+      output: numberAt(usage, "output", `${place}.usage`),
+      cached: numberAt(usage, "cached", `${place}.usage`),
     },
     delayMs: numberAt(entry, "delay_ms", place) ?? 0,
     pauseMs: numberAt(entry, "pause_ms", place) ?? 0,
@@ -177,10 +175,6 @@ function numberAt(value: Json, key: string, place: string): number | undefined {
   throw new Error(`${place}.${key} is not a number`);
 }
 
-function optionalField<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
-}
-
 /** The user's last message, which turn it is (from 1) and how many tool results came since. */
 function scriptPosition({ messages }: Pick<ModelRequest, "messages">) {
   const last = messages.findLastIndex(({ role }) => role === "user");
@@ -230,14 +224,11 @@ export function createScriptedModel(settings: ScriptedSettings, deps: ScriptedMo
     loading ??= deps.loadScript(file).then(readScript).catch(unusable);
     return loading;
   };
-  const unusable = (error: unknown): ModelFailure => ({
-    code: "not-configured",
-    ...failureText(messages, (words) =>
-      words.scriptUnusable(file, error instanceof Error ? error.message : String(error)),
-    ),
-    retryable: false,
-    cause: error,
-  });
+  const unusable = (error: unknown): ModelFailure => {
+    const why = error instanceof Error ? error.message : String(error);
+    const failure = lastingFailure("not-configured", messages, (words) => words.scriptUnusable(file, why));
+    return { ...failure, cause: error };
+  };
 
   async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, TryOutcome> {
     const script = await load();
@@ -247,8 +238,11 @@ export function createScriptedModel(settings: ScriptedSettings, deps: ScriptedMo
       (one) => (used.get(one) ?? 0) < one.times && fitsRequest(one, asked) !== undefined,
     );
     if (chosen === undefined) {
-      const text = failureText(messages, (words) => words.noScriptedAnswer(file, asked.message.slice(0, 80)));
-      return { kind: "failed", failure: { code: "not-configured", ...text, retryable: false }, again: false };
+      const shown = asked.message.slice(0, 80);
+      const failure = lastingFailure("not-configured", messages, (words) =>
+        words.noScriptedAnswer(file, shown),
+      );
+      return { kind: "failed", failure, again: false };
     }
     used.set(chosen, (used.get(chosen) ?? 0) + 1);
     const fill = filler(asked.message, fitsRequest(chosen, asked) ?? []);

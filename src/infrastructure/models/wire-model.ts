@@ -9,10 +9,10 @@ import { findNewer, findSuccessor, SHIPPED_CATALOGUE } from "../../domain/models
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { addressOf, createFailures, failureText, hasImages, noImagesFailure } from "./failures.ts";
+import { addressOf, createFailures, hasImages, lastingFailure, noImagesFailure } from "./failures.ts";
 import { generateWithRetries, type TryDeps, type TryOutcome, tryOnce } from "./generate-answer.ts";
 import { listModels, listOffered } from "./list-models.ts";
-import { type ModelDeps, type ModelSettings, requestOptions } from "./model-settings.ts";
+import { type ModelDeps, type ModelSettings, plainly, requestOptions } from "./model-settings.ts";
 import type { Wire, WireProbe } from "./wire.ts";
 
 /** A model behind HTTP: tries, waits and tries again as the port says. */
@@ -108,9 +108,7 @@ async function askSight({ wire, settings, fetch, limits }: TryDeps, signal: Abor
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
       signal: AbortSignal.any([signal, AbortSignal.timeout(limits.connectMs)]),
-      redirect: "manual",
-      timeout: false,
-      ...(settings.local && { proxy: false }),
+      ...plainly(settings),
     });
     return response.status === 200 ? judge(JSON.parse(await response.text())) : undefined;
   } catch {
@@ -143,17 +141,10 @@ async function check(
   const { settings, failures, messages } = deps;
   const no = async (failure: ModelFailure): Promise<ModelCheck> => {
     const remedy = await remedyFor(failure, deps, signal);
-    return { ok: false, failure, ...(remedy !== undefined && { remedy: remedy(messages) }) };
+    return { ok: false, failure, remedy: remedy?.(messages) };
   };
   try {
-    const response = await deps.fetch(url, {
-      method: "GET",
-      headers,
-      signal,
-      redirect: "manual",
-      timeout: false,
-      ...(settings.local && { proxy: false }),
-    });
+    const response = await deps.fetch(url, { method: "GET", headers, signal, ...plainly(settings) });
     const text = await response.text();
     // A server of this protocol need not have a list of models.
     if (settings.type === "openai-compatible" && (response.status === 404 || response.status === 405))
@@ -186,12 +177,8 @@ async function check(
 
 /** An Ollama on this machine that would pass the prompt on. */
 function inTheCloud({ settings, messages }: Pick<TryDeps, "settings" | "messages">): ModelFailure {
-  const { provider, model } = settings;
-  return {
-    code: "refused-remote",
-    ...failureText(messages, (words) => words.refusedRemote("chat", { provider, model, why: "cloud-model" })),
-    retryable: false,
-  };
+  const remote = { provider: settings.provider, model: settings.model, why: "cloud-model" } as const;
+  return lastingFailure("refused-remote", messages, (words) => words.refusedRemote("chat", remote));
 }
 
 /** The provider's own list of models; none where it has none. */

@@ -2,6 +2,7 @@ import { giveWay } from "../../application/platform/give-way.ts";
 import type { ModelMessage, ModelRequest } from "../../application/ports/models.ts";
 import type { AnswerSink } from "./answer.ts";
 import { fieldAt, type Json, listAt, textAt } from "./json-fields.ts";
+import type { ModelSettings } from "./model-settings.ts";
 
 /** A protocol: how a request is written, how an answer is read, what to ask for a check. Holds no connection. */
 export interface Wire {
@@ -119,9 +120,14 @@ export function probeList(url: string, headers: WireProbe["headers"], model: str
   };
 }
 
-/** A call of an earlier answer. Many servers refuse the whole conversation if a call's arguments are not a JSON object. */
-export function writeArguments(args: unknown): string {
-  return JSON.stringify(typeof args === "object" && args !== null ? args : { input: args });
+/** Of a call of an earlier answer. Many servers refuse the whole conversation if a call's arguments are not a JSON object. */
+export function argumentsObject(args: unknown): object {
+  return typeof args === "object" && args !== null ? args : { input: args };
+}
+
+/** A key as most servers take it. */
+export function bearer({ apiKey }: Pick<ModelSettings, "apiKey">): Readonly<Record<string, string>> {
+  return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
 /** OpenAI refuses the JSON mode if no message mentions JSON. */

@@ -4,7 +4,7 @@ import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { probeList, type Wire } from "../wire.ts";
+import { argumentsObject, probeList, type Wire } from "../wire.ts";
 
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   max_tokens: "length",
@@ -276,11 +276,11 @@ function blocksOf(message: ModelMessage, settings: ModelSettings): readonly obje
         thought: (block) => block as object,
         // The API refuses an assistant's last turn that ends in white space.
         text: (text) => ({ type: "text", text: text.trimEnd() }),
-        call: ({ id, name, arguments: input }) => ({
+        call: ({ id, name, arguments: args }) => ({
           type: "tool_use",
           id,
           name,
-          input: typeof input === "object" && input !== null ? input : { input },
+          input: argumentsObject(args),
         }),
       });
   }

@@ -4,7 +4,7 @@ import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import type { Wire } from "../wire.ts";
+import { argumentsObject, type Wire } from "../wire.ts";
 
 /** Every other reason ends an answer before its end (a filter, a list, a tool that was not offered), also one not known yet. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = { STOP: "stop", MAX_TOKENS: "length" };
@@ -205,11 +205,7 @@ function partsOf(message: ModelMessage, settings: ModelSettings): object[] {
         ...(message.toolCalls ?? []).map(({ id, name, arguments: args }, place) => {
           const signature = signatures.get(id) ?? (place === 0 ? NO_SIGNATURE : undefined);
           return {
-            functionCall: {
-              id,
-              name,
-              args: typeof args === "object" && args !== null ? args : { input: args },
-            },
+            functionCall: { id, name, args: argumentsObject(args) },
             ...(signature !== undefined && { thoughtSignature: signature }),
           };
         }),

@@ -3,11 +3,11 @@ import { joinUrl } from "../../../domain/models/locality.ts";
 import type { AnswerSink } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, type OllamaSettings, requestOptions } from "../model-settings.ts";
-import type { Wire } from "../wire.ts";
+import { argumentsObject, bearer, type Wire } from "../wire.ts";
 
 /** Ollama's own API: the OpenAI-compatible one of the same server knows neither `keep_alive` nor `num_ctx`. */
 export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings): Wire {
-  const headers = settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` };
+  const headers = bearer(settings);
   return {
     framing: "lines",
     request: (request, without) => ({
@@ -104,7 +104,7 @@ function messageOf(message: ModelMessage): object {
         ...(calls.length > 0 && {
           tool_calls: calls.map(({ id, name, arguments: args }) => ({
             id,
-            function: { name, arguments: typeof args === "object" && args !== null ? args : { input: args } },
+            function: { name, arguments: argumentsObject(args) },
           })),
         }),
       };

@@ -5,7 +5,7 @@ import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { mentionsJson, probeList, type Wire, writeArguments } from "../wire.ts";
+import { argumentsObject, bearer, mentionsJson, probeList, type Wire } from "../wire.ts";
 
 /** As the many servers of this protocol word it; what is not here is an ordinary end. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
@@ -152,7 +152,7 @@ function takeUsage(answer: AnswerSink, usage: Json): void {
 
 /** Chat completions, as DeepSeek and every OpenAI-compatible server speak them. `base_url` ends where `/chat` begins. */
 export function createOpenAiChatWire(settings: ModelSettings): Wire {
-  const headers = settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` };
+  const headers = bearer(settings);
   return {
     framing: "sse",
     request: (request, without) => ({
@@ -225,7 +225,7 @@ function messageOf(message: ModelMessage, settings: ModelSettings): object {
         tool_calls: calls.map(({ id, name, arguments: args }) => ({
           id,
           type: "function",
-          function: { name, arguments: writeArguments(args) },
+          function: { name, arguments: JSON.stringify(argumentsObject(args)) },
         })),
       };
     }

@@ -4,7 +4,7 @@ import { joinUrl } from "../../../domain/models/locality.ts";
 import { type AnswerSink, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { mentionsJson, probeList, type Wire, writeArguments } from "../wire.ts";
+import { argumentsObject, bearer, mentionsJson, probeList, type Wire } from "../wire.ts";
 
 /**
  * Reads the stream of OpenAI's responses API, or one whole response. Pieces belong together by the place of their item
@@ -132,7 +132,7 @@ function takeUsage(answer: AnswerSink, response: Json): void {
 
 /** OpenAI's responses API, with nothing stored there. Its newer models speak only this. */
 export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
-  const headers = settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` };
+  const headers = bearer(settings);
   return {
     framing: "sse",
     request: (request, without) => ({
@@ -228,7 +228,7 @@ function itemsOf(message: ModelMessage, settings: ModelSettings): readonly objec
           type: "function_call",
           call_id: id,
           name,
-          arguments: writeArguments(args),
+          arguments: JSON.stringify(argumentsObject(args)),
         }),
       });
   }
