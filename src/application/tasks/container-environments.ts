@@ -10,13 +10,13 @@ import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
 import type { EnvironmentMessages } from "../../domain/texts/containers.ts";
 import type { ExecutionEnvironmentManager } from "../containers/execution-environment-manager.ts";
-import type { SandboxManager } from "../ports/containers.ts";
+import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
+import type { ClonePoint, PrintOptions, SandboxManager } from "../ports/containers.ts";
 import type { ModelTool } from "../ports/models.ts";
 import type {
   EnvironmentCall,
   EnvironmentTrouble,
   FailedInstall,
-  PrintOptions,
   TaskEnvironment,
   TaskEnvironments,
 } from "../ports/tasks.ts";
@@ -32,15 +32,17 @@ export function envelopeText(envelope: object): string {
   return `${JSON.stringify({ ...envelope, data: facts })}\n${content}`;
 }
 
-/** The state of a container after its dependencies were installed, and how our own scripts run there. */
-export interface ClonePlace {
-  /** The cloned commit. */
-  readonly base: string;
-  /** The tree of everything that git does not ignore. */
-  readonly start: string;
-  /** A path for an index of our own. */
-  readonly index: string;
-  readonly print: TaskEnvironment["print"];
+/** Only the task changes its container, so what was measured there holds as long as the container does. */
+export function createTaskMemory(fingerprint: string): CheckMemory {
+  let kept: CheckRecord | null = null;
+  return {
+    running: new Map(),
+    fingerprint: () => fingerprint,
+    recall: () => kept,
+    keep(record) {
+      kept = record;
+    },
+  };
 }
 
 export interface OpenClone extends Pick<TaskEnvironment, "workspace" | "projectOf"> {
@@ -66,7 +68,7 @@ export interface ContainerEnvironmentDeps {
     signal: AbortSignal,
   ) => Promise<{ readonly status: string }>;
   /** The clone as a workspace whose drafts are the clone itself. */
-  readonly openClone: (info: ContainerInfo, clone: ClonePlace) => Promise<OpenClone>;
+  readonly openClone: (info: ContainerInfo, clone: ClonePoint) => Promise<OpenClone>;
   /** The worker CLI of that kind in a container; a text says why it cannot work there. */
   readonly openWorker: (
     kind: string,
@@ -181,24 +183,17 @@ async function openEnvironment(
       const after = await run(`${OWN_PROGRAMS}${changeScript(INDEX, { base, start, exact })}`, until);
       if (after.exitCode !== 0) return after.stderr.trim();
       const tree = after.stdout.trim();
-      const diff = `${OWN_PROGRAMS}${diffCommand(base, tree)}`;
-      const patch = await printCommand(deps.sandboxes, info, diff, {
-        limitBytes: DIFFERENCE_BYTES,
-        signal: until,
-      });
+      const patch = await print(diffCommand(base, tree), { limitBytes: DIFFERENCE_BYTES, signal: until });
       return typeof patch === "string" ? patch : { patch, tree, unborn: unbornRepositories(after.stderr) };
     },
     async bringIn(patch, until) {
-      const result = await deps.sandboxes.exec(info.container_id, {
-        command: `${OWN_PROGRAMS}${bringInScript(INDEX, base)}`,
-        cwd: info.workspace_path,
+      const brought = await print(bringInScript(INDEX, base), {
         stdin: patch,
-        timeoutMs: GIT_MS,
-        outputLimitBytes: 10_000,
+        limitBytes: 10_000,
         signal: until,
       });
       clone.touch();
-      return result.exitCode === 0 ? null : result.stderr.trim() || result.outcome;
+      return typeof brought === "string" ? brought : null;
     },
     touch: clone.touch,
   };
@@ -219,7 +214,7 @@ export async function printCommand(
     timeoutMs: GIT_MS,
     outputLimitBytes: 10_000,
     signal,
-    ...(stdin !== undefined && { stdin }),
+    stdin,
     onBytes(stream, bytes) {
       if (stream !== "stdout") return;
       size += bytes.length;

@@ -12,6 +12,7 @@ import type { ProjectFiles } from "../ports/drafts.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import type { FailedInstall, TaskEnvironment } from "../ports/tasks.ts";
+import { createTaskMemory } from "./container-environments.ts";
 import type { SolveDeps, SolveWork } from "./solve-work.ts";
 
 const INSTALL_CHARS = 4000;
@@ -222,8 +223,8 @@ function findCommands(
   files: WorkspaceFiles,
   command: string | null,
 ): readonly string[] {
-  const memory = { fingerprint: () => "", recall: () => null, keep: () => {}, running: new Map() };
   const settings = { ...config.checks, command };
+  const memory = createTaskMemory("");
   const found = openChecks({ files, settings, memory, now: () => now().getTime() });
   return found.ok ? found.checks.map((check) => check.command) : found.commands;
 }

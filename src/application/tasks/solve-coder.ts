@@ -7,10 +7,10 @@ import { createProjectChecks, type JudgedAttempt, type ProjectChecks } from "../
 import { type Bench, createDraftBench } from "../coder/bench.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { createShownFiles } from "../drafts/shown-files.ts";
-import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
 import type { CoderEnd } from "../ports/coder.ts";
 import type { CheckRun } from "../ports/jobs-draft.ts";
 import type { CheckFact, TaskEnvironment } from "../ports/tasks.ts";
+import { createTaskMemory } from "./container-environments.ts";
 import type { NewsListener } from "./item-comments.ts";
 import { keepChange, type SolveDeps, SolveStop, type SolveWork, stepsLeft } from "./solve-work.ts";
 import { workByCli, workWithTools } from "./work-loop.ts";
@@ -145,19 +145,6 @@ function openJudge(deps: SolveDeps, work: SolveWork): TaskJudge {
     none: null,
     found: found.checks,
     last: () => last,
-  };
-}
-
-/** Only this task changes its clone, so its measurements stay valid as long as the clone exists. */
-function createTaskMemory(fingerprint: string): CheckMemory {
-  let kept: CheckRecord | null = null;
-  return {
-    running: new Map(),
-    fingerprint: () => fingerprint,
-    recall: () => kept,
-    keep(record) {
-      kept = record;
-    },
   };
 }
 

@@ -1,18 +1,14 @@
 import { randomUUID } from "node:crypto";
 import {
   accessSync,
-  closeSync,
   constants,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
-  renameSync,
   statSync,
   utimesSync,
-  writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type {
@@ -30,9 +26,10 @@ import type { HeadName, WorkerKindName } from "../../domain/config/configured-ki
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
+import { takeLock } from "../platform/folder-lock.ts";
 import { hashHex } from "../platform/hash.ts";
-import { tryFlock } from "../platform/libc.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { replaceFile } from "../platform/text-files.ts";
 import { createAcpTalk, type HeadTalk } from "./acp-agent.ts";
 import { findHeadLogin, type HeadLogin, type HeadLoginDeps } from "./head-login.ts";
 import { createKeyQuota, type KeyLimits, startKeyProxy } from "./key-proxy.ts";
@@ -158,11 +155,8 @@ async function openHead(deps: HeadsDeps, request: HeadRequest): Promise<OpenedHe
   sweepHomes(deps);
   const folder = homeFolder(deps, request.sessionKey, request.name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const lock = openSync(folder, "r");
-  if (!tryFlock(lock, "exclusive").ok) {
-    closeSync(lock);
-    return { ok: false, trouble: { code: "busy", name: request.name } };
-  }
+  const lock = takeLock(folder, "folder");
+  if (lock === null) return { ok: false, trouble: { code: "busy", name: request.name } };
   return { ok: true, head: createHead(deps, request, agent, { folder, lock }) };
 }
 
@@ -240,12 +234,12 @@ function homeFolder({ folder }: HeadsDeps, sessionKey: string, name: string): st
 }
 
 function removeHome(folder: string): void {
-  if (!existsSync(folder)) return;
-  const lock = openSync(folder, "r");
+  const lock = existsSync(folder) ? takeLock(folder, "folder") : null;
+  if (lock === null) return;
   try {
-    if (tryFlock(lock, "exclusive").ok) removeTree(folder);
+    removeTree(folder);
   } finally {
-    closeSync(lock);
+    lock.release();
   }
 }
 
@@ -274,7 +268,7 @@ function sweepHomes({ folder, settings, now }: HeadsDeps): void {
 
 interface HeldHome {
   readonly folder: string;
-  readonly lock: number;
+  readonly lock: { release(): void };
 }
 
 const SESSION_FILE = "session.json";
@@ -290,9 +284,7 @@ function readSession(folder: string): string {
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$/;
 
 function saveSession(folder: string, id: string, now: Date): void {
-  const file = join(folder, SESSION_FILE);
-  writeFileSync(`${file}.new`, JSON.stringify({ id }), { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  replaceFile(join(folder, SESSION_FILE), JSON.stringify({ id }));
   utimesSync(folder, now, now);
 }
 
@@ -464,7 +456,7 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
     async close() {
       if (isClosed) return;
       isClosed = true;
-      closeSync(held.lock);
+      held.lock.release();
     },
   };
 }

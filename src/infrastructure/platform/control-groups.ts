@@ -96,13 +96,7 @@ export function countThreadsOfUser(uid: number): number {
 export function listTree(pid: number): number[] {
   const found = [pid];
   for (const one of found) {
-    let threads: string[] = [];
-    try {
-      threads = readdirSync(`/proc/${one}/task`);
-    } catch {
-      // It is gone.
-    }
-    for (const thread of threads)
+    for (const thread of attemptOr([], () => readdirSync(`/proc/${one}/task`)))
       for (const child of readText(`/proc/${one}/task/${thread}/children`).split(" "))
         if (/^\d+$/.test(child)) found.push(Number(child));
   }
@@ -165,11 +159,10 @@ export function openBoundedGroup(
 
 /** Removes empty groups that a program left which is gone. */
 export function removeLeftGroups(parent: string, isLeft: (name: string) => boolean): void {
-  try {
+  // Those that cannot be removed are empty and harmless.
+  attemptOr(undefined, () => {
     for (const name of readdirSync(parent)) if (isLeft(name)) removeEmptyGroup(join(parent, name));
-  } catch {
-    // They are empty and harmless.
-  }
+  });
 }
 
 function removeEmptyGroup(folder: string): void {

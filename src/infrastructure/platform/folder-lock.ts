@@ -1,6 +1,14 @@
-import { type BigIntStats, closeSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  type BigIntStats,
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from "node:fs";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { flock } from "./libc.ts";
+import { flock, tryFlock } from "./libc.ts";
 
 /**
  * Holds the kernel locks of folders while `use` runs. Each lock is on the folder itself, so every process of every
@@ -26,6 +34,26 @@ export async function withFolderLocks<T>(
   } finally {
     for (const release of held) release();
   }
+}
+
+/**
+ * Takes the lock of a file, which is made where it is missing, or of a folder that is there; null while it is held. It
+ * ends with the process at the latest.
+ */
+export function takeLock(path: string, kind: "file" | "folder"): { release(): void } | null {
+  const descriptor = openSync(path, kind === "file" ? "a" : "r", 0o600);
+  if (tryFlock(descriptor, "exclusive").ok) return { release: () => closeSync(descriptor) };
+  closeSync(descriptor);
+  return null;
+}
+
+/** Whether a process holds the lock of a file; false for one that does not exist. */
+export function isFileLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const descriptor = openSync(path, "r");
+  const isFree = tryFlock(descriptor, "exclusive").ok;
+  closeSync(descriptor);
+  return !isFree;
 }
 
 /**

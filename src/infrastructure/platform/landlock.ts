@@ -1,7 +1,7 @@
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { foreignProcessFilter } from "./call-filter.ts";
-import { DONE, failure, type LibcResult, linuxLibc, UNSUPPORTED } from "./libc.ts";
+import { DONE, failure, LINUX_NAMES, type LibcResult, linuxLibc, openFirst, UNSUPPORTED } from "./libc.ts";
 
 /** The same numbers on every machine that Linux runs on. */
 const CREATE_RULESET = 444;
@@ -56,17 +56,11 @@ type Syscall = (number: number, a: number, b: number, c: number, d: number) => n
 
 function openSyscall(): Syscall | null {
   const { i64, u64 } = FFIType;
-  for (const name of ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1", "libc.so"]) {
-    try {
-      const { syscall } = dlopen(name, {
-        syscall: { args: [i64, u64, u64, u64, u64], returns: i64 },
-      }).symbols;
-      return (number, a, b, c, d) => Number(syscall(number, a, b, c, d));
-    } catch {
-      // Not this C library's name here.
-    }
-  }
-  return null;
+  const symbols = openFirst(
+    LINUX_NAMES,
+    (name) => dlopen(name, { syscall: { args: [i64, u64, u64, u64, u64], returns: i64 } }).symbols,
+  );
+  return symbols === undefined ? null : (...given) => Number(symbols.syscall(...given));
 }
 
 /** Which Landlock the kernel has; 0 where it has none, or was started without it. */

@@ -101,6 +101,13 @@ export function linuxLibc() {
   return lib?.platform === "linux" ? lib : undefined;
 }
 
+/** Linux: one call that answers 0 where it succeeds. */
+export function callLinux(call: (lib: NonNullable<ReturnType<typeof linuxLibc>>) => number): LibcResult {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  return call(lib) === 0 ? DONE : failure(lib);
+}
+
 /** Must be called at once after the failing call, before anything else can overwrite errno. */
 export function failure(lib: Libc): LibcFailure {
   const errno = lib.errno();
@@ -305,8 +312,4 @@ function folderOf(dirfd: number, name: Name): number {
 }
 
 /** Linux: everything on the file system that holds `fd` reaches the disk before this returns. Blocks. */
-export function syncfs(fd: number): LibcResult {
-  const lib = linuxLibc();
-  if (!lib) return UNSUPPORTED;
-  return lib.c.syncfs(fd) === 0 ? DONE : failure(lib);
-}
+export const syncfs = (fd: number): LibcResult => callLinux(({ c }) => c.syncfs(fd));

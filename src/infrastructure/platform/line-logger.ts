@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { LogFields, Logger, LogLevel } from "../../application/ports/platform.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isSecretField } from "../../domain/platform/secret-name.ts";
 
 const CHECK_EVERY = 64;
@@ -64,13 +65,7 @@ export function createRotatingFile(options: {
         // The job matters more than its log.
       }
     },
-    close(): void {
-      try {
-        close();
-      } catch {
-        // Nothing depends on it.
-      }
-    },
+    close: (): void => attemptOr(undefined, close),
   };
 }
 

@@ -1,5 +1,5 @@
 import { closeSync } from "node:fs";
-import { DONE, failure, type LibcResult, libc, linuxLibc, UNSUPPORTED } from "./libc.ts";
+import { callLinux, DONE, failure, type LibcResult, libc, linuxLibc, UNSUPPORTED } from "./libc.ts";
 
 /** A child process; `node:child_process` would cost ten milliseconds at its first use. */
 export interface SpawnedChild {
@@ -142,9 +142,7 @@ const WNOHANG = 1;
 
 /** Linux: orphans among our descendants become our children instead of init's. Idempotent. */
 export function setChildSubreaper(): LibcResult {
-  const lib = linuxLibc();
-  if (!lib) return UNSUPPORTED;
-  return lib.c.prctl(PR_SET_CHILD_SUBREAPER, 1n, 0n, 0n, 0n) === 0 ? DONE : failure(lib);
+  return callLinux(({ c }) => c.prctl(PR_SET_CHILD_SUBREAPER, 1n, 0n, 0n, 0n));
 }
 
 /** Buries one dead child; `value` is false while it still lives. Never for a child that the runtime itself waits for. */
@@ -202,16 +200,12 @@ const RLIMITS = { fileSize: 1, processes: 6, openFiles: 7 } as const;
 
 /** Linux: no process of the same user may read this process's memory or reach its descriptors through /proc. */
 export function hideFromPeers(): LibcResult {
-  const lib = linuxLibc();
-  if (!lib) return UNSUPPORTED;
-  return lib.c.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n) === 0 ? DONE : failure(lib);
+  return callLinux(({ c }) => c.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n));
 }
 
 /** A descriptor that was inherited is not passed on to what this process starts. */
 export function closeOnExec(descriptor: number): LibcResult {
-  const lib = linuxLibc();
-  if (!lib) return UNSUPPORTED;
-  return lib.c.fcntl(descriptor, F_SETFD, FD_CLOEXEC) === 0 ? DONE : failure(lib);
+  return callLinux(({ c }) => c.fcntl(descriptor, F_SETFD, FD_CLOEXEC));
 }
 
 /**

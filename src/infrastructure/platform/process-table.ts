@@ -11,11 +11,8 @@ export async function readProcessTable(): Promise<readonly ProcessEntry[]> {
 /** Signals exactly this process: a pid that another process has taken over since is left alone. */
 export function signalProcess(entry: ProcessEntry, signal: NodeJS.Signals): void {
   if (process.platform === "linux" && !sameLinuxProcess(entry)) return;
-  try {
-    process.kill(entry.pid, signal);
-  } catch {
-    // It has ended, or may not be signalled: the next look at the table shows which.
-  }
+  // If it has ended, or may not be signalled, the next look at the table shows which.
+  attemptOr(false, () => process.kill(entry.pid, signal));
 }
 
 /** Whether the calling thread may signal this process at all. */
@@ -231,19 +228,12 @@ export function killStrays(...jobs: string[]): void {
   if (process.platform !== "linux") return;
   for (const pid of readdirSync("/proc")) {
     if (!/^\d+$/.test(pid) || !isSandboxOf(pid, jobs)) continue;
-    try {
-      process.kill(Number(pid), "SIGKILL");
-    } catch {
-      // It has ended by itself.
-    }
+    // It may have ended by itself.
+    attemptOr(false, () => process.kill(Number(pid), "SIGKILL"));
   }
 }
 
 function isSandboxOf(pid: string, jobs: readonly string[]): boolean {
-  try {
-    const argv = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-    return argv.includes("--as-pid-1") && argv.some((one) => jobs.includes(one));
-  } catch {
-    return false;
-  }
+  const argv = (readProc(Number(pid), "cmdline") ?? "").split("\0");
+  return argv.includes("--as-pid-1") && argv.some((one) => jobs.includes(one));
 }

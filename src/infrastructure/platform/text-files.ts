@@ -80,6 +80,8 @@ export function replaceFile(file: string, text: string | null): void {
   const there = statSync(file, { throwIfNoEntry: false });
   const real = there === undefined ? file : realpathSync(file);
   const draft = `${real}.${process.pid}.tmp`;
+  // Of a process that had this number and died.
+  rmSync(draft, { force: true });
   try {
     writeFileSync(draft, text, { flag: "wx", mode: there === undefined ? 0o600 : there.mode & 0o777 });
     renameSync(draft, real);
@@ -104,13 +106,8 @@ export function openChatHistory(home: string): { readonly file: string; save(tex
   const file = join(home, "chat-history.ndjson");
   return {
     file,
-    save(text) {
-      try {
-        writeFileSync(file, text, { mode: 0o600 });
-      } catch {
-        // A home that cannot be written keeps no history.
-      }
-    },
+    // A home that cannot be written keeps no history.
+    save: (text) => attemptOr(undefined, () => writeFileSync(file, text, { mode: 0o600 })),
   };
 }
 

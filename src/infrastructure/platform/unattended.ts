@@ -2,18 +2,18 @@ import { edenGC } from "bun:jsc";
 
 /** The runtime's own chores, without the calls of the C library that a small job does not load. */
 
+const stdio: ["ignore", "ignore", "ignore"] = ["ignore", "ignore", "ignore"];
+
 /** Starts a process without waiting for it; it continues when this one ends. */
 export function spawnUnattended(
   argv: readonly [string, ...string[]],
   env: Readonly<Record<string, string>>,
 ): void {
-  const stdio: ["ignore", "ignore", "ignore"] = ["ignore", "ignore", "ignore"];
   Bun.spawn({ cmd: [...argv], cwd: "/", env: { ...env }, stdio }).unref();
 }
 
 /** Everything on the file system that holds a path reaches the disk. False where no program could see to it. */
 export async function flushFileSystem(path: string): Promise<boolean> {
-  const stdio: ["ignore", "ignore", "ignore"] = ["ignore", "ignore", "ignore"];
   try {
     const env = { PATH: "/usr/bin:/bin" };
     return (await Bun.spawn({ cmd: ["sync", "-f", path], cwd: "/", env, stdio }).exited) === 0;

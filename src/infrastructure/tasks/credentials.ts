@@ -1,20 +1,9 @@
 import { randomBytes } from "node:crypto";
-import {
-  chmodSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isJsonObject } from "../../domain/platform/json-members.ts";
 import { createMasker } from "../../domain/platform/mask.ts";
 import { isInside } from "../../domain/platform/paths.ts";
@@ -22,6 +11,7 @@ import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { readNoFollow } from "../jobs/compare-entries.ts";
 import { trySystemCall } from "../jobs/job-storage.ts";
+import { replaceFile } from "../platform/text-files.ts";
 
 /**
  * The credentials of a CLI: files for the container's HOME, variables, and keys of which it gets only
@@ -366,7 +356,7 @@ export async function bringBackLogins(deps: BringBackDeps): Promise<readonly str
     const at = join(credentials.home, path);
     const verdict = validateLogin({ placed: decoder.decode(bytes), inside, host: readLoginText(at) });
     if (verdict === "refreshed") {
-      if (!replaceLogin(at, inside)) notes.push(messages.loginKept(path, "unwritable"));
+      if (!succeeds(() => replaceFile(at, inside))) notes.push(messages.loginKept(path, "unwritable"));
     } else if (verdict !== "same") notes.push(messages.loginKept(path, verdict));
   }
   return notes;
@@ -374,21 +364,6 @@ export async function bringBackLogins(deps: BringBackDeps): Promise<readonly str
 
 function readLoginText(path: string): string | null {
   return attemptOr(null, () => readFileSync(path, "utf8"));
-}
-
-/** At once, with the mode it had, behind a link if it is one. */
-function replaceLogin(path: string, text: string): boolean {
-  try {
-    const real = realpathSync(path);
-    const beside = `${real}.picoclaw`;
-    rmSync(beside, { force: true });
-    writeFileSync(beside, text, { mode: 0o600, flag: "wx" });
-    chmodSync(beside, statSync(real).mode & 0o777);
-    renameSync(beside, real);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A masker of everything that a worker proves itself with. */

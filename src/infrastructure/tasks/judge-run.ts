@@ -5,10 +5,9 @@ import {
   type ProjectChecks,
 } from "../../application/checks/project-checks.ts";
 import { createAdvise } from "../../application/platform/advise.ts";
-import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts";
-import type { SandboxManager } from "../../application/ports/containers.ts";
+import type { ClonePoint, SandboxManager } from "../../application/ports/containers.ts";
 import type { Draft } from "../../application/ports/jobs-draft.ts";
-import { printCommand } from "../../application/tasks/container-environments.ts";
+import { createTaskMemory, printCommand } from "../../application/tasks/container-environments.ts";
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import {
@@ -60,7 +59,7 @@ export interface RunJudge {
 export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Promise<RunJudge | null> {
   const { sandbox, container, directory, variables, locale, before, ...rest } = deps;
   const place = { container_id: container, workspace_path: directory };
-  const print = (script: string, options: Parameters<typeof printCommand>[3]) =>
+  const print: ClonePoint["print"] = (script, options) =>
     printCommand(sandbox, place, `${OWN_PROGRAMS}${keepObjectsIn(OBJECTS)}${script}`, options);
   const index = `${OBJECTS}/index`;
   const seen = await print(treeScript(index, EMPTY_TREE), { limitBytes: 4096, signal });
@@ -89,7 +88,15 @@ export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Pro
         opened = {
           line,
           draft: await openDraft(workspace, signal),
-          checks: createChecks(check, { settings, locale, signal }),
+          checks: createProjectChecks({
+            checks: [check],
+            settings,
+            memory: createTaskMemory("start"),
+            texts: checksMessagesFor(locale),
+            now: Date.now,
+            advise: createAdvise(),
+            signal,
+          }),
         };
       }
       workspace.touch();
@@ -104,18 +111,9 @@ export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Pro
   };
 }
 
-interface JudgedTree {
-  readonly print: (
-    script: string,
-    options: Parameters<typeof printCommand>[3],
-  ) => Promise<Uint8Array | string>;
-  readonly index: string;
-  readonly tree: string;
-}
-
 /** The tree with some files as they were; null where git cannot make it. */
 async function withFilesBefore(
-  { print, index, tree }: JudgedTree,
+  { print, index, tree }: Pick<ClonePoint, "print" | "index"> & { readonly tree: string },
   before: ReadonlyMap<string, Uint8Array | null>,
   signal: AbortSignal,
 ): Promise<string | null> {
@@ -155,32 +153,4 @@ async function openDraft(workspace: CloneWorkspace, signal: AbortSignal): Promis
   const opened = await workspace.openDraft({ source: "task", checked: true, signal });
   if (!opened.ok) throw new Error(opened.refusal.message);
   return opened.draft;
-}
-
-function createChecks(
-  check: ProjectCheck,
-  given: {
-    readonly settings: CheckSettings;
-    readonly locale: Locale;
-    readonly signal: AbortSignal;
-  },
-): ProjectChecks {
-  let kept: CheckRecord | null = null;
-  const memory: CheckMemory = {
-    running: new Map(),
-    fingerprint: () => "start",
-    recall: () => kept,
-    keep(record) {
-      kept = record;
-    },
-  };
-  const { locale, ...rest } = given;
-  return createProjectChecks({
-    ...rest,
-    checks: [check],
-    memory,
-    texts: checksMessagesFor(locale),
-    now: Date.now,
-    advise: createAdvise(),
-  });
 }

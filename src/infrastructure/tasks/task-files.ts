@@ -18,7 +18,7 @@ import type { StoredTaskFiles } from "../../application/tasks/run-task-file.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isEnded, recordOf, type TaskEvent, type TaskRecord } from "../../domain/tasks/task-record.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
-import { tryFlock } from "../platform/libc.ts";
+import { isFileLocked, takeLock } from "../platform/folder-lock.ts";
 
 export interface TaskFilesDeps {
   /** Where the workspace's jobs are kept. */
@@ -62,10 +62,7 @@ export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesDeps)
     },
     claim() {
       makeFolder();
-      const descriptor = openSync(join(folder, "lock"), "a", 0o600);
-      if (tryFlock(descriptor, "exclusive").ok) return { release: () => closeSync(descriptor) };
-      closeSync(descriptor);
-      return null;
+      return takeLock(join(folder, "lock"), "file");
     },
     saveSource(text) {
       makeFolder();
@@ -88,11 +85,7 @@ export function deadViews(storage: string): readonly string[] {
   if (!existsSync(tasks)) return [];
   return readdirSync(tasks).flatMap((id) => {
     const view = join(tasks, id, "view");
-    if (!existsSync(view)) return [];
-    const descriptor = openSync(join(tasks, id, "lock"), "a", 0o600);
-    const isDead = tryFlock(descriptor, "exclusive").ok;
-    closeSync(descriptor);
-    return isDead ? [view] : [];
+    return existsSync(view) && !isFileLocked(join(tasks, id, "lock")) ? [view] : [];
   });
 }
 
@@ -123,12 +116,13 @@ export function createTaskFileReader(storage: string): TaskReader {
         .slice(0, limit)
         .flatMap(({ id }) => {
           const record = readRecord(storage, id);
-          return record === null ? [] : [summaryOf(record, () => isHeld(join(folder, id, "lock")))];
+          return record === null ? [] : [summaryOf(record, () => isFileLocked(join(folder, id, "lock")))];
         });
     },
   };
 }
 
+/** A task that is worked on holds its lock. */
 function summaryOf(record: TaskRecord, isWorkedOn: () => boolean): TaskSummary {
   const { facts, state, updatedAt, loops, steps } = record;
   const ended = isEnded(state);
@@ -143,15 +137,6 @@ function summaryOf(record: TaskRecord, isWorkedOn: () => boolean): TaskSummary {
     step: `${loops.length}/${facts.maxLoops}`,
     figures: figuresOf(steps),
   };
-}
-
-/** A task that is worked on holds its lock. */
-function isHeld(path: string): boolean {
-  if (!existsSync(path)) return false;
-  const descriptor = openSync(path, "r");
-  const held = !tryFlock(descriptor, "exclusive").ok;
-  closeSync(descriptor);
-  return held;
 }
 
 /** Null for what no version of ours can read. */
