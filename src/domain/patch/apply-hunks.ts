@@ -2,6 +2,7 @@ import { BOM, fromBytesText, joinBytes, readableText, toBytesText } from "../pla
 import { countOld, findOwnResult, findResult, isInsertedAt } from "./already-applied.ts";
 import {
   anchorLines,
+  findWithinLines,
   gitPlace,
   type MatchProgress,
   matchesAsClaimed,
@@ -108,14 +109,10 @@ function similarityAt(target: MatchTarget, oldKeys: readonly string[], start: nu
   return Math.round((sum / oldKeys.length) * 100) / 100;
 }
 
-/** A whole line that holds the searched one as a part of it: the searched one was cut short. */
-const HOLDS_IT = 0.95;
-/** Shorter ones are part of many lines. */
-const MIN_PART = 8;
-
+/** A whole line that holds the searched one as a part of it, if that is not short: the searched one was cut. */
 function compareWith(wanted: string): (key: string) => number {
   const pairs = pairsOf(wanted);
-  return (key) => (wanted.length >= MIN_PART && key.includes(wanted) ? HOLDS_IT : likeness(pairs, key));
+  return (key) => (wanted.length >= 8 && key.includes(wanted) ? 0.95 : likeness(pairs, key));
 }
 
 /** Dice's coefficient over letter pairs: 0 nothing in common, 1 the same pairs. */
@@ -350,6 +347,8 @@ function seekPlace(
   }
   const applied = findResult(target, lines);
   if (applied >= 0) return reportAlreadyApplied(applied);
+  const within = rule === "search-replace" ? findWithinLines(target, hunk) : null;
+  if (within !== null) return "there" in within ? reportAlreadyApplied(within.there) : within;
   const candidates = mayShow ? suggestPlaces(target, lines) : [];
   return {
     status: "not-found",

@@ -1,6 +1,14 @@
 import { indentLength, isAscii, trimBlank } from "../platform/bytes-text.ts";
 import type { Hunk, HunkLine, MatchStrategy } from "./patch-command.ts";
-import { type KeyRung, type LineIndex, lineKey, type MatchTarget, spendBudget } from "./target-lines.ts";
+import {
+  type KeyRung,
+  LineIndex,
+  lineKey,
+  MatchTarget,
+  SCANNED_IN_STEP,
+  spendBudget,
+  TextLines,
+} from "./target-lines.ts";
 
 /** Where in the file the hunks have come to. */
 export interface MatchProgress {
@@ -395,6 +403,56 @@ export function searchHunk(target: MatchTarget, hunk: Hunk, progress: MatchProgr
   const drifted = findDrifted(target, hunk.lines).filter((place) => target.free(place.line, place.lines));
   if (drifted.length > 1) return { found: "many", lines: drifted.map((place) => place.line) };
   return drifted[0] ? { found: "one", placement: { ...drifted[0], strategy: "drift" } } : NOT_FOUND;
+}
+
+/**
+ * A block that quotes a part of its lines: its text occurs once in the file, byte for byte, and cuts no word. Null where that does not
+ * hold, or where the block would change its own result again. `there`: the line at which the file has the result already.
+ */
+export function findWithinLines(
+  target: MatchTarget,
+  hunk: Hunk,
+): Placement | { readonly there: number } | null {
+  const { file, budget } = target;
+  const eol = file.mainEol();
+  const side = (other: HunkLine["tag"]) =>
+    hunk.lines.flatMap(({ tag, text }) => (tag === other ? [] : [text]));
+  const sought = side("+");
+  // A blank line at an edge is the end of another line.
+  if ([sought[0], sought.at(-1)].some((text) => trimBlank(text ?? "") === "")) return null;
+  const [old, made] = [sought.join(eol), side("-").join(eol)];
+  const at = placeOnce(file.text, old);
+  if (!spendBudget(budget, file.text.length / SCANNED_IN_STEP) || at < 0) return null;
+  const within = made.indexOf(old);
+  const isResult = (text: string, place: number) => within >= 0 && text.startsWith(made, place - within);
+  const end = at + old.length;
+  const [first, last] = [file.lineWith(at), file.lineWith(end - 1)];
+  if (isResult(file.text, at)) return { there: first };
+  const after = file.text.slice(0, at) + made + file.text.slice(end);
+  const again = placeOnce(after, old);
+  if (again >= 0 && !isResult(after, again)) return null;
+  const lines = new TextLines(after);
+  const next = new MatchTarget(lines, new LineIndex(lines, budget), budget, target.hints);
+  if (searchHunk(next, hunk, { after: 0, offset: 0 }).found === "one") return null;
+  const rest = file.line(last).slice(end - file.starts[last]!);
+  const insert = (file.text.slice(file.starts[first], at) + made + rest).split(eol || "\n");
+  const remove = file.excerpt(first, last + 1 - first).split("\n");
+  return {
+    line: first,
+    lines: [...remove.map(toLine("-")), ...insert.map(toLine("+"))],
+    strategy: "exact",
+  };
+}
+
+const toLine = (tag: HunkLine["tag"]) => (text: string) => ({ tag, text, eol: "\n" });
+const WORD = /\w/;
+
+/** The only place of a text that says something, where it begins and ends with whole words; else -1. */
+function placeOnce(text: string, part: string): number {
+  const at = SIGNIFICANT.test(part) ? text.indexOf(part) : -1;
+  if (at < 0 || text.includes(part, at + 1)) return -1;
+  const cuts = (place: number) => WORD.test(text.charAt(place - 1)) && WORD.test(text.charAt(place));
+  return cuts(at) || cuts(at + part.length) ? -1 : at;
 }
 
 /** A deleted line occurs nowhere under any comparison, so no rung can find the hunk. */

@@ -195,12 +195,8 @@ function planFile(work: DiffWork, file: DiffFile): void {
   const problem = checkFile(work, file);
   if (problem === null) return;
   work.errors.push(problem);
-  work.reports.push({
-    path: file.oldPath ?? file.newPath ?? "",
-    hunk: 0,
-    status: "refused",
-    message: problem,
-  });
+  const path = file.oldPath ?? file.newPath ?? "";
+  work.reports.push({ path, hunk: 0, status: "refused", message: problem });
 }
 
 /** Plans one part; the reason where it is refused as a whole. Hunks that fail report for themselves. */
@@ -215,22 +211,13 @@ function checkFile(work: DiffWork, file: DiffFile): string | null {
   const to =
     file.newPath === null ? null : file.operation === "modify" && from !== null ? from : file.newPath;
   if (to !== null) {
-    const blocked = blockingParent(
-      work,
-      to,
-      from === null || file.operation === "rename" || file.operation === "copy",
-    );
+    const blocked = blockingParent(work, to, from === null || isMade(file));
     if (blocked !== null) return blocked;
   }
   const mode = modeAfter(file, before?.result ?? null);
   if (typeof mode === "string") return mode;
-  const content = diffContent(
-    file,
-    to ?? from ?? path,
-    before?.result.bytes ?? new Uint8Array(),
-    work.options,
-    work.matching,
-  );
+  const old = before?.result.bytes ?? new Uint8Array();
+  const content = diffContent(file, to ?? from ?? path, old, work.options, work.matching);
   for (const report of content.reports) work.reports.push(report);
   if (!content.ok) {
     work.errors.push(content.message);
@@ -262,25 +249,26 @@ function settleFile(
   }
 }
 
+/** The part makes a file from another one as it was before the diff. */
+const isMade = ({ operation }: DiffFile) => operation === "rename" || operation === "copy";
+
 /** The file a part starts from; null when it creates one; a text when it cannot start. */
 function readOld(
   work: DiffWork,
   file: DiffFile,
 ): { readonly path: string; readonly result: FileAfter } | null | string {
   if (file.oldPath === null) return null;
-  const independent = file.operation === "rename" || file.operation === "copy";
-  const fate = independent ? undefined : work.fates.get(file.oldPath);
+  const fate = isMade(file) ? undefined : work.fates.get(file.oldPath);
   if (fate === "deleted") return `${file.oldPath}: has been renamed or deleted by this patch`;
   if (fate !== undefined) return { path: file.oldPath, result: fate };
-  const link = symlinkAbove(work, file.oldPath, false);
-  if (link !== null) return `${file.oldPath}: is beyond a symbolic link`;
-  const found = toFileAfter(work.source.look(file.oldPath));
+  const readAt = (path: string) =>
+    symlinkAbove(work, path, false) === null
+      ? toFileAfter(work.source.look(path))
+      : "is beyond a symbolic link";
+  const found = readAt(file.oldPath);
   if (typeof found !== "string") return { path: file.oldPath, result: found };
   if (found === "missing" && file.alternatePath !== undefined && isSafePath(file.alternatePath)) {
-    const other =
-      symlinkAbove(work, file.alternatePath, false) === null
-        ? toFileAfter(work.source.look(file.alternatePath))
-        : "";
+    const other = readAt(file.alternatePath);
     if (typeof other !== "string") return { path: file.alternatePath, result: other };
   }
   if (found === "missing" && file.mayCreate === true) return null;
@@ -362,10 +350,7 @@ function modeAfter(file: DiffFile, before: FileAfter | null): Omit<FileAfter, "b
   const oldType = before.mode & TYPE;
   if (file.oldMode !== undefined && (file.oldMode & TYPE) !== oldType) return `${path}: wrong type`;
   if (file.newPath === null || file.newMode === undefined) {
-    return {
-      mode: before.mode,
-      setMode: before.setMode || file.operation === "rename" || file.operation === "copy",
-    };
+    return { mode: before.mode, setMode: before.setMode || isMade(file) };
   }
   if (type !== oldType) return `${path}: new mode (${file.newMode.toString(8)}) does not match old mode`;
   const executable = before.mode | ((before.mode & 0o444) >> 2);
@@ -531,10 +516,10 @@ function planOne(
   return { ok: true, writes, reports: edited.reports };
 }
 
-function planCreation(path: string, hunk: Hunk): EditPlan {
-  const bytes = fromBytesText(hunk.lines.map((line) => line.text + line.eol).join(""));
-  const reports: HunkReport[] = [{ path, hunk: 1, status: "applied", strategy: "exact", line: 1 }];
-  return { ok: true, writes: [{ kind: "write", path, bytes }], reports };
+function planCreation(path: string, { lines }: Hunk): EditPlan {
+  const bytes = fromBytesText(lines.map(({ text, eol }) => text + eol).join(""));
+  const report: HunkReport = { path, hunk: 1, status: "applied", strategy: "exact", line: 1 };
+  return { ok: true, writes: [{ kind: "write", path, bytes }], reports: [report] };
 }
 
 function planError(path: string, reports: readonly HunkReport[]): string {

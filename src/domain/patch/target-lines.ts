@@ -203,7 +203,7 @@ const MOST_SCANNED = 1_000;
 /** A file that is searched more often is indexed, which takes about as long as these searches. */
 const MOST_SCANS = 12;
 /** Characters that are scanned in one step. */
-const SCANNED_IN_STEP = 400;
+export const SCANNED_IN_STEP = 400;
 /** Of a line, as much is searched for. */
 const LONGEST_NEEDLE = 200;
 

@@ -158,6 +158,75 @@ test("no generated edit is applied twice", () => {
   );
 });
 
+describe("a block that quotes a part of its lines", () => {
+  const edit = (before: string, search: string, replace: string) => {
+    const block = parseSearchReplace(
+      `f.txt\n<<<<<<< SEARCH\n${search}\n=======\n${replace}\n>>>>>>> REPLACE\n`,
+    );
+    const read = block.ok ? block.commands[0]?.edit : undefined;
+    if (read?.kind !== "search-replace") throw new Error("not read");
+    const once = apply(before, [read.hunk], "search-replace");
+    return { once, twice: apply(once.text, [read.hunk], "search-replace") };
+  };
+
+  test.each<[name: string, before: string, search: string, replace: string]>([
+    ["inside of a line", "f() {\n  return a - b;\n}\n", "return a - b", "return a + b"],
+    ["over two lines", "let x = sum(a,\n  b) + c;\n", "sum(a,\n  b)", "sum(\n  b)"],
+    ["with itself in the replacement", 'import { add } from "x";\n', "{ add", "{ add, mul"],
+    ["in a file without a last line end", "a\nlet x = one;", "= one", "= two"],
+  ])("%s", (_name, before, search, replace) => {
+    const { once, twice } = edit(before, search, replace);
+    expect(once).toMatchObject({ ok: true, text: before.replace(search, replace) });
+    expect(twice).toMatchObject({ ok: false, text: once.text });
+  });
+
+  test.each<[name: string, before: string, search: string]>([
+    ["a word is not cut", "let total = subtotal;\nmyadd(a, b);\n", "add(a"],
+    ["two places are refused", "x = f(a); y = f(a);\n", "f(a)"],
+    ["a bracket says too little", "f(a, (b))\n", "))"],
+  ])("%s", (_name, before, search) => {
+    expect(edit(before, search, "other").once).toMatchObject({ ok: false, text: before });
+  });
+
+  test("Japanese has no spaces between words", () => {
+    const [before, search] = [toBytesText("# 合計値を返す\n"), "合計値"];
+    expect(edit(before, search, "小計値").once.text).toBe(toBytesText("# 小計値を返す\n"));
+  });
+
+  test("line ends of the file are kept", () => {
+    expect(edit("a(1,\r\n  2);\r\n", "1,\n  2", "1,\n  3").once.text).toBe("a(1,\r\n  3);\r\n");
+  });
+
+  test("no generated one is applied twice, or elsewhere", () => {
+    const blocks = fc.record({
+      before: fc.array(line, { minLength: 1, maxLength: 12 }),
+      from: fc.nat(60),
+      length: fc.integer({ min: 1, max: 30 }),
+      replace: fc.array(fc.oneof(line, fc.constantFrom("<S>", "a<S>", "<S> b", " <S><S>")), { maxLength: 3 }),
+    });
+    fc.assert(
+      fc.property(blocks, ({ before, from, length, replace }) => {
+        const text = toBytesText(before.map((each) => `${each}\n`).join(""));
+        const search = text.slice(from, from + length).replace(/^\n+|\n+$/g, "");
+        if (search === "") return;
+        const made = replace.map((each) => toBytesText(each).replaceAll("<S>", search)).join("\n");
+        const lines: Hunk["lines"] = [
+          ...search.split("\n").map((each) => ({ tag: "-", text: each, eol: "\n" }) as const),
+          ...(replace.length === 0 ? [] : made.split("\n")).map(
+            (each) => ({ tag: "+", text: each, eol: "\n" }) as const,
+          ),
+        ];
+        expect(changedAgain(text, [{ lines }], "search-replace")).toBeNull();
+        const isWhole = `\n${text}`.includes(`\n${search}\n`);
+        const once = apply(text, [{ lines }], "search-replace");
+        if (isWhole || !once.ok || once.reports[0]?.strategy !== "exact") return;
+        expect(once.text).toBe(text.replace(search, () => made));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
 const root = join(import.meta.dir, "../../..");
 function git(args: readonly string[], input?: string): Buffer {
   return spawnSync("git", args, { cwd: root, input, maxBuffer: 1 << 30 }).stdout;

@@ -1,4 +1,5 @@
 import { createLineCounter, lineAfter, lineAt, toBytesText } from "../../platform/bytes-text.ts";
+import { compareLines } from "../compare-lines.ts";
 import {
   type Hunk,
   type HunkLine,
@@ -38,20 +39,14 @@ interface TextRange {
   readonly end: number;
 }
 
-const START = /^(<{5,9}|-{5,9}) ?SEARCH>?\s*$/;
-const DIVIDER = /^(={5,9})\s*$/;
-const END = /^(>{5,9}|\+{5,9}) ?REPLACE\s*$/;
+const SEARCH_MARK = /^(<{5,9}|-{5,9}) ?SEARCH>?[ \t]*\r?$/;
+const DIVIDER_MARK = /^(={5,9})[ \t]*\r?$/;
+const REPLACE_MARK = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
 
 const LINES_ABOVE = 4;
 const FENCE = /^\s*(`{3,}|~{3,})\s*(.*)$/;
 const BARE_NAMES =
   /^(Makefile|Dockerfile|Containerfile|Jenkinsfile|Procfile|Gemfile|Rakefile|Vagrantfile|LICENSE|README|CHANGELOG|CODEOWNERS|\.[\w.-]+)$/;
-
-/** The length of the opening mark, or null. */
-function startOfBlock(text: string, at: number): number | null {
-  if (!text.startsWith("<<<<<", at) && !text.startsWith("-----", at)) return null;
-  return START.exec(lineAt(text, at))?.[1]?.length ?? null;
-}
 
 /**
  * `at` is the opening mark, of that length. Text that holds dividers of its own holds them on both sides, so of an odd
@@ -98,7 +93,7 @@ function readSearchBlock(text: string, at: number, length: number): SearchBlockR
 /** Where the next block opens; the end of the text after the last one. */
 function nextBlock(text: string, from: number): number {
   let at = from;
-  while (at < text.length && startOfBlock(text, at) === null) at = lineAfter(text, at);
+  while (at < text.length && searchMark(text, at) === 0) at = lineAfter(text, at);
   return at;
 }
 
@@ -109,14 +104,14 @@ function blockEnd(text: string, from: number, length: number): number {
     const found = endMark(text, at);
     if (found === length) return at;
     if (found !== undefined && other < 0) other = at;
-    if (startOfBlock(text, at) === length) break;
+    if (searchMark(text, at) === length) break;
   }
   return other;
 }
 
 function endMark(text: string, at: number): number | undefined {
   if (!text.startsWith(">>>>>", at) && !text.startsWith("+++++", at)) return undefined;
-  return END.exec(lineAt(text, at))?.[1]?.length;
+  return REPLACE_MARK.exec(lineAt(text, at))?.[1]?.length;
 }
 
 /** Lines that may divide, but for those of a merge conflict inside the text. */
@@ -126,7 +121,7 @@ function dividersIn(text: string, from: number, end: number, length: number): nu
   let conflict = false;
   for (let at = from; at < end; at = lineAfter(text, at)) {
     if (text.startsWith("<<<<<<< ", at) && !text.startsWith("SEARCH", at + 8)) conflict = true;
-    const found = text.startsWith("=====", at) ? DIVIDER.exec(lineAt(text, at))?.[1]?.length : undefined;
+    const found = text.startsWith("=====", at) ? DIVIDER_MARK.exec(lineAt(text, at))?.[1]?.length : undefined;
     if (found !== undefined && !conflict) {
       all.push(at);
       if (found === length) same.push(at);
@@ -210,7 +205,6 @@ export type SearchReplaceParse =
   | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-const MAX_TABLE = 40_000;
 const METADATA = { format: "search-replace" } as const;
 
 /** `above` is the prose before the text, which may name the file of its first block. */
@@ -222,8 +216,8 @@ export function parseSearchReplace(text: string, above = ""): SearchReplaceParse
   let proseFrom = 0;
   for (let at = 0, next = at; at < text.length; at = next) {
     next = lineAfter(text, at);
-    const start = startOfBlock(text, at);
-    if (start === null) continue;
+    const start = searchMark(text, at);
+    if (start === 0) continue;
     const fail = (message: string): SearchReplaceParse => {
       const line = createLineCounter(text)(at);
       const failure = { message: `${message} (line ${line})`, line, index: commands.length };
@@ -298,57 +292,20 @@ function linesIn(text: string, { from, end }: TextRange): string[] {
 
 /** Lines in both are context, so that the file's own bytes stay there. */
 function compareSides(search: readonly string[], replace: readonly string[]): HunkLine[] {
-  let head = 0;
-  while (head < search.length && head < replace.length && search[head] === replace[head]) head++;
-  let tail = 0;
-  const most = Math.min(search.length, replace.length) - head;
-  while (tail < most && search[search.length - 1 - tail] === replace[replace.length - 1 - tail]) tail++;
-  return [
-    ...search.slice(0, head).map((text) => hunkLine(" ", text)),
-    ...lineDifference(search.slice(head, search.length - tail), replace.slice(head, replace.length - tail)),
-    ...search.slice(search.length - tail).map((text) => hunkLine(" ", text)),
-  ];
-}
-
-function hunkLine(tag: HunkLine["tag"], text: string): HunkLine {
-  return { tag, text, eol: "\n" };
-}
-
-/** By the longest common subsequence; texts too long for that are taken as replaced altogether. */
-function lineDifference(from: readonly string[], to: readonly string[]): HunkLine[] {
-  if (from.length * to.length > MAX_TABLE) {
-    return [...from.map((text) => hunkLine("-", text)), ...to.map((text) => hunkLine("+", text))];
-  }
-  const width = to.length + 1;
-  const common = new Uint16Array((from.length + 1) * width);
-  for (let i = from.length - 1; i >= 0; i--) {
-    for (let k = to.length - 1; k >= 0; k--) {
-      common[i * width + k] =
-        from[i] === to[k]
-          ? common[(i + 1) * width + k + 1]! + 1
-          : Math.max(common[(i + 1) * width + k]!, common[i * width + k + 1]!);
-    }
-  }
   const lines: HunkLine[] = [];
-  let i = 0;
-  let k = 0;
-  while (i < from.length || k < to.length) {
-    if (i < from.length && k < to.length && from[i] === to[k]) {
-      lines.push(hunkLine(" ", from[i++]!));
-      k++;
-    } else if (
-      k >= to.length ||
-      (i < from.length && common[(i + 1) * width + k]! >= common[i * width + k + 1]!)
-    ) {
-      lines.push(hunkLine("-", from[i++]!));
-    } else lines.push(hunkLine("+", to[k++]!));
+  const push = (tag: HunkLine["tag"], texts: readonly string[]) => {
+    for (const text of texts) lines.push({ tag, text, eol: "\n" });
+  };
+  let kept = 0;
+  for (const { old, now } of compareLines(search, replace)) {
+    push(" ", search.slice(kept, old[0]));
+    push("-", search.slice(...old));
+    push("+", replace.slice(...now));
+    kept = old[1];
   }
+  push(" ", search.slice(kept));
   return lines;
 }
-
-const SEARCH_MARK = /^(<{5,9}|-{5,9}) ?SEARCH>?[ \t]*\r?$/;
-const REPLACE_MARK = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
-const DIVIDER_MARK = /^={5,9}[ \t]*\r?$/;
 
 export const searchReplaceFormat: EmbeddedFormat = {
   name: "search-replace",
@@ -419,8 +376,8 @@ function measureBlocks(text: string): (from: number) => number | undefined {
 }
 
 /** The length of the mark of a SEARCH line; 0 when the line is not one. */
-function searchMark(text: string, at: number, lineEnd: number): number {
-  return SEARCH_MARK.exec(text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)))?.[1]?.length ?? 0;
+function searchMark(text: string, at: number, end = lineEnd(text, at)): number {
+  return SEARCH_MARK.exec(text.slice(at, Math.min(end, at + LONGEST_MARK)))?.[1]?.length ?? 0;
 }
 
 /** The SEARCH line on the next line, or after one more line (a path). */
