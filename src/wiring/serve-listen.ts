@@ -1,8 +1,18 @@
+import { resolve } from "node:path";
+import { isDirectChat } from "../adapters/channels/registry.ts";
 import { lateEndpoint } from "../adapters/mcp/host.ts";
 import { createWebApp } from "../adapters/web/app.ts";
-import { cleanUpStaleContainers, scheduleCleanUp } from "../application/containers/open-environments.ts";
+import type { WebHost } from "../adapters/web/host.ts";
+import { configurationLines, createFirstSetUp, createSettings } from "../adapters/web/settings-store.ts";
+import {
+  cleanUpStaleContainers,
+  createEnvironmentReader,
+  scheduleCleanUp,
+} from "../application/containers/open-environments.ts";
+import { createFleetControl } from "../application/fleet/machine-presence.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/platform.ts";
 import type { KeptKind } from "../application/ports/serve.ts";
+import { createServerHealth, createServerMetrics } from "../application/serve/health.ts";
 import { type ListenOptions, type RunningServer, runServer } from "../application/serve/server.ts";
 import {
   configuredSchedules,
@@ -12,16 +22,41 @@ import {
   type TimedWork,
   warnOfUnknownChannels,
 } from "../application/serve/timed-rounds.ts";
+import {
+  createChatWatch,
+  createFileNames,
+  createOwnChats,
+  createWaitForAnswer,
+  stopMessage,
+} from "../application/web/console-chats.ts";
+import type { Config, Secrets } from "../config/config.ts";
+import { homeConfigFile } from "../config/environment.ts";
 import { machineLabels } from "../config/settings.ts";
+import { chatKeyOf } from "../domain/chat/session.ts";
+import { formatDayIn, resolveTimeZone } from "../domain/platform/days.ts";
+import { messagesFor } from "../domain/texts/jobs.ts";
+import { createNamedChats, createSessionStore } from "../infrastructure/chat/session-store.ts";
+import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
+import { createUsageStore } from "../infrastructure/models/usage-store.ts";
 import { watchModels } from "../infrastructure/models/watch-models.ts";
+import { hashHex } from "../infrastructure/platform/hash.ts";
 import { listenHttp } from "../infrastructure/platform/http-server.ts";
+import { watchOwnPieces } from "../infrastructure/platform/installation.ts";
+import { createRunningEditor } from "../infrastructure/platform/running-editor.ts";
+import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
+import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
 import { noteAddress } from "../infrastructure/serve/live-address.ts";
 import { createRetentionStore } from "../infrastructure/serve/retention-store.ts";
 import { createScheduleStore, startSchedules } from "../infrastructure/serve/schedules.ts";
-import { storeFileOf } from "../infrastructure/store/open-store.ts";
-import type { ListenDeps, ServeDeps } from "./serve-state.ts";
-import { createWebHost, modelsNow } from "./serve-web.ts";
+import { storeFileOf, tryWrite } from "../infrastructure/store/open-store.ts";
+import { allTasks, createTaskFileReader } from "../infrastructure/tasks/task-files.ts";
+import { createSessionReader, createTaskReader } from "../infrastructure/web/console-readers.ts";
+import { VERSION } from "../version.ts";
+import { createComparisonReader, createHistory } from "./history.ts";
+import { openModels } from "./models.ts";
+import type { ServedForges } from "./serve-forges.ts";
+import { type ListenDeps, randomBytes, type ServeDeps } from "./serve-state.ts";
 import { type ChannelInbox, openWorking } from "./serve-work.ts";
 
 /** The timed work of `serve`: schedules, looking after models, pruning, cleaning up containers. */
@@ -113,4 +148,178 @@ async function openMcpEndpoint({ services, state }: ServeDeps) {
   const opened = await openMcp(services.env, { ...services.options, workspace: root }, () => {});
   if (!opened.ok) throw new Error(opened.message ?? "the workspace cannot be opened");
   return opened.endpoint();
+}
+
+export interface WebHostDeps extends ServeDeps {
+  readonly inbox: ChannelInbox;
+  readonly forges: ServedForges | null;
+  readonly place: ReturnType<WebHost["place"]>;
+  readonly mcp: WebHost["mcp"];
+  readonly closing: AbortSignal;
+  /** As `RunningServer.reload`. */
+  readonly reload: () => Promise<string | null>;
+}
+
+/** Of the newest jobs, as many are counted for the page of usage. */
+const MOST_COUNTED_JOBS = 5_000;
+
+/** The installation's data that the console and the API show. */
+export function createWebHost(deps: WebHostDeps): WebHost {
+  const { services, demo, db, state, store, access, inbox, forges, startedAt, onTrouble } = deps;
+  const { bus, live, answering, control, viewerJobs, receiver } = inbox;
+  const { env, home } = services;
+  const { current } = state;
+  const { now } = timers;
+  const timezone = () => resolveTimeZone(current().config.session.timezone);
+  const { workspaceName: workspace, owner } = deps;
+  const { next: newId, isGone } = deps.owners;
+  const turns = createChatTurns({ db, workspace, process: owner, isGone, newId, beatsElsewhere: true });
+  const cancel = (id: string) => answering.cancel(id);
+  return {
+    version: VERSION,
+    demo,
+    startedAt,
+    viewerJobs,
+    messages: store,
+    access,
+    receive: receiver.receive,
+    images: () => current().images,
+    ownChats: createOwnChats({ chats: (filter) => store.chats(filter), isDirect: isDirectChat }),
+    stopMessage: (message) => stopMessage({ cancel, turns }, message),
+    bus,
+    live,
+    watchChat: createChatWatch({
+      standing: store.standing,
+      remote: async (ids) => (await control?.reportedWorks(ids)) ?? new Map(),
+      live,
+      bus,
+      timers,
+    }),
+    waitForAnswer: createWaitForAnswer({ message: store.message, bus, timers }),
+    findWhy: async (path, line, seen) => {
+      const { findWhy, readSeenText } = await import("../application/history/find-why.ts");
+      const deps = createHistory(current().workspace, env).why();
+      const text = readSeenText(deps, path, seen);
+      return { why: await findWhy(deps, path, line, seen), lines: text.ok ? text.lines : [] };
+    },
+    runningEditor: createRunningEditor(env, now),
+    exportTalk: async (chatKey, form, locale) =>
+      (await import("./export-talk.ts")).exportTalk(
+        { sessions: createSessionStore({ db, workspace, now }), workspace: current().workspace },
+        chatKey,
+        form,
+        locale,
+      ),
+    readFigures: async (viewer, days) => {
+      const jobs = (await viewerJobs.list(viewer, MOST_COUNTED_JOBS)).map(({ job }) => job);
+      const { readFigures } = await import("../application/history/work-figures.ts");
+      return readFigures(
+        {
+          usage: createUsageStore(db),
+          ...(viewer.role !== "operator" && {
+            chatKey: chatKeyOf(viewer.channel, viewer.userId),
+            withChatsBelow: true,
+          }),
+          jobs,
+          journalOf: (jobId) => viewerJobs.knownJournal(viewer, jobId),
+          dayOf: (at) => formatDayIn(timezone(), at),
+          now: now(),
+        },
+        days,
+      );
+    },
+    fleet: createFleetControl({ ...deps, self: readMachineId(home) }),
+    sources: () => ({
+      sessions: createSessionReader({
+        db,
+        workspace,
+        store: createSessionStore({ db, workspace, now }),
+        chatsOf: (channel) => createNamedChats({ db, workspace, channel }),
+      }),
+      tasks: allTasks([
+        createTaskReader(async () => {
+          const { createSolveReader } = await import("../infrastructure/tasks/solve-store.ts");
+          return createSolveReader(db);
+        }, current().config.tasks.max_steps),
+        createTaskFileReader(current().workspace.storage),
+      ]),
+      comparisons: createComparisonReader(current().workspace, env),
+      environments: createEnvironmentReader(
+        () => current().config.command_executor.enabled,
+        async () => (await import("./environments.ts")).openEnvironments(env, services.options),
+      ),
+    }),
+    health: createServerHealth({
+      config: () => current().config,
+      askStore: () => tryWrite(db, now()),
+      findGonePiece: watchOwnPieces(),
+      models: () => modelsNow(deps),
+      pingDocker: async (address, signal) =>
+        (await import("../infrastructure/platform/docker-ping.ts")).pingDocker(address, signal),
+      channels: inbox.channels,
+      after: timers.after,
+    }),
+    ...settingsOf(deps),
+    ownCommands: () => current().ownCommands.list(),
+    listFiles: createFileNames((limit) => current().listFiles(limit), now),
+    metrics: createServerMetrics({
+      bus,
+      startedAt,
+      now,
+      residentBytes: () => process.memoryUsage.rss(),
+      gauges: () => ({ ...forges?.counts(), picoclaw_uncaught_errors: deps.uncaught.count }),
+      counts: () => store.counts(),
+    }),
+    messagesFor,
+    workspace: () => current().workspace.root,
+    locale: () => current().locale,
+    mask: (text) => current().workspace.mask(text),
+    dayOf: (at) => formatDayIn(timezone(), at),
+    timezone,
+    place: () => deps.place,
+    sha256: (text) => hashHex("sha256", text),
+    random: randomBytes,
+    now,
+    onTrouble: (error, path) => onTrouble(error, path),
+    webhooks: () => new Map([...inbox.webhooks, ...(forges?.webhooks ?? [])]),
+    mcp: deps.mcp,
+    closing: deps.closing,
+  };
+}
+
+/** The pages of the configuration, and of the first one. */
+function settingsOf(deps: WebHostDeps): Pick<WebHost, "configuration" | "settings" | "setUp"> {
+  const { services, state, demo, reload, onTrouble } = deps;
+  const { env, home, options, secrets } = services;
+  const { current } = state;
+  const { configFile, cwd } = options;
+  const settingsDeps = {
+    place: { env, ...options },
+    home,
+    file: configFile === undefined ? homeConfigFile(home) : resolve(cwd, configFile),
+    current,
+    reload,
+    readText: readTextFile,
+    replaceFile,
+    openModels: (config: Config, known: Secrets) =>
+      openModels(config, known, { locale: current().locale, home, env }),
+    listInstalled: async (baseUrl: string) =>
+      (await import("../infrastructure/models/list-models.ts")).listModelNames(baseUrl),
+    nextTime: async (cron: string, timezone: string) =>
+      (await import("../infrastructure/serve/schedules.ts")).nextTimeOf(cron, timezone, new Date()),
+    secrets,
+    now: timers.now,
+  };
+  const open = async () => (await import("./set-up.ts")).openSetUp(env, { ...options, startOver: false });
+  return {
+    configuration: () => configurationLines(settingsDeps),
+    settings: createSettings(settingsDeps),
+    setUp: createFirstSetUp({ ...settingsDeps, demo }, { open, reload, onTrouble }),
+  };
+}
+
+/** The models as the configuration has them now. */
+export function modelsNow({ services: { env, home, secrets }, state }: ServeDeps) {
+  const { config, locale, workspace } = state.current();
+  return openModels(config, secrets, { locale, home, env, mask: workspace.mask });
 }
