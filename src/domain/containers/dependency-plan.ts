@@ -1,6 +1,6 @@
 import { escapePattern } from "../forges/trigger.ts";
 import { attemptOr } from "../platform/error-text.ts";
-import { isJsonObject } from "../platform/json-members.ts";
+import { isJsonObject, readObject } from "../platform/json-members.ts";
 import { gitVariables } from "../policy/git-files.ts";
 /** The tools that download; each has a private cache. */
 export type Ecosystem =
@@ -34,149 +34,122 @@ export interface InstallStep {
 }
 
 const LEGACY_NPM = "npm install --no-audit --no-fund --no-progress";
+const PIP_PROJECT = "pip install --no-input -e .";
 
 /** How each kind of project is installed: the first rule of each group whose file is there. */
 const GROUPS: readonly (readonly Rule[])[] = [
-  [conda("condaenv.yaml"), conda("condaenv.yml"), conda("environment.yml"), conda("environment.yaml")],
+  ["condaenv.yaml", "condaenv.yml", "environment.yml", "environment.yaml"].map(conda),
   [
     {
       file: "pnpm-lock.yaml",
-      step: {
-        ecosystem: "pnpm",
-        program: "pnpm",
-        command: "pnpm install --frozen-lockfile --reporter=append-only",
-        otherwise: "pnpm install --reporter=append-only",
-        instead: { program: "npm", command: LEGACY_NPM },
-      },
+      ecosystem: "pnpm",
+      program: "pnpm",
+      command: "pnpm install --frozen-lockfile --reporter=append-only",
+      otherwise: "pnpm install --reporter=append-only",
+      instead: { program: "npm", command: LEGACY_NPM },
     },
     {
       file: "yarn.lock",
       also: ".yarnrc.yml",
-      step: {
-        ecosystem: "yarn",
-        program: "yarn",
-        command: "yarn install --immutable",
-        otherwise: "yarn install",
-        instead: { program: "npm", command: LEGACY_NPM },
-      },
+      ecosystem: "yarn",
+      program: "yarn",
+      command: "yarn install --immutable",
+      otherwise: "yarn install",
+      instead: { program: "npm", command: LEGACY_NPM },
     },
     {
       file: "yarn.lock",
-      step: {
-        ecosystem: "yarn",
-        program: "yarn",
-        command: "yarn install --frozen-lockfile --non-interactive",
-        otherwise: "yarn install --non-interactive",
-        instead: { program: "npm", command: LEGACY_NPM },
-      },
+      ecosystem: "yarn",
+      program: "yarn",
+      command: "yarn install --frozen-lockfile --non-interactive",
+      otherwise: "yarn install --non-interactive",
+      instead: { program: "npm", command: LEGACY_NPM },
     },
-    ...["package-lock.json", "npm-shrinkwrap.json"].map(
-      (file): Rule => ({
-        file,
-        step: {
-          ecosystem: "npm",
-          program: "npm",
-          command: "npm ci --no-audit --no-fund --no-progress",
-          otherwise: LEGACY_NPM,
-        },
-      }),
-    ),
-    { file: "package.json", step: { ecosystem: "npm", program: "npm", command: LEGACY_NPM } },
+    ...["package-lock.json", "npm-shrinkwrap.json"].map((file) => ({
+      ...npm(file, "npm ci --no-audit --no-fund --no-progress"),
+      otherwise: LEGACY_NPM,
+    })),
+    npm("package.json", LEGACY_NPM),
   ],
   [
     {
       file: "uv.lock",
-      step: {
-        ecosystem: "uv",
-        program: "uv",
-        command: "uv sync --frozen",
-        otherwise: "uv sync",
-        instead: { program: "pip", command: "pip install --no-input -e ." },
-      },
+      ecosystem: "uv",
+      program: "uv",
+      command: "uv sync --frozen",
+      otherwise: "uv sync",
+      instead: { program: "pip", command: PIP_PROJECT },
     },
     {
       file: "poetry.lock",
-      step: {
-        ecosystem: "poetry",
-        program: "poetry",
-        command: "poetry install --no-interaction --no-ansi",
-        instead: { program: "pip", command: "pip install --no-input -e ." },
-      },
+      ecosystem: "poetry",
+      program: "poetry",
+      command: "poetry install --no-interaction --no-ansi",
+      instead: { program: "pip", command: PIP_PROJECT },
     },
     {
       file: "Pipfile.lock",
-      step: {
-        ecosystem: "pipenv",
-        program: "pipenv",
-        command: "pipenv sync --dev",
-        otherwise: "pipenv install --dev",
-      },
+      ecosystem: "pipenv",
+      program: "pipenv",
+      command: "pipenv sync --dev",
+      otherwise: "pipenv install --dev",
     },
-    {
-      file: "requirements.txt",
-      step: { ecosystem: "pip", program: "pip", command: "pip install --no-input -r requirements.txt" },
-    },
-    {
-      file: "pyproject.toml",
-      step: { ecosystem: "pip", program: "pip", command: "pip install --no-input -e ." },
-    },
-    {
-      file: "setup.py",
-      step: { ecosystem: "pip", program: "pip", command: "pip install --no-input -e ." },
-    },
+    pip("requirements.txt", "pip install --no-input -r requirements.txt"),
+    pip("pyproject.toml", PIP_PROJECT),
+    pip("setup.py", PIP_PROJECT),
   ],
   [
     {
       file: "Gemfile",
-      step: { ecosystem: "bundler", program: "bundle", command: "bundle install --jobs=4 --retry=2" },
+      ecosystem: "bundler",
+      program: "bundle",
+      command: "bundle install --jobs=4 --retry=2",
     },
   ],
   [
     {
       file: "composer.json",
-      step: {
-        ecosystem: "composer",
-        program: "composer",
-        command: "composer install --no-interaction --no-progress",
-      },
+      ecosystem: "composer",
+      program: "composer",
+      command: "composer install --no-interaction --no-progress",
     },
   ],
-  [{ file: "go.mod", step: { ecosystem: "go", program: "go", command: "go mod download" } }],
+  [{ file: "go.mod", ecosystem: "go", program: "go", command: "go mod download" }],
   [
     {
       file: "Cargo.lock",
-      step: {
-        ecosystem: "cargo",
-        program: "cargo",
-        command: "cargo fetch --locked",
-        otherwise: "cargo fetch",
-      },
+      ecosystem: "cargo",
+      program: "cargo",
+      command: "cargo fetch --locked",
+      otherwise: "cargo fetch",
     },
-    { file: "Cargo.toml", step: { ecosystem: "cargo", program: "cargo", command: "cargo fetch" } },
+    { file: "Cargo.toml", ecosystem: "cargo", program: "cargo", command: "cargo fetch" },
   ],
 ];
 
-interface Rule {
-  readonly file: string;
+interface Rule extends InstallStep {
   /** A second file without which the rule does not hold. */
   readonly also?: string;
-  readonly step: Omit<InstallStep, "file">;
+}
+
+function npm(file: string, command: string): Rule {
+  return { file, ecosystem: "npm", program: "npm", command };
+}
+
+function pip(file: string, command: string): Rule {
+  return { file, ecosystem: "pip", program: "pip", command };
 }
 
 /** The environment is created; where it exists already, updated. */
 function conda(file: string): Rule {
+  const create = `conda env create --yes --file ${file}`;
   return {
     file,
-    step: {
-      ecosystem: "conda",
-      program: "mamba",
-      command: `mamba env create --yes --file ${file}`,
-      otherwise: `mamba env update --file ${file}`,
-      instead: {
-        program: "conda",
-        command: `conda env create --yes --file ${file} || conda env update --file ${file}`,
-      },
-    },
+    ecosystem: "conda",
+    program: "mamba",
+    command: `mamba env create --yes --file ${file}`,
+    otherwise: `mamba env update --file ${file}`,
+    instead: { program: "conda", command: `${create} || conda env update --file ${file}` },
   };
 }
 
@@ -197,7 +170,9 @@ export function planDependencies(files: readonly string[]): readonly InstallStep
   const root = new Set(files);
   const steps = GROUPS.flatMap((rules) => {
     const rule = rules.find(({ file, also }) => root.has(file) && (also === undefined || root.has(also)));
-    return rule === undefined ? [] : [{ ...rule.step, file: rule.file }];
+    if (rule === undefined) return [];
+    const { also: _, ...step } = rule;
+    return [step];
   });
   // An environment file of conda names its own Python packages.
   const conda = steps.some(({ ecosystem }) => ecosystem === "conda");
@@ -275,21 +250,14 @@ function hostOf(address: string): string | null {
 
 /** The requirements that a project's files name, read without running any of its code. */
 
-interface Manifest {
-  readonly scripts?: Readonly<Record<string, unknown>>;
-  readonly dependencies?: Readonly<Record<string, unknown>>;
-  readonly devDependencies?: Readonly<Record<string, unknown>>;
-}
+type Manifest = Readonly<
+  Partial<Record<"scripts" | "dependencies" | "devDependencies", Readonly<Record<string, unknown>>>>
+>;
 
 const NAMED_NPM_NAME = /^(?:@[\w.-]+\/)?[\w.-]+$/;
 
 function manifestOf(text: string): Manifest {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === "object" && parsed !== null ? parsed : {};
-  } catch {
-    return {};
-  }
+  return readObject(attemptOr(null, () => JSON.parse(text)));
 }
 
 /** Direct dependencies of a `package.json` with what they ask for. */
