@@ -10,11 +10,7 @@ import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
  * to a coder, who may be in the cloud.
  */
 export type PowerRule =
-  | { readonly rule: "free" }
-  | { readonly rule: "add" }
-  | { readonly rule: "lower" }
-  | { readonly rule: "raise" }
-  | { readonly rule: "local-routes" }
+  | { readonly rule: "free" | "add" | "lower" | "raise" | "local-routes" }
   | { readonly rule: "only"; readonly value: string | boolean };
 
 const free: PowerRule = { rule: "free" };

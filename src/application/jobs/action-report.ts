@@ -99,14 +99,7 @@ export function takeBackFacts(
   direction: "undo" | "redo",
   taken: TakeBack,
 ): ActionFacts {
-  return withNumbers(workspace.archive, toTakeBackFacts(workspace, direction, taken));
-}
-
-function toTakeBackFacts(
-  { root: workspace, isAlive, archive }: Pick<Workspace, "root" | "isAlive" | "archive">,
-  direction: "undo" | "redo",
-  taken: TakeBack,
-): ActionFacts {
+  const { isAlive, archive } = workspace;
   const swapped = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
   // A job whose files were already as wanted swaps none of them.
   const changing = swapped.filter(
@@ -120,55 +113,37 @@ function toTakeBackFacts(
     ...repairNotes(taken.repaired),
     ...(isPushed ? [{ code: "not-covered" as const, what: ["forge" as const] }] : []),
   ];
-  const base = {
-    about: "action" as const,
-    action: direction,
-    workspace,
-    ...(notes.length > 0 && { notes }),
-    done: done.map(({ job: { jobId }, ...swap }) => ({ jobId, ...swap })),
-    conflicts: [],
-    failedCmds: 0,
-  };
+  const moved = done.map(({ job: { jobId }, ...swap }) => ({ jobId, ...swap }));
+  const base = { done: moved, ...(notes.length > 0 && { notes }) };
+  const facts = (name: string, end: ActionEnd) =>
+    toActionFacts(direction, workspace, name, { ...base, ...end });
   switch (taken.status) {
     case "done": {
       const groups = new Set(done.map(({ job }) => job.groupId));
       const isGroup = done.length > MOST_TOGETHER && groups.size === 1;
       const name = isGroup ? (done[0]?.job.groupId ?? "") : done.map(({ job }) => job.jobId).join(" ");
       const status = isIdle ? "no-change" : direction === "undo" ? "taken-back" : "applied";
-      return { ...base, code: "done", name, status };
+      return facts(name, { code: "done", status });
     }
     case "nothing":
-      return { ...base, code: "nothing", name: "", status: "no-change" };
+      return facts("", UNDONE_ORDERS.nothing);
     case "unknown":
-      return { ...base, code: "unknown-job", name: taken.name, status: null };
+      return facts(taken.name, UNDONE_ORDERS.unknown);
     case "conflict": {
       const { conflicts, job } = taken;
       const status = isHalfDone(conflicts, job.jobId) ? "interrupted" : "refused";
       const numbers = direction === "undo" ? numbersToUndo({ archive }, job.jobId) : [];
       const isTogether = numbers.length > 1 && numbers.length <= MOST_TOGETHER;
-      return {
-        ...base,
-        code: "conflict",
-        name: job.jobId,
-        status,
-        conflicts,
-        ...(isTogether &&
-          conflicts.every(({ by }) => by !== undefined && isJobId(by)) && { together: numbers }),
-      };
+      const areAllJobs = conflicts.every(({ by }) => by !== undefined && isJobId(by));
+      const together = isTogether && areAllJobs ? { together: numbers } : {};
+      return facts(job.jobId, { code: "conflict", status, conflicts, ...together });
     }
     case "refused": {
       const { job, reason, state, paths } = taken;
       const { pid } = job;
       const died = reason === "running" && !isAlive(job);
-      return {
-        ...base,
-        code: died ? "died" : reason,
-        name: job.jobId,
-        status: "refused",
-        state,
-        ...(paths !== undefined && { paths }),
-        ...(pid !== undefined && { pid }),
-      };
+      const known = { ...(paths !== undefined && { paths }), ...(pid !== undefined && { pid }) };
+      return facts(job.jobId, { code: died ? "died" : reason, status: "refused", state, ...known });
     }
   }
 }

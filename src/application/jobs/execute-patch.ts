@@ -180,27 +180,18 @@ async function dryRun(
       notes: [],
     }),
   );
-  return toRanJob(
-    {
-      jobId,
-      groupId: jobGroupId(request, jobId),
-      workspace: deps.root,
-      kind: "direct",
-      outcome: "dry-run",
-      success: true,
-      totalCmds: commands.length,
-      executedCmds: 0,
-      failedCmds: 0,
-      commands: previewed,
-      changes: [],
-      notes: [],
-      conflicts: [],
-      evicted: [],
-      quotaBytes: deps.config.undo_quota,
-      ended: [],
-      outside: [],
-      warnings,
-    },
-    { keptAfterFailure: false },
-  );
+  return toRanJob({
+    jobId,
+    groupId: jobGroupId(request, jobId),
+    workspace: deps.root,
+    kind: "direct",
+    outcome: "dry-run",
+    success: true,
+    totalCmds: commands.length,
+    executedCmds: 0,
+    commands: previewed,
+    changes: [],
+    quotaBytes: deps.config.undo_quota,
+    warnings,
+  });
 }

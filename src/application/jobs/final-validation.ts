@@ -188,10 +188,7 @@ function blamed(
   results: readonly CommandResult[],
   found: readonly RestoredChange[],
 ): readonly CommandResult[] {
-  const runner = results.findLastIndex((one) => !isEdit(one));
-  const last = runner === -1 ? results.length - 1 : runner;
-  const failed = results[last];
-  if (failed === undefined || found.length === 0) return results;
+  if (results.length === 0 || found.length === 0) return results;
   const skipped = found.filter(({ rule }) => rule === "protected" && protection.action === "skip");
   const failing = found
     .filter((one) => !skipped.includes(one))
@@ -199,25 +196,27 @@ function blamed(
     // In a container the first judgement cannot put anything back: the second finds the same once more.
     .filter((line) => results.every(({ error }) => !error.split("\n").includes(line)));
   const note: Note = { code: "protected-restored", paths: skipped.map(({ path }) => path) };
-  return results.map((result, index) => {
-    if (index !== last) return result;
-    const { notes, success, error } = result;
-    return {
-      ...result,
-      success: success && failing.length === 0,
-      error: [error, ...failing].filter((line) => line !== "").join("\n"),
-      notes: skipped.length === 0 || notes.some((one) => isSame(one, note)) ? notes : [...notes, note],
-    };
-  });
+  const judged = failing.length === 0 ? results : blameLastProcess(results, failing.join("\n"));
+  return skipped.length === 0 ? judged : noteAtLastProcess(judged, note);
+}
+
+/** The last command that ran a process; where none did, the last. */
+function lastProcess(results: readonly CommandResult[]): number {
+  const runner = results.findLastIndex((one) => !isEdit(one));
+  return runner === -1 ? results.length - 1 : runner;
+}
+
+function noteAtLastProcess(results: readonly CommandResult[], note: Note): readonly CommandResult[] {
+  const last = lastProcess(results);
+  if (results[last]?.notes.some((one) => isSame(one, note))) return results;
+  return results.map((result, i) => (i === last ? { ...result, notes: [...result.notes, note] } : result));
 }
 
 /** The last command that ran a process says which files of a home did not come along, unless one said so before. */
 function noteLeftOut(results: readonly CommandResult[], paths: readonly string[]): readonly CommandResult[] {
   const note = homeLeftOut(paths);
-  if (paths.length === 0 || results.some(({ notes }) => notes.some((one) => isSame(one, note))))
-    return results;
-  const last = results.findLastIndex((one) => !isEdit(one));
-  return results.map((result, i) => (i === last ? { ...result, notes: [...result.notes, note] } : result));
+  const isSaid = results.some(({ notes }) => notes.some((one) => isSame(one, note)));
+  return paths.length === 0 || isSaid || results.every(isEdit) ? results : noteAtLastProcess(results, note);
 }
 
 const NAMED_AT_MOST = 10;
@@ -239,8 +238,7 @@ function unending(commands: readonly string[]): string {
 
 /** The same results with the blame at the last one that ran a process. */
 function blameLastProcess(results: readonly CommandResult[], why: string): readonly CommandResult[] {
-  const runner = results.findLastIndex((one) => !isEdit(one));
-  const last = runner === -1 ? results.length - 1 : runner;
+  const last = lastProcess(results);
   return results.map((result, index) => {
     if (index !== last) return result;
     const error = [result.error, why].filter((line) => line !== "").join("\n");

@@ -22,6 +22,7 @@ import {
   type RunJob,
   recordOf,
   type TaskEvent,
+  type TaskEventFacts,
   type TaskFacts,
   type TaskFailureCode,
   type TaskRecord,
@@ -51,19 +52,16 @@ interface RunDeps {
 
 /** A task ends by itself only through these. */
 class RunEnded extends Error {
-  constructor(readonly event: NewEvent) {
+  constructor(readonly event: TaskEventFacts) {
     super(event.type);
   }
 }
-
-/** An event without its time, which the run gives it. */
-type NewEvent = TaskEvent extends infer E ? (E extends TaskEvent ? Omit<E, "at"> : never) : never;
 
 /** A task while it runs: its record so far, and its limits. */
 interface OpenedRun {
   readonly record: TaskRecord;
   /** Writes it down before anything else happens. */
-  note(event: NewEvent): void;
+  note(event: TaskEventFacts): void;
   failure(code: TaskFailureCode, reason: string): RunEnded;
   remainingMs(): number;
   /** Throws the end of a task that was stopped, or whose time is over. */
@@ -93,7 +91,7 @@ function openRun(deps: RunDeps, start: TaskFacts | "resume"): OpenedRun {
       return record;
     },
     note(event) {
-      const dated = { ...event, at: at() } as TaskEvent;
+      const dated = { ...event, at: at() };
       record = withEvent(record, dated);
       publish(dated);
     },
@@ -171,7 +169,7 @@ export async function runTask(deps: RunTaskDeps, start: TaskFacts | "resume") {
 }
 
 /** A change that did not land is reported with the failure. */
-function withKept({ messages }: RunTaskDeps, { record }: OpenedRun, event: NewEvent): NewEvent {
+function withKept({ messages }: RunTaskDeps, { record }: OpenedRun, event: TaskEventFacts): TaskEventFacts {
   const kept = keptJob(record);
   if (event.type !== "failed" || kept === null) return event;
   return { ...event, reason: `${event.reason}. ${messages.keptRed(nameRunJob(kept))}` };
@@ -337,28 +335,19 @@ function toChange({ path, kind }: RunJob["changes"][number]): RanJob["changes"][
 function toJobResult({ facts, loops }: TaskRecord): RanJob {
   const job = loops.at(-1)?.run?.job ?? null;
   const outcome = (job?.outcome ?? "rolled-back") as RanJob["outcome"];
-  return toRanJob(
-    {
-      jobId: job?.id ?? "",
-      groupId: facts.id,
-      workspace: facts.repo,
-      kind: "overlay",
-      outcome,
-      success: outcome === "committed",
-      totalCmds: 1,
-      executedCmds: 1,
-      failedCmds: 0,
-      commands: [],
-      changes: job?.changes.map(toChange) ?? [],
-      notes: [],
-      conflicts: (job?.conflicts ?? []).map((path) => ({ path, reason: "changed" })),
-      evicted: [],
-      quotaBytes: 0,
-      ended: [],
-      outside: [],
-    },
-    { keptAfterFailure: false },
-  );
+  return toRanJob({
+    jobId: job?.id ?? "",
+    groupId: facts.id,
+    workspace: facts.repo,
+    kind: "overlay",
+    outcome,
+    success: outcome === "committed",
+    totalCmds: 1,
+    executedCmds: 1,
+    commands: [],
+    changes: job?.changes.map(toChange) ?? [],
+    conflicts: (job?.conflicts ?? []).map((path) => ({ path, reason: "changed" })),
+  });
 }
 
 /** Null where there are no tests. */

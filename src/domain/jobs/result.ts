@@ -240,17 +240,35 @@ const STATES = {
   aborted: "discarded",
 } as const;
 
+/** What most jobs have nothing of. */
+const NOTHING_BESIDE = {
+  failedCmds: 0,
+  notes: [],
+  conflicts: [],
+  evicted: [],
+  quotaBytes: 0,
+  ended: [],
+  outside: [],
+} as const;
+
+type EndedJob = Omit<
+  RanJob,
+  "about" | "status" | "dryRun" | "undo" | "ending" | keyof typeof NOTHING_BESIDE
+> &
+  Partial<Pick<RanJob, keyof typeof NOTHING_BESIDE>>;
+
 /**
  * The result of a job that has just ended. `keptAfterFailure`: it was to be rolled back, and could not be;
  * `workspaceGone`: there was no folder any more to bring it into.
  */
 export function toRanJob(
-  job: Omit<RanJob, "about" | "status" | "dryRun" | "undo" | "ending">,
+  ended: EndedJob,
   {
-    keptAfterFailure,
-    workspaceGone,
-  }: { readonly keptAfterFailure: boolean; readonly workspaceGone?: boolean },
+    keptAfterFailure = false,
+    workspaceGone = false,
+  }: { keptAfterFailure?: boolean; workspaceGone?: boolean } = {},
 ): RanJob {
+  const job = { ...NOTHING_BESIDE, ...ended };
   const { outcome, conflicts, kind, changes, totalCmds, executedCmds } = job;
   const denied = conflicts.length > 0 && conflicts.every(isSystemTrouble);
   const standing = { kind, changeCount: changes.length, totalCmds, executedCmds };
@@ -267,7 +285,7 @@ export function toRanJob(
     undo: toUndoState({ ...standing, state: outcome === "committed" ? "committed" : "discarded" }),
     ...(keptAfterFailure && { ending: "kept-after-failure" }),
     ...((outcome === "rolled-back" || outcome === "aborted") && { ending: outcome }),
-    ...(workspaceGone === true && { ending: "workspace-gone" }),
+    ...(workspaceGone && { ending: "workspace-gone" }),
   };
 }
 

@@ -4,57 +4,54 @@ import { cutMiddle } from "../texts/format-text.ts";
 import type { StepFacts, TaskStep } from "./task-steps.ts";
 
 /** Everything that happens to a task, in order: its journal, from which its record, its note and a resume are made. */
-export type TaskEvent =
-  | { readonly type: "created"; readonly at: string; readonly task: TaskFacts }
+export type TaskEvent = TaskEventFacts & { readonly at: string };
+
+export type TaskEventFacts =
+  | { readonly type: "created"; readonly task: TaskFacts }
   /** The container is there. `notes` is what a person should know of it. */
   | {
       readonly type: "prepared";
-      readonly at: string;
       readonly image: string;
       readonly notes: readonly string[];
     }
-  | { readonly type: "planning"; readonly at: string }
+  | { readonly type: "planning" }
   | {
       readonly type: "planned";
-      readonly at: string;
       readonly criteria: readonly Criterion[];
       readonly usage: TaskUsage;
     }
   /** A turn of the planning model. */
   | {
       readonly type: "decided";
-      readonly at: string;
       readonly loop: number;
       readonly action: "run_worker" | "mark_complete";
       readonly reason: string;
       readonly prompt: string;
       readonly usage: TaskUsage;
     }
-  | { readonly type: "worker-started"; readonly at: string; readonly loop: number }
-  | { readonly type: "worker-finished"; readonly at: string; readonly loop: number; readonly run: WorkerRun }
-  | { readonly type: "tested"; readonly at: string; readonly loop: number; readonly test: TestRun }
+  | { readonly type: "worker-started"; readonly loop: number }
+  | { readonly type: "worker-finished"; readonly loop: number; readonly run: WorkerRun }
+  | { readonly type: "tested"; readonly loop: number; readonly test: TestRun }
   /** The change of the last run, with those before it that had not landed, was to be brought in: how that ended. */
-  | { readonly type: "landed"; readonly at: string; readonly loop: number; readonly job: RunJob }
+  | { readonly type: "landed"; readonly loop: number; readonly job: RunJob }
   /** The planner called it done, and the tests do not. */
   | {
       readonly type: "refused";
-      readonly at: string;
       readonly loop: number;
       readonly exitCode: number | null;
     }
-  | { readonly type: "validating"; readonly at: string; readonly loop: number }
+  | { readonly type: "validating"; readonly loop: number }
   | {
       readonly type: "assessed";
-      readonly at: string;
       readonly loop: number;
       readonly verdicts: readonly Verdict[];
       readonly summary: string;
       readonly usage: TaskUsage;
     }
-  | { readonly type: "resumed"; readonly at: string }
-  | { readonly type: "interrupted"; readonly at: string }
-  | { readonly type: "completed"; readonly at: string; readonly summary: string }
-  | { readonly type: "failed"; readonly at: string; readonly code: TaskFailureCode; readonly reason: string };
+  | { readonly type: "resumed" }
+  | { readonly type: "interrupted" }
+  | { readonly type: "completed"; readonly summary: string }
+  | { readonly type: "failed"; readonly code: TaskFailureCode; readonly reason: string };
 
 export type TaskFailureCode =
   | "container"

@@ -5,7 +5,7 @@ import type { ForgeKind } from "../../domain/config/configured-kinds.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { hashHex } from "../platform/hash.ts";
 import { type StoreTransaction, storable } from "../store/schema.ts";
-import type { SolveClaimDeps } from "./solve-store.ts";
+import { noteDelivery, type SolveClaimDeps } from "./solve-store.ts";
 
 /** The kind of all queues of events. */
 export const EVENT_KIND = "forge-events";
@@ -58,15 +58,10 @@ export function createForgeEvents({ db, queue, newWorkId }: SolveClaimDeps): For
     },
     firstSight: (eventId, deliveryId, at) =>
       db.transaction().execute(async (within) => {
-        const made = await within
-          .insertInto("forge_deliveries")
-          .values({ id: deliveryId, seen_at: at.toISOString() })
-          .onConflict((conflict) => conflict.doNothing())
-          .returning("id")
-          .execute();
+        const isFirst = await noteDelivery(within, deliveryId, at);
         const query = within.selectFrom("forge_events").select("sighted").where("id", "=", eventId);
         const sighted = JSON.parse((await query.executeTakeFirst())?.sighted ?? "[]") as string[];
-        if (made.length === 0) return sighted.includes(deliveryId);
+        if (!isFirst) return sighted.includes(deliveryId);
         await within
           .updateTable("forge_events")
           .set({ sighted: JSON.stringify([...sighted, deliveryId]) })

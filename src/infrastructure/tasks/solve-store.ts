@@ -20,18 +20,9 @@ const LIVE_STATES = ["waiting", "running", "paused"];
 
 export function createSolveReader(db: Kysely<Database>): SolveReader {
   return {
-    async find(id) {
-      return toTask(
-        await db.selectFrom("solve_tasks").select("body").where("id", "=", id).executeTakeFirst(),
-      );
-    },
+    find: async (id) => toTask(await bodies(db).where("id", "=", id).executeTakeFirst()),
     async list(limit) {
-      const rows = await db
-        .selectFrom("solve_tasks")
-        .select("body")
-        .orderBy("created_at", "desc")
-        .limit(limit)
-        .execute();
+      const rows = await bodies(db).orderBy("created_at", "desc").limit(limit).execute();
       return rows.flatMap((row) => toTask(row) ?? []);
     },
     async steps(id) {
@@ -41,6 +32,8 @@ export function createSolveReader(db: Kysely<Database>): SolveReader {
     },
   };
 }
+
+const bodies = (db: Kysely<Database>) => db.selectFrom("solve_tasks").select("body");
 
 type TaskValues = Omit<SolveRow, "work_id" | "ordered">;
 
@@ -212,9 +205,7 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
       return ended === "done";
     },
     async adopt() {
-      const rows = await db
-        .selectFrom("solve_tasks")
-        .select("body")
+      const rows = await bodies(db)
         .where("state", "in", ["waiting", "running"])
         .where("work_id", "is", null)
         .orderBy("created_at")
@@ -249,7 +240,7 @@ export async function createSolveStore(deps: SolveStoreDeps): Promise<SolveStore
   const { db, now, queue, newWorkId } = deps;
   await migrate(db, now);
   const live = async (item: ItemRef) => {
-    const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
+    const query = bodies(db).where("item", "=", itemUrl(item));
     return toTask(await query.where("state", "in", LIVE_STATES).executeTakeFirst());
   };
   /** A task requested by hand is begun by the process that asks. */
@@ -282,7 +273,7 @@ export async function createSolveStore(deps: SolveStoreDeps): Promise<SolveStore
         return reopened;
       }),
     async findLast(item) {
-      const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
+      const query = bodies(db).where("item", "=", itemUrl(item));
       return toTask(await query.orderBy("created_at", "desc").limit(1).executeTakeFirst());
     },
     findLive: live,
@@ -311,15 +302,20 @@ export async function createSolveStore(deps: SolveStoreDeps): Promise<SolveStore
     async firstSight(deliveryId, at) {
       const old = new Date(at.getTime() - DELIVERIES_KEPT_MS).toISOString();
       await db.deleteFrom("forge_deliveries").where("seen_at", "<", old).execute();
-      const made = await db
-        .insertInto("forge_deliveries")
-        .values({ id: deliveryId, seen_at: at.toISOString() })
-        .onConflict((conflict) => conflict.doNothing())
-        .returning("id")
-        .execute();
-      return made.length === 1;
+      return noteDelivery(db, deliveryId, at);
     },
   };
+}
+
+/** True the first time. */
+export async function noteDelivery(db: Kysely<Database>, id: string, at: Date): Promise<boolean> {
+  const made = await db
+    .insertInto("forge_deliveries")
+    .values({ id, seen_at: at.toISOString() })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("id")
+    .execute();
+  return made.length === 1;
 }
 
 async function reopenRow(
