@@ -21,7 +21,8 @@ const NAMED = [
   /^\s*["']?([\w$]+)["']?\s*:\s*(?:async\s*)?function/,
   /^\s*(?:describe|suite|context|it|test|t\.test|specify)(?:\.\w+)*\s*\(\s*["'`](.{1,60}?)["'`]/,
   /^\s+(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*\*?([\w$#]+)\s*\([^;]*\)\s*(?::[^{;]+)?\{\s*$/,
-  /^(?:[\w<>[\],*&:]+\s+)+\**(\w+)\s*\([^;]*\)\s*\{?\s*$/,
+  /^(?:[\w<>[\],*&:]+\s+)+\**(\w+)\s*\([^;]*(?:\)\s*\{?|,)\s*$/,
+  /^\s+(?!(?:return|throw|new|await|yield|else|case|in|of|not)\b)(?:[\w<>[\],.?*&@]+\s+)+[*&]*(\w+)\s*\([^;=]*\)\s*(?:const\s*)?(?:throws\s+[\w.,\s]+)?\{\s*$/,
 ];
 const HEADING = /^#{1,6}\s+(.{1,60})/;
 const PROSE = /\.(?:md|mdx|markdown|rst|adoc|txt)$/i;
@@ -36,6 +37,8 @@ const NO_NAMES = new Set([
   "function",
   "do",
   "with",
+  "try",
+  "synchronized",
 ]);
 
 /** The definitions in a file by light patterns, without a parser. In prose only headings count; in a program `#` begins a comment. */

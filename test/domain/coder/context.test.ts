@@ -285,3 +285,27 @@ test("the outline of unshown code names overloads once, and no imports", () => {
   const shown = showFile("src/a.ts", text, { terms: [], limit: 700, focus: [70] });
   expect(shown.split("\n").at(-1)).toBe("(not shown, by line: item 2)");
 });
+
+test("methods with a type before their name are definitions, and calls and control flow are not", () => {
+  const lines = `public final class Printer implements Closeable {
+    public void printComment(final String comment) throws IOException {
+        try (Lock held = lock()) {
+            if (comment == null) {
+            } else if (isEmpty(comment)) {
+            }
+            return new Object(comment) {
+    private static <T> List<T> toList(final T[] values) {
+    synchronized (lock) {
+    bool empty() const {
+    else while (open(x)) {
+    return wrap(value) {`.split("\n");
+  expect(definitionsOf(lines, "Printer.java").map(({ name }) => name)).toEqual([
+    "Printer",
+    "printComment",
+    "toList",
+    "empty",
+  ]);
+  expect(
+    definitionsOf(["int parse(reader from, void* stream,", "          void* user)", "{"], "ini.c"),
+  ).toEqual([{ line: 1, name: "parse", indent: 0 }]);
+});
