@@ -96,13 +96,17 @@ function wordFirst<Item>(all: readonly Item[], word: (item: Item, at: number) =>
   return all.length > MOST_LISTED ? [...words, `… and ${all.length - MOST_LISTED} more`] : words;
 }
 
+/** Lines that an edit gave as unchanged, and that differ in the file, are not written. */
+const DRIFTED = " (unchanged lines of your edit differ from the file, and the file's were kept: read them)";
+
 /** How each command of an attempt ended, in order, so that a coder sends only the failed ones again. */
 export function wordStatuses(results: readonly CommandResult[]): string {
   if (results.length < 2) return "";
-  const lines = wordFirst(results, ({ command, success }, at) => {
+  const lines = wordFirst(results, ({ command, success, output }, at) => {
     const { type, action, target } = command;
     const what = type === "file_edit" ? `${action} ${oneLine(target)}` : oneLine(target).slice(0, 80);
-    return `${at + 1}. ${success ? "done" : "FAILED"}: ${what}`;
+    const kept = success && output.includes("(matched by drift)") ? DRIFTED : "";
+    return `${at + 1}. ${success ? "done" : "FAILED"}: ${what}${kept}`;
   });
   return lines.join("\n");
 }

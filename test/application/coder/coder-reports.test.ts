@@ -1,5 +1,10 @@
 import { expect, test } from "bun:test";
-import { showAfterRun, showFailedEdits, wordFailures } from "../../../src/application/coder/coder-reports.ts";
+import {
+  showAfterRun,
+  showFailedEdits,
+  wordFailures,
+  wordStatuses,
+} from "../../../src/application/coder/coder-reports.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
 
@@ -60,4 +65,24 @@ test("of thousands of edits that do not match, the first are shown and the other
   expect(wordFailures(failed.slice(0, 40))).not.toContain("more");
   const files = showFailedEdits(memoryProject({ "src/a.py": text }), failed, parsed.commands, 24_000);
   expect(files).toContain('<file path="src/a.py"');
+});
+
+test("the coder is told of an edit whose unchanged lines differ from the file", () => {
+  const parsed = parsePatch(`${patch("src/a.py")}${patch("src/b.py")}${patch("src/c.py")}`);
+  if (!parsed.ok) throw new Error(parsed.failure.message);
+  const outputs = ["hunk 1: applied at line 3 (matched by drift)", "hunk 1: applied at line 3", "not found"];
+  const results = parsed.commands.map((command, at) => ({
+    command,
+    success: at < 2,
+    output: outputs[at] ?? "",
+    error: "",
+    duration: 1,
+    changes: [],
+    notes: [],
+  }));
+  expect(wordStatuses(results).split("\n")).toEqual([
+    "1. done: update src/a.py (unchanged lines of your edit differ from the file, and the file's were kept: read them)",
+    "2. done: update src/b.py",
+    "3. FAILED: update src/c.py",
+  ]);
 });
