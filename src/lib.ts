@@ -27,6 +27,7 @@ export type {
 export type { ChatEvent, Conversation, IncomingMessage, Reply } from "./application/ports/chat.ts";
 export type {
   ContainerFacts,
+  ContainerInfo,
   ContainerSpec,
   ExecRequest,
   ExecResult,
@@ -56,7 +57,6 @@ export type {
   WorkerExecutor,
   WorkerProgress,
 } from "./application/ports/tasks.ts";
-export type { ContainerInfo } from "./domain/containers/container-info.ts";
 export type { Change } from "./domain/jobs/result.ts";
 export { parsePatch } from "./domain/patch/parse-patch.ts";
 export type { ParseFailure, ParseResult, PatchCommand } from "./domain/patch/patch-command.ts";

@@ -1,7 +1,11 @@
-import type { ClonePoint, EnvironmentRecords, SandboxManager } from "../application/ports/containers.ts";
+import type {
+  ClonePoint,
+  ContainerInfo,
+  EnvironmentRecords,
+  SandboxManager,
+} from "../application/ports/containers.ts";
 import type { OpenClone } from "../application/tasks/container-environments.ts";
 import { containerWorkerSettings, toolLimits } from "../config/settings.ts";
-import type { ContainerInfo } from "../domain/containers/container-info.ts";
 import type { ContainerFileThread } from "../infrastructure/containers/container-files.ts";
 import {
   type ContainerWorkspace,

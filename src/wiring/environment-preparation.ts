@@ -5,7 +5,7 @@ import type { OpenEnvironments } from "../application/containers/open-environmen
 import { type PrepareDeps, prepareEnvironment } from "../application/containers/prepare-environment.ts";
 import type { SandboxManager } from "../application/ports/containers.ts";
 import { preparationSettings } from "../config/settings.ts";
-import { environmentImages } from "../domain/containers/image-recipes.ts";
+import { environmentImages } from "../domain/containers/environments.ts";
 import type { Engine } from "../infrastructure/containers/docker-engine.ts";
 import { createDockerImages, openImageInputs } from "../infrastructure/containers/docker-images.ts";
 import { createDownloadStore } from "../infrastructure/containers/download-store.ts";

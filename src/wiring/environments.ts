@@ -14,14 +14,13 @@ import {
   listEnvironments,
   type OpenEnvironments,
 } from "../application/containers/open-environments.ts";
-import type { SandboxFailure } from "../application/ports/containers.ts";
+import type { ContainerInfo, SandboxFailure } from "../application/ports/containers.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { Config } from "../config/config.ts";
 import { environmentSettings } from "../config/settings.ts";
 import { byForge } from "../domain/config/configured-kinds.ts";
 import { credentialFor } from "../domain/containers/clone-plan.ts";
-import type { ContainerInfo } from "../domain/containers/container-info.ts";
-import { environmentImages } from "../domain/containers/image-recipes.ts";
+import { environmentImages } from "../domain/containers/environments.ts";
 import { allowedCommands, allowedCommandsText } from "../domain/policy/allowed-commands.ts";
 import { environmentMessages } from "../domain/texts/containers.ts";
 import type { Locale } from "../domain/texts/locale.ts";

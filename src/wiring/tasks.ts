@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join, relative, resolve } from "node:path";
+import { createTaskImage } from "../application/containers/ensure-image.ts";
 import { createEnvironmentObserver } from "../application/containers/observe-environments.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
 import type { NotOpened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { OpenedWorker, OpenTasks, WorkerChoices, WorkerExecutor } from "../application/ports/tasks.ts";
 import {
   createRunTaskFile,
-  createTaskImage,
   openTaskAccount,
   openWorkerFor,
   type StoredTaskFiles,
@@ -140,7 +140,7 @@ export function openTaskExecutor(
       recipes: imageInputs(services),
       config: config.command_executor,
       wanted: image === null ? { environment, worker: kind.image } : { image },
-      texts: messages,
+      describe: messages.setup,
     }),
     messages,
     now: services.now,

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readTaskFile } from "../../src/config/task-file.ts";
-import { IMAGE_RECIPES } from "../../src/domain/containers/image-recipes.ts";
+import { IMAGE_RECIPES } from "../../src/domain/containers/environments.ts";
 
 const text = readFileSync(join(import.meta.dir, "../../docs/tasks.md"), "utf8");
 

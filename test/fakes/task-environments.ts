@@ -9,7 +9,7 @@ import {
   diffCommand,
   treeScript,
   unbornRepositories,
-} from "../../src/domain/containers/clone-scripts.ts";
+} from "../../src/domain/containers/clone-plan.ts";
 import { NO_USAGE } from "../../src/domain/models/model-facts.ts";
 import { createProtection } from "../../src/domain/policy/protection.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";

@@ -1,6 +1,6 @@
 import { bisectJobs } from "../../application/history/earlier-draft.ts";
 import { nameJobId } from "../../application/jobs/job-names.ts";
-import { quoteWords } from "../../domain/containers/clone-plan.ts";
+import { quoteWords } from "../../domain/platform/paths.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, fail, printable, refuseUsage, type Subcommand } from "./command.ts";

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
-import { EnvironmentError } from "../../application/containers/execution-environment-manager.ts";
 import type { EnvironmentRow, OpenEnvironments } from "../../application/containers/open-environments.ts";
-import type { ContainerUsage } from "../../application/ports/containers.ts";
+import { type ContainerUsage, EnvironmentError } from "../../application/ports/containers.ts";
 import { resolveLocale } from "../../config/environment.ts";
-import { parseRepository, quoteWords as shellWords } from "../../domain/containers/clone-plan.ts";
-import { containerName } from "../../domain/containers/container-info.ts";
-import type { PrepareEvent } from "../../domain/containers/prepare-event.ts";
+import { parseRepository } from "../../domain/containers/clone-plan.ts";
+import { containerName } from "../../domain/containers/environments.ts";
+import type { PrepareEvent } from "../../domain/containers/preparation.ts";
+import { quoteWords as shellWords } from "../../domain/platform/paths.ts";
 import { environmentMessages } from "../../domain/texts/containers.ts";
 import {
   type CommandLine,

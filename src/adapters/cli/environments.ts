@@ -2,7 +2,7 @@ import type { OpenEnvironments } from "../../application/containers/open-environ
 import type { SandboxFailure } from "../../application/ports/containers.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
-import { isTaskUuid } from "../../domain/containers/container-info.ts";
+import { isTaskUuid } from "../../domain/containers/environments.ts";
 import { type EnvironmentMessages, environmentMessages } from "../../domain/texts/containers.ts";
 import { type Flags, fail, refuseUsage } from "./command.ts";
 import { Stop } from "./flags.ts";

@@ -1,5 +1,5 @@
 import { EngineUnavailable } from "../../application/ports/containers.ts";
-import { IMAGE_RECIPES, recipeNamed } from "../../domain/containers/image-recipes.ts";
+import { IMAGE_RECIPES, recipeNamed } from "../../domain/containers/environments.ts";
 import { type Flags, fail, type Subcommand } from "./command.ts";
 import { abortable, environmentTexts, failedEngine, openEnvironments, usageStop } from "./environments.ts";
 import { usageText } from "./flags.ts";

@@ -7,7 +7,7 @@ import {
   wordStarted,
   wordStopped,
 } from "../../application/sandbox/process-report.ts";
-import { quoteWords } from "../../domain/containers/clone-plan.ts";
+import { quoteWords } from "../../domain/platform/paths.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
 import { type Flags, fail, printable, refuseUsage, type Subcommand, succeed } from "./command.ts";
 import { openOrStop } from "./flags.ts";

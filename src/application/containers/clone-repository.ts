@@ -12,9 +12,9 @@ import {
   type RemoteSource,
   secretText,
 } from "../../domain/containers/clone-plan.ts";
-import type { PrepareEvent, PrepareFailure } from "../../domain/containers/prepare-event.ts";
+import type { PrepareEvent, PrepareFailure } from "../../domain/containers/preparation.ts";
 import { createNetworkPolicy } from "../../domain/policy/network.ts";
-import type { ContainerNetwork, ExecResult, LocalRepositories } from "../ports/containers.ts";
+import type { ContainerNetwork, ExecResult, LocalFailure, LocalRepositories } from "../ports/containers.ts";
 import { type BesideContainer, joinIntoPieces, outputTail, type RunIn } from "./run-in-container.ts";
 
 export interface CloneDeps {
@@ -96,7 +96,11 @@ export async function cloneLocal(
   const { signal, emit } = deps;
   emit({ type: "step", step: "cloning", subject: path });
   const pack = await repositories.pack(path, range, signal);
-  if (!pack.ok) return localCloneFailure(pack.code, path, deps.mask(pack.message));
+  if (!pack.ok) {
+    const failure = localFailure(pack, path, deps.mask(pack.message));
+    const isName = failure.code === "repository-missing" || failure.code === "ref-missing";
+    return isName ? { ...failure, remedy: "check-name" } : failure;
+  }
   try {
     return await cloneArchive(deps, pack.archive, path, range);
   } finally {
@@ -152,20 +156,18 @@ function credentialKeptFailure({ url }: RemoteSource): PrepareFailure {
   return { ok: false, code: "credential-kept", subject: url, detail: "" };
 }
 
-function localCloneFailure(code: string, path: string, detail: string): PrepareFailure {
-  switch (code) {
-    case "aborted":
-      return { ok: false, code: "aborted", subject: path, detail };
-    case "missing":
-    case "empty":
-      return { ok: false, code: "repository-missing", subject: path, detail, remedy: "check-name" };
-    case "not-a-repository":
-      return { ok: false, code: "not-a-repository", subject: path, detail };
-    case "ref-missing":
-      return { ok: false, code: "ref-missing", subject: path, detail, remedy: "check-name" };
-    default:
-      return { ok: false, code: "clone-failed", subject: path, detail };
-  }
+const LOCAL_FAILURES = {
+  missing: "repository-missing",
+  empty: "repository-missing",
+  "not-a-repository": "not-a-repository",
+  "ref-missing": "ref-missing",
+  "no-git": "clone-failed",
+  failed: "clone-failed",
+  aborted: "aborted",
+} as const;
+
+export function localFailure({ code }: LocalFailure, subject: string, detail: string): PrepareFailure {
+  return { ok: false, code: LOCAL_FAILURES[code], subject, detail };
 }
 
 /** Git says why in words only; what it says in English is sorted here. */

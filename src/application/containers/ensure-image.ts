@@ -1,5 +1,7 @@
+import type { Config } from "../../config/config.ts";
 import {
   derivedName,
+  environmentImages,
   IMAGE_RECIPES,
   type ImageRecipe,
   pullNames,
@@ -8,8 +10,15 @@ import {
   withBases,
   withTag,
   workerImageName,
-} from "../../domain/containers/image-recipes.ts";
-import type { ContextFile, ImageBuild, ImageProgress, Images, Recipes } from "../ports/containers.ts";
+} from "../../domain/containers/environments.ts";
+import type {
+  ContextFile,
+  ImageBuild,
+  ImageProgress,
+  Images,
+  Recipes,
+  SandboxFailure,
+} from "../ports/containers.ts";
 
 export interface BuildImageDeps {
   readonly images: Images;
@@ -350,4 +359,42 @@ async function projectImage(
   const outcome = await images.build({ name, files, args: {}, labels: {}, signal, onLine });
   if (outcome.ok) return { ok: true, name };
   return notEnsured(outcome.reason === "aborted" ? "aborted" : "build-failed", dockerfile, [outcome.message]);
+}
+
+export interface TaskImageDeps {
+  /** A failure says that the engine's address cannot be read. */
+  readonly images: Images | SandboxFailure;
+  readonly recipes: Omit<BuildImageDeps, "images">;
+  readonly config: Pick<Config["command_executor"], "docker" | "environments">;
+  /** An image that has the CLI, or an environment with the CLI's image over it. */
+  readonly wanted: { readonly image: string } | { readonly environment: string; readonly worker: string };
+  readonly describe: (step: "pulling" | "building", name: string) => string;
+}
+
+interface ImageRun {
+  readonly signal: AbortSignal;
+  readonly onProgress: (text: string) => void;
+}
+
+/** The image of a task's worker, pulled or built where it is missing. */
+export function createTaskImage({ images, recipes, config, wanted, describe }: TaskImageDeps) {
+  const choice =
+    "image" in wanted
+      ? wanted
+      : {
+          image: environmentImages(config.environments)[wanted.environment] ?? config.docker.base_image,
+          worker: wanted.worker,
+        };
+  return async ({ signal, onProgress }: ImageRun) => {
+    if ("ok" in images) return { ok: false, detail: images.detail } as const;
+    const ensured = await ensureImage(
+      { ...recipes, images },
+      {
+        ...choice,
+        signal,
+        onStep: (step, name) => onProgress(describe(step === "pulling" ? step : "building", name)),
+      },
+    );
+    return ensured.ok ? ensured : ({ ok: false, detail: ensured.attempts.join("; ") } as const);
+  };
 }

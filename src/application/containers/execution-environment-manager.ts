@@ -4,37 +4,29 @@ import {
   parseRepository,
   type RepositorySource,
 } from "../../domain/containers/clone-plan.ts";
-import { type ContainerInfo, containerName, isTaskUuid } from "../../domain/containers/container-info.ts";
-import { environmentCommands } from "../../domain/containers/image-recipes.ts";
+import { containerName, environmentCommands, isTaskUuid } from "../../domain/containers/environments.ts";
 import {
+  type AddressesOf,
   badInputFailure,
   type PrepareEvent,
   type PrepareFailure,
-} from "../../domain/containers/prepare-event.ts";
-import { type AddressesOf, refusedHosts, refusedText } from "../../domain/containers/refused-hosts.ts";
+  refusedHosts,
+  refusedText,
+} from "../../domain/containers/preparation.ts";
 import { type CommandPolicy, createCommandPolicy } from "../../domain/policy/allowed-commands.ts";
-import type {
-  ContainerClaim,
-  EnvironmentRecords,
-  ExceededLimit,
-  ExecRequest,
-  ExecResult,
-  SandboxManager,
+import {
+  type ContainerClaim,
+  type ContainerInfo,
+  EnvironmentError,
+  type EnvironmentRecords,
+  type ExceededLimit,
+  type ExecRequest,
+  type ExecResult,
+  type SandboxManager,
 } from "../ports/containers.ts";
 import type { ToolEnvelope } from "../ports/tools.ts";
 import type { ImageChoice } from "./ensure-image.ts";
 import type { PreparedEnvironment, PrepareRequest } from "./prepare-environment.ts";
-
-/** No environment is ready. Carries the failure where preparing it failed. */
-export class EnvironmentError extends Error {
-  constructor(
-    message: string,
-    readonly failure?: PrepareFailure,
-  ) {
-    super(message);
-    this.name = "EnvironmentError";
-  }
-}
 
 /** The public shape of a text editor's answer. */
 export interface TextEditorResult {

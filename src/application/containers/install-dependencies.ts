@@ -1,4 +1,4 @@
-import { PROJECT_FOLDER, quoteWords } from "../../domain/containers/clone-plan.ts";
+import { PROJECT_FOLDER } from "../../domain/containers/clone-plan.ts";
 import {
   gitOverHttps,
   type InstallStep,
@@ -9,8 +9,13 @@ import {
   requirementName,
   unfetchedPackages,
 } from "../../domain/containers/dependency-plan.ts";
-import type { InstallTrouble, PrepareEvent } from "../../domain/containers/prepare-event.ts";
-import { type AddressesOf, refusedHosts } from "../../domain/containers/refused-hosts.ts";
+import {
+  type AddressesOf,
+  type InstallTrouble,
+  type PrepareEvent,
+  refusedHosts,
+} from "../../domain/containers/preparation.ts";
+import { quoteWords } from "../../domain/platform/paths.ts";
 import type { DownloadStore, ExecResult } from "../ports/containers.ts";
 import {
   type BesideContainer,

@@ -1,21 +1,21 @@
 import type { Config } from "../../config/config.ts";
 import type { ConfigWarning } from "../../domain/config/config-problem.ts";
-import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { CommandPolicy } from "../../domain/policy/allowed-commands.ts";
 import type { EnvironmentMessages } from "../../domain/texts/containers.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
-import type {
-  ContainerFacts,
-  EnvironmentReader,
-  EnvironmentRecords,
-  SandboxFailure,
-  SandboxManager,
+import {
+  type ContainerFacts,
+  type ContainerInfo,
+  EnvironmentError,
+  type EnvironmentReader,
+  type EnvironmentRecords,
+  type SandboxFailure,
+  type SandboxManager,
 } from "../ports/containers.ts";
 import type { NotOpened } from "../ports/jobs-workspace.ts";
 import type { ToolEnvelope } from "../ports/tools.ts";
 import type { ImageBuildOutcome } from "./ensure-image.ts";
 import {
-  EnvironmentError,
   type ExecutionEnvironmentManager,
   environmentPolicy,
   type FunctionDefinition,

@@ -8,21 +8,22 @@ import {
   type RepositorySource,
 } from "../../domain/containers/clone-plan.ts";
 import {
-  type ContainerInfo,
+  type ChosenEnvironment,
+  chooseEnvironment,
   containerName,
   ENVIRONMENT_LABELS,
-} from "../../domain/containers/container-info.ts";
-import { type ChosenEnvironment, chooseEnvironment } from "../../domain/containers/environment-choice.ts";
+} from "../../domain/containers/environments.ts";
 import {
+  type AddressesOf,
   badInputFailure,
   type PrepareEvent,
   type PrepareFailure,
   type PrepareNotice,
   type PrepareStep,
-} from "../../domain/containers/prepare-event.ts";
-import type { AddressesOf } from "../../domain/containers/refused-hosts.ts";
+} from "../../domain/containers/preparation.ts";
 import {
   type ContainerClaim,
+  type ContainerInfo,
   type ContainerLimits,
   type ContainerNetwork,
   type DownloadStore,
@@ -36,6 +37,7 @@ import {
   cloneApart,
   cloneLocal,
   cloneRemote,
+  localFailure,
   networkToClone,
   reachableAddresses,
 } from "./clone-repository.ts";
@@ -230,21 +232,7 @@ class Preparation {
       if (found.uncommitted > 0) this.notice({ code: "uncommitted", count: found.uncommitted });
       return found.files;
     }
-    const codes = {
-      missing: "repository-missing",
-      empty: "repository-missing",
-      "not-a-repository": "not-a-repository",
-      "ref-missing": "ref-missing",
-      "no-git": "clone-failed",
-      failed: "clone-failed",
-      aborted: "aborted",
-    } as const;
-    return {
-      ok: false,
-      code: codes[found.code],
-      subject: source.path,
-      detail: this.deps.mask(found.message),
-    };
+    return localFailure(found, source.path, this.deps.mask(found.message));
   }
 
   private choose(files: readonly string[] | undefined): ChosenEnvironment {

@@ -1,5 +1,5 @@
 import type { CloneRange } from "../../domain/containers/clone-plan.ts";
-import type { ContainerInfo } from "../../domain/containers/container-info.ts";
+import type { PrepareFailure } from "../../domain/containers/preparation.ts";
 import type { OutputStream, ProcessRequest, ProcessResult } from "./jobs-transaction.ts";
 
 /**
@@ -53,6 +53,18 @@ export interface SandboxManager {
   cleanupStaleContainers(options: StaleRule): Promise<StaleCleanup | SandboxFailure>;
   /** Hangs up every connection and removes unclaimed warm containers. Containers of tasks stay. */
   close(): Promise<void>;
+}
+
+/** One task's container. The names of the fields are public. */
+export interface ContainerInfo {
+  readonly container_id: string;
+  readonly task_uuid: string;
+  readonly environment_name: string;
+  /** `/workspace/project` */
+  readonly workspace_path: string;
+  /** ISO 8601, UTC. */
+  readonly created_at: string;
+  readonly status: "created" | "ready" | "stopped";
 }
 
 export interface ContainerSpec {
@@ -303,6 +315,17 @@ export class EngineUnavailable extends Error {
   constructor(readonly failure: SandboxFailure) {
     super(failure.detail);
     this.name = "EngineUnavailable";
+  }
+}
+
+/** No environment is ready. Carries the failure where preparing it failed. */
+export class EnvironmentError extends Error {
+  constructor(
+    message: string,
+    readonly failure?: PrepareFailure,
+  ) {
+    super(message);
+    this.name = "EnvironmentError";
   }
 }
 

@@ -2,7 +2,7 @@ import type { TaskFile } from "../../config/task-file.ts";
 import type { TestCounts } from "../../domain/checks/test-results.ts";
 import type { ChecksFacts, Verdict } from "../../domain/checks/verdict.ts";
 import type { ForgeKind, WorkerKindName } from "../../domain/config/configured-kinds.ts";
-import type { RefusedHost } from "../../domain/containers/refused-hosts.ts";
+import type { RefusedHost } from "../../domain/containers/preparation.ts";
 import type { ItemRef } from "../../domain/forges/forge-items.ts";
 import type { TaskUsage } from "../../domain/models/model-facts.ts";
 import type { Phase, SolvePlan, SolveState } from "../../domain/tasks/solve-decisions.ts";

@@ -5,13 +5,12 @@ import {
   OWN_PROGRAMS,
   treeScript,
   unbornRepositories,
-} from "../../domain/containers/clone-scripts.ts";
-import type { ContainerInfo } from "../../domain/containers/container-info.ts";
-import type { PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
+} from "../../domain/containers/clone-plan.ts";
+import type { PrepareFailure, PrepareNotice } from "../../domain/containers/preparation.ts";
 import type { EnvironmentMessages } from "../../domain/texts/containers.ts";
-import type { ExecutionEnvironmentManager } from "../containers/execution-environment-manager.ts";
+import type { OpenEnvironments } from "../containers/open-environments.ts";
 import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
-import type { ClonePoint, PrintOptions, SandboxManager } from "../ports/containers.ts";
+import type { ClonePoint, ContainerInfo, PrintOptions, SandboxManager } from "../ports/containers.ts";
 import type { ModelTool } from "../ports/models.ts";
 import type {
   EnvironmentCall,
@@ -54,7 +53,7 @@ type OpenedEnvironment = TaskEnvironment & Pick<OpenClone, "touch">;
 
 export interface ContainerEnvironmentDeps {
   readonly manager: Pick<
-    ExecutionEnvironmentManager,
+    OpenEnvironments["manager"],
     "tryPrepare" | "executeIn" | "cleanup" | "getAvailableEnvironments"
   >;
   readonly sandboxes: Pick<SandboxManager, "exec">;

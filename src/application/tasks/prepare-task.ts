@@ -1,4 +1,4 @@
-import { contradictingFile } from "../../domain/containers/environment-choice.ts";
+import { contradictingFile } from "../../domain/containers/environments.ts";
 import { readSolvePlan, type SolvePlan } from "../../domain/tasks/solve-decisions.ts";
 import type { PriorProgress } from "../../domain/tasks/task-steps.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";

@@ -1,15 +1,12 @@
 import type { Config } from "../../config/config.ts";
 import type { TaskFile } from "../../config/task-file.ts";
 import { type WorkerKindName, workerOfHead } from "../../domain/config/configured-kinds.ts";
-import { chooseEnvironment } from "../../domain/containers/environment-choice.ts";
-import { environmentImages } from "../../domain/containers/image-recipes.ts";
+import { chooseEnvironment } from "../../domain/containers/environments.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { taskJson } from "../../domain/tasks/task-note.ts";
 import { isEnded, recordOf, type TaskFacts } from "../../domain/tasks/task-record.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
-import { type BuildImageDeps, ensureImage } from "../containers/ensure-image.ts";
 import { createPatience } from "../models/complete.ts";
-import type { Images, SandboxFailure } from "../ports/containers.ts";
 import type { NotOpened } from "../ports/jobs-workspace.ts";
 import type { Model, ModelRole } from "../ports/models.ts";
 import type { Meter, WorkerAccount } from "../ports/models-meter.ts";
@@ -290,43 +287,5 @@ function toTaskFacts(
     maxTotalTimeSec: runner.max_total_time_sec,
     envNames: Object.keys(runner.worker.env),
     meta: meta === null ? null : `${meta.provider}/${meta.model}`,
-  };
-}
-
-export interface TaskImageDeps {
-  /** A failure says that the engine's address cannot be read. */
-  readonly images: Images | SandboxFailure;
-  readonly recipes: Omit<BuildImageDeps, "images">;
-  readonly config: Pick<Config["command_executor"], "docker" | "environments">;
-  /** An image that has the CLI, or an environment with the CLI's image over it. */
-  readonly wanted: { readonly image: string } | { readonly environment: string; readonly worker: string };
-  readonly texts: TaskMessages;
-}
-
-interface ImageRun {
-  readonly signal: AbortSignal;
-  readonly onProgress: (text: string) => void;
-}
-
-/** The image of a task's worker, pulled or built where it is missing. */
-export function createTaskImage({ images, recipes, config, wanted, texts }: TaskImageDeps) {
-  const choice =
-    "image" in wanted
-      ? wanted
-      : {
-          image: environmentImages(config.environments)[wanted.environment] ?? config.docker.base_image,
-          worker: wanted.worker,
-        };
-  return async ({ signal, onProgress }: ImageRun) => {
-    if ("ok" in images) return { ok: false, detail: images.detail } as const;
-    const ensured = await ensureImage(
-      { ...recipes, images },
-      {
-        ...choice,
-        signal,
-        onStep: (step, name) => onProgress(texts.setup(step === "pulling" ? "pulling" : "building", name)),
-      },
-    );
-    return ensured.ok ? ensured : ({ ok: false, detail: ensured.attempts.join("; ") } as const);
   };
 }

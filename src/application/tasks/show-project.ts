@@ -4,7 +4,7 @@ import {
   requirementName,
   scriptPrograms,
 } from "../../domain/containers/dependency-plan.ts";
-import { refusedText } from "../../domain/containers/refused-hosts.ts";
+import { refusedText } from "../../domain/containers/preparation.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { openChecks } from "../checks/baseline.ts";
 import { coderContext, contextBudget } from "../coder/coder-context.ts";

@@ -10,3 +10,10 @@ export function isWithin(path: string, folders: readonly string[]): boolean {
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
+
+/** Each word quoted for a shell. */
+export function quoteWords(argv: readonly string[]): string {
+  return argv
+    .map((word) => (/^[A-Za-z0-9_./:=@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(" ");
+}

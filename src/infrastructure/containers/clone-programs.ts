@@ -1,4 +1,4 @@
-import { quoteWords } from "../../domain/containers/clone-plan.ts";
+import { quoteWords } from "../../domain/platform/paths.ts";
 import { hashHex } from "../platform/hash.ts";
 
 type Print = (script: string, limitBytes: number, stdin?: Uint8Array) => Promise<Uint8Array>;

@@ -6,15 +6,15 @@ import {
   ViewFault,
   type WorkspaceFiles,
 } from "../../application/ports/jobs-transaction.ts";
-import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import {
   EMPTY_FOLDERS,
   listCommand,
   NEXT_PART,
   restoreScript,
   standingScript,
-} from "../../domain/containers/clone-scripts.ts";
+} from "../../domain/containers/clone-plan.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import { quoteWords } from "../../domain/platform/paths.ts";
 import { type ClonePrograms, keepPrograms, PROGRAMS_DIGEST } from "./clone-programs.ts";
 
 /** The files of a clone with what was written to them; nothing of it is there before `flush`. */

@@ -1,9 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EnvironmentError } from "../../application/containers/execution-environment-manager.ts";
 import type { WorkerConfig, WorkspaceDeps } from "../../application/jobs/execution.ts";
 import { createWorkspace } from "../../application/jobs/workspace.ts";
-import type { ClonePoint, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
+import {
+  type ClonePoint,
+  type ContainerInfo,
+  EnvironmentError,
+  type ExecResult,
+  type SandboxManager,
+} from "../../application/ports/containers.ts";
 import type {
   CheckView,
   EntryState as FirstStanding,
@@ -18,7 +23,6 @@ import type {
   WorkspaceFiles,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
-import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { Change, Conflict } from "../../domain/jobs/result.ts";
 import { createJobArchive } from "../engine/job-archive.ts";
 import { toStanding } from "../jobs/folder-view.ts";

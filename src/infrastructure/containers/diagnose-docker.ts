@@ -1,6 +1,6 @@
 import type { SandboxFailure } from "../../application/ports/containers.ts";
 import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
-import { recipeFor, withTag } from "../../domain/containers/image-recipes.ts";
+import { recipeFor, withTag } from "../../domain/containers/environments.ts";
 import { dockerMessages, environmentMessages } from "../../domain/texts/containers.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type Engine, readEngineFacts } from "./docker-engine.ts";

@@ -9,7 +9,6 @@ import type { ClonePoint, SandboxManager } from "../../application/ports/contain
 import type { Draft } from "../../application/ports/jobs-draft.ts";
 import { createTaskMemory, printCommand } from "../../application/tasks/container-environments.ts";
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
-import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import {
   EMPTY_TREE,
   keepObjectsIn,
@@ -17,7 +16,8 @@ import {
   OWN_PROGRAMS,
   replaceScript,
   treeScript,
-} from "../../domain/containers/clone-scripts.ts";
+} from "../../domain/containers/clone-plan.ts";
+import { quoteWords } from "../../domain/platform/paths.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import {

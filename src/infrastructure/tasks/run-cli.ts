@@ -1,9 +1,13 @@
 import { homedir } from "node:os";
-import type { ExecResult, SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
+import type {
+  ContainerInfo,
+  ExecResult,
+  SandboxFailure,
+  SandboxManager,
+} from "../../application/ports/containers.ts";
 import type { RunOptions, TaskEnvironment } from "../../application/ports/tasks.ts";
 import type { ContainerEnvironmentDeps } from "../../application/tasks/container-environments.ts";
 import { WORKER_KIND_NAMES, type WorkerKindName } from "../../domain/config/configured-kinds.ts";
-import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { createMasker } from "../../domain/platform/mask.ts";
 import type { Locale } from "../../domain/texts/locale.ts";

@@ -5,7 +5,7 @@ import {
   ensureImage,
 } from "../../../src/application/containers/ensure-image.ts";
 import type { ContextFile, ImageFacts, ImageOutcome } from "../../../src/application/ports/containers.ts";
-import { recipeNamed, withTag } from "../../../src/domain/containers/image-recipes.ts";
+import { recipeNamed, withTag } from "../../../src/domain/containers/environments.ts";
 
 const file = (path: string, text: string): ContextFile => ({
   path,

@@ -15,9 +15,9 @@ import {
   fetchCommand,
   gitEnvironment,
   isRefName,
-  quoteWords,
 } from "../../../src/domain/containers/clone-plan.ts";
-import type { PrepareEvent } from "../../../src/domain/containers/prepare-event.ts";
+import type { PrepareEvent } from "../../../src/domain/containers/preparation.ts";
+import { quoteWords } from "../../../src/domain/platform/paths.ts";
 
 const ENDED: ExecResult = {
   outcome: "exited",

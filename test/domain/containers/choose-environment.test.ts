@@ -1,9 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import {
-  chooseEnvironment,
-  detectLanguage,
-  LANGUAGES,
-} from "../../../src/domain/containers/environment-choice.ts";
+import { chooseEnvironment, detectLanguage, LANGUAGES } from "../../../src/domain/containers/environments.ts";
 
 const OURS = { available: ["python", "miniforge", "node"], fallback: "python" };
 

@@ -3,9 +3,8 @@ import type {
   PrepareFailure,
   PrepareNotice,
   PrepareStep,
-} from "../../../src/domain/containers/prepare-event.ts";
-import type { EnvironmentMessages } from "../../../src/domain/texts/containers.ts";
-import { environmentMessages } from "../../../src/domain/texts/containers.ts";
+} from "../../../src/domain/containers/preparation.ts";
+import { type EnvironmentMessages, environmentMessages } from "../../../src/domain/texts/containers.ts";
 
 const STEPS: Readonly<Record<PrepareStep, true>> = {
   choosing: true,

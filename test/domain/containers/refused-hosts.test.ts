@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { refusedHosts, refusedText } from "../../../src/domain/containers/refused-hosts.ts";
+import { refusedHosts, refusedText } from "../../../src/domain/containers/preparation.ts";
 
 describe("a host that our own rules refused", () => {
   const npm = "npm error code E403\nnpm error 403 403 Forbidden - GET https://registry.example.org/isarray\n";

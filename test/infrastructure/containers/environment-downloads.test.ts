@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { PrepareEvent } from "../../../src/domain/containers/prepare-event.ts";
+import type { PrepareEvent } from "../../../src/domain/containers/preparation.ts";
 import type { WiredEnvironments } from "../../../src/wiring/environments.ts";
 import { requirePart } from "../../require.ts";
 import {

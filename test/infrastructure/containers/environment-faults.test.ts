@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { cloneApart } from "../../../src/application/containers/clone-repository.ts";
 import { createRunIn } from "../../../src/application/containers/run-in-container.ts";
-import type { PrepareFailure, PrepareStep } from "../../../src/domain/containers/prepare-event.ts";
+import type { PrepareFailure, PrepareStep } from "../../../src/domain/containers/preparation.ts";
 import { requirePart } from "../../require.ts";
 import {
   createEnvironmentKit,

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenEnvironments } from "../../../src/application/containers/open-environments.ts";
-import type { PrepareEvent } from "../../../src/domain/containers/prepare-event.ts";
+import type { PrepareEvent } from "../../../src/domain/containers/preparation.ts";
 import { requirePart } from "../../require.ts";
 import {
   createEnvironmentKit,

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { ContainerInfo } from "../../../src/domain/containers/container-info.ts";
+import type { ContainerInfo } from "../../../src/application/ports/containers.ts";
 import { openEngine } from "../../../src/infrastructure/containers/docker-engine.ts";
 import type { WiredEnvironments } from "../../../src/wiring/environments.ts";
 import { DOCKER_TLS, requirePart } from "../../require.ts";

@@ -8,7 +8,7 @@ import {
   diffCommand,
   treeScript,
   unbornRepositories,
-} from "../../../src/domain/containers/clone-scripts.ts";
+} from "../../../src/domain/containers/clone-plan.ts";
 
 let folder = "";
 const sh = (script: string) => {

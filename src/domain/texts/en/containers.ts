@@ -1,5 +1,9 @@
-import type { PrepareFailure, PrepareNotice, PrepareStep } from "../../containers/prepare-event.ts";
-import { networkSettingKey } from "../../containers/refused-hosts.ts";
+import {
+  networkSettingKey,
+  type PrepareFailure,
+  type PrepareNotice,
+  type PrepareStep,
+} from "../../containers/preparation.ts";
 
 type MissingLimit = "memory" | "swap" | "cpu" | "pids";
 

@@ -1,5 +1,4 @@
-import type { PrepareNotice } from "../../containers/prepare-event.ts";
-import { networkSettingKey } from "../../containers/refused-hosts.ts";
+import { networkSettingKey, type PrepareNotice } from "../../containers/preparation.ts";
 import type * as en from "../en/containers.ts";
 
 const LIMITS = { memory: "メモリ", swap: "スワップ", cpu: "CPU", pids: "プロセス数" } as const;
