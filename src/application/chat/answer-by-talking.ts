@@ -3,6 +3,7 @@ import type { RequestSize } from "../models/complete.ts";
 import { giveWay } from "../platform/give-way.ts";
 import type { Model, ModelFailure } from "../ports/models.ts";
 import {
+  type AskingTurn,
   askAgent,
   createProjectLooks,
   FROM_FILES,
@@ -14,11 +15,13 @@ import {
   type AgentDeps,
   type Answer,
   type ChatTurn,
+  cloudNote,
   createAnswer,
   createLabelledAction,
   standInNote,
+  toReplyModel,
 } from "./chat-turn.ts";
-import { createHistoryReader, historyFor, recalledMemory } from "./exchanges.ts";
+import { createHistoryReader, historyFor, type RecalledImages, recalledMemory } from "./exchanges.ts";
 import { imagesPart, recallImages } from "./message-images.ts";
 import { cloudCoder } from "./model-commands.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
@@ -39,7 +42,59 @@ const WITHOUT_LOCAL: ReadonlySet<string> = new Set([
 /** Characters of a question that a button can send again. */
 const ASKED_AGAIN = 300;
 
-/** Mio's routes: CHAT and PLAN. Words come as they are written. */
+/** What Mio is asked, and what she is shown of the conversation. */
+export interface TalkRequest extends Pick<ChatTurn, "history" | "older" | "memory"> {
+  readonly text: string;
+  readonly duty: string;
+  /** The newest exchanges that are given in a request of full size, and in a small one. */
+  readonly limits: Readonly<Record<RequestSize, Parameters<typeof historyFor>[2]>>;
+  readonly images?: ChatTurn["images"];
+  readonly recalled?: RecalledImages | undefined;
+  /** A part of the prompt behind the others. */
+  readonly work?: string;
+}
+
+/** Asks Mio, who may look into the project's files first. Words come as they are written. */
+export async function askMio(deps: AgentDeps, turn: AskingTurn, request: TalkRequest) {
+  const { text, duty, history, limits, images = [], recalled, work = "" } = request;
+  const { models } = turn.models;
+  const state: { sent: RequestSize } = { sent: "full" };
+  const answered = await askAgent(deps, turn, {
+    role: "chat",
+    streams: true,
+    whenCut: "shown",
+    looks: createProjectLooks(deps, models.forRole("chat"), text),
+    request: (model, size, tools) => {
+      const reader = createHistoryReader(model, models);
+      const isFull = size === "full";
+      state.sent = size;
+      const prompt = systemPrompt({
+        agent: "Mio",
+        duty,
+        tools,
+        project: projectInShort(deps, model, size),
+        memory: isFull ? recalledMemory(reader, request, text) : "",
+        today: deps.today(),
+        workspace: deps.workspace.root,
+      });
+      return {
+        system: work === "" ? prompt : `${prompt}\n\n# The work in progress\n${deps.workspace.mask(work)}`,
+        messages: [
+          ...historyFor(reader, history, limits[size], isFull ? recalled : undefined),
+          { role: "user", text: fitMessage(text, size), ...imagesPart(images) },
+        ],
+      };
+    },
+  });
+  return { answered, isCut: isMessageCut(text, state.sent) };
+}
+
+const LIMITS = {
+  full: { exchanges: 20, chars: 4_000 },
+  small: { exchanges: 2, chars: 800 },
+} as const;
+
+/** Mio's routes: CHAT and PLAN. */
 export async function answerByTalking(
   deps: AgentDeps,
   turn: ChatTurn,
@@ -48,37 +103,8 @@ export async function answerByTalking(
 ): Promise<Answer> {
   const asked = turn.models.models.forRole("chat");
   const recalled = "generate" in asked ? await recallImages(deps, turn, asked) : undefined;
-  let sent: RequestSize = "full";
-  const answered = await askAgent(deps, turn, {
-    role: "chat",
-    streams: true,
-    whenCut: "shown",
-    looks: createProjectLooks(deps, asked, text),
-    request: (model, size, tools) => {
-      const reader = createHistoryReader(model, turn.models.models);
-      sent = size;
-      return {
-        system: systemPrompt({
-          agent: "Mio",
-          duty: DUTIES[route],
-          tools,
-          project: projectInShort(deps, model, size),
-          memory: size === "full" ? recalledMemory(reader, turn, text) : "",
-          today: deps.today(),
-          workspace: deps.workspace.root,
-        }),
-        messages: [
-          ...historyFor(
-            reader,
-            turn.history,
-            size === "full" ? { exchanges: 20, chars: 4_000 } : { exchanges: 2, chars: 800 },
-            size === "full" ? recalled : undefined,
-          ),
-          { role: "user", text: fitMessage(text, size), ...imagesPart(turn.images) },
-        ],
-      };
-    },
-  });
+  const request = { ...turn, text, duty: DUTIES[route], limits: LIMITS, recalled };
+  const { answered, isCut } = await askMio(deps, turn, request);
   if (!answered.ok) {
     const coder = WITHOUT_LOCAL.has(answered.code ?? "") ? cloudCoder(deps, turn) : null;
     const isOllamaAway =
@@ -90,7 +116,7 @@ export async function answerByTalking(
           ? [say("noModelYet")]
           : [{ kind: "worded", texts: answered.trouble }, ...sayWhoWorks(deps, turn, asked, answered.code)];
     return {
-      ...createAnswer(deps, said, false, "Mio"),
+      ...createAnswer(said, false, "Mio"),
       ...(coder !== null && {
         actions: [
           createLabelledAction(
@@ -102,19 +128,18 @@ export async function answerByTalking(
       }),
     };
   }
-  const { provider, model, local } = answered.model;
   const words = deps.workspace.mask(answered.answer.text.trim());
   await giveWay();
   const said: ReplyPiece[] = [
     { kind: "text", text: words },
-    ...(isMessageCut(text, sent) ? [say("messageCut")] : []),
+    ...(isCut ? [say("messageCut")] : []),
     ...(answered.cut ? [say("answerCut")] : []),
     ...standInNote(answered.model, turn),
-    ...(local ? [] : [say("cloudAnswered", `${provider}/${model}`)]),
+    ...cloudNote(answered.model),
   ];
   return {
-    ...createAnswer(deps, said, true, "Mio"),
-    model: { provider, model, local },
+    ...createAnswer(said, true, "Mio"),
+    model: toReplyModel(answered.model),
     ...(route === "PLAN" && {
       actions: [createLabelledAction(deps, (chat) => chat.giveToCoder, "/code go")],
     }),

@@ -23,14 +23,12 @@ import type { CandidateMode } from "./chat-commands.ts";
 import {
   type AgentDeps,
   type Answer,
-  answerPieces,
-  type ChatBase,
   type ChatTurn,
   type CoderDeps,
   type JobDeps,
   mergeAnswers,
 } from "./chat-turn.ts";
-import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
+import { say } from "./reply-words.ts";
 import { provesFix, runCoderCandidates, type SharedChecks, shareBaseline } from "./run-candidates.ts";
 
 export interface CandidatesRequest extends CodeRequest {
@@ -55,7 +53,7 @@ export async function answerWithCandidates(
   if (roles.length < 2) {
     const [role = request.role] = roles;
     const alone = await answerWithCode(deps, turn, { ...request, role });
-    return isNext ? alone : withPieces(deps, alone, [say("headsAlone")]);
+    return isNext ? alone : { ...alone, said: [...alone.said, say("headsAlone")] };
   }
   const desk = deps.steering.open(turn.sessionKey);
   const steering = shareDesk(desk.take, roles);
@@ -227,13 +225,13 @@ async function wordCandidates(
     const shown = turn.signal.aborted ? ended.slice(0, 1) : ended;
     const answers = await Promise.all(shown.map((one) => answerForCoder(deps, turn, one)));
     // They are alternatives: one answer is enough.
-    return { ...mergeAnswers(deps, [], answers, () => []), ok: answers.some(({ ok }) => ok) };
+    return { ...mergeAnswers([], answers, () => []), ok: answers.some(({ ok }) => ok) };
   }
   const others = [...ends].flatMap(([role, ended]) =>
     role === taken ? [] : [facts.get(role) ?? withoutDraft(deps, ended)],
   );
   const answer = await answerForCoder(deps, turn, winner);
-  return withPieces(deps, answer, [say("heads", { chosen, by, others })]);
+  return { ...answer, said: [...answer.said, say("heads", { chosen, by, others })] };
 }
 
 /** The facts about a candidate without a draft. */
@@ -256,9 +254,4 @@ function withoutDraft({ workspace, messages }: JobDeps, { role, end }: CoderRunR
     provesFix: false,
     checks: null,
   };
-}
-
-function withPieces({ messages }: ChatBase, answer: Answer, more: readonly ReplyPiece[]): Answer {
-  const said = [...answerPieces(answer), ...more];
-  return { ...answer, said, text: wordPieces(messages.locale, said) };
 }

@@ -31,7 +31,6 @@ import { LOG } from "../ports/platform.ts";
 import {
   type AgentDeps,
   type Answer,
-  answerPieces,
   type ChatDeps,
   type ChatTurn,
   type CoderDeps,
@@ -39,10 +38,11 @@ import {
   createLabelledAction,
   createNotice,
   type JobDeps,
+  toReplyModel,
 } from "./chat-turn.ts";
 import { createCoderLooks, createCoderTalk, createSkills } from "./coder-talk.ts";
 import { createLineOutput } from "./held-output.ts";
-import { type CoderFacts, type ReplyPiece, say, toReplyFacts, wordPieces } from "./reply-words.ts";
+import { type CoderFacts, type ReplyPiece, say, toReplyFacts } from "./reply-words.ts";
 
 export interface OpenedBench {
   readonly bench: Bench;
@@ -483,13 +483,12 @@ export async function answerForCoder(
 ): Promise<Answer> {
   const answer = await answerForEnd(deps, turn, result);
   const { called = [], touchedProcesses = [] } = result;
-  if (called.length === 0 && touchedProcesses.length === 0) return answer;
   const said = [
-    ...answerPieces(answer),
+    ...answer.said,
     ...(called.length === 0 ? [] : [say("mcpCalled", [...new Set(called)])]),
     ...(touchedProcesses.length === 0 ? [] : [say("processesTouched", [...new Set(touchedProcesses)])]),
   ];
-  return { ...answer, said, text: wordPieces(deps.messages.locale, said) };
+  return { ...answer, said };
 }
 
 async function answerForEnd(
@@ -500,7 +499,7 @@ async function answerForEnd(
   const by = talk.model();
   const about = {
     agent: agentOf(role),
-    ...(by !== undefined && { model: { provider: by.provider, model: by.model, local: by.local } }),
+    ...(by !== undefined && { model: toReplyModel(by) }),
   };
   const { mask } = deps.workspace;
   switch (end.kind) {
@@ -508,7 +507,7 @@ async function answerForEnd(
       const words = { kind: "text", text: mask(end.text) } as const;
       const { reason, isExplained } = end;
       // A model may claim work that it did not do; in a review or a preview it promises none.
-      if (turn.preview && reason === undefined) return { ...createAnswer(deps, [words], true), ...about };
+      if (turn.preview && reason === undefined) return { ...createAnswer([words], true), ...about };
       const unchanged =
         isExplained === false
           ? say("unexplained")
@@ -516,12 +515,12 @@ async function answerForEnd(
             ? say("nothingChanged")
             : say("unchangedBecause", mask(reason));
       const said = isExplained === undefined ? [words, unchanged] : [unchanged, words];
-      return { ...createAnswer(deps, said, isExplained !== false), ...about };
+      return { ...createAnswer(said, isExplained !== false), ...about };
     }
     case "planned": {
       const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];
       const actions = [createLabelledAction(deps, (chat) => chat.goLabel, "go")];
-      return { ...createAnswer(deps, said, true), ...about, actions };
+      return { ...createAnswer(said, true), ...about, actions };
     }
     case "unanswered": {
       const why = { kind: "worded", texts: end.text } as const;
@@ -530,24 +529,24 @@ async function answerForEnd(
         claimed === undefined
           ? [why]
           : [say("unexplained"), { kind: "text", text: mask(claimed) } as const, why];
-      return { ...createAnswer(deps, said, false), ...about };
+      return { ...createAnswer(said, false), ...about };
     }
     case "unusable":
       logUnparsed(deps, turn, end.reason);
       return {
-        ...createAnswer(deps, [sayUnusable(end, mask)], false),
+        ...createAnswer([sayUnusable(end, mask)], false),
         ...about,
       };
     case "aborted":
     case "passed-over":
-      return { ...createAnswer(deps, [say("aborted")], false), ...about };
+      return { ...createAnswer([say("aborted")], false), ...about };
     case "refused":
     case "worked": {
       const report = reportWork(deps, turn, { end, checked });
       const { said, ok, job, actions } = report;
       if (job !== undefined) turn.emit({ type: "job-finished", jobId: job.job_id, success: ok });
       const jobs = job === undefined ? [] : [job];
-      const done = { ...createAnswer(deps, said, ok), ...about, jobs, actions };
+      const done = { ...createAnswer(said, ok), ...about, jobs, actions };
       if (!ok || end.kind !== "worked" || turn.dryRun || turn.preview) return done;
       if (!hasFlag(end.proposal, "uses_browser")) return done;
       const { browse } = await import("./answer-with-tools.ts");

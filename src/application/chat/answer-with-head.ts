@@ -84,13 +84,12 @@ export async function answerWithHead(
   { name, text, planOnly }: HeadTask,
 ): Promise<Answer> {
   const refuse = (word: (words: HeadMessages) => string) =>
-    answerInEveryLanguage(deps, (locale) => word(headMessagesFor(locale)), false);
+    answerInEveryLanguage((locale) => word(headMessagesFor(locale)), false);
   if (deps.heads === undefined) return refuse((words) => words.notConfined);
   if (turn.dryRun) return refuse((words) => words.dryRun(name));
   const overBudget = await turn.models.workers.refusal();
   if (overBudget !== null)
     return createAnswer(
-      deps,
       [
         {
           kind: "worded",
@@ -333,21 +332,17 @@ export const head: ChatCommand<CoderDeps> = async (deps, turn, rest) => {
   if (known !== undefined && words.length > 0)
     return answerWithHead(deps, turn, { name: known, text, planOnly: false });
   const heads = (await deps.heads?.open())?.list() ?? [];
-  return answerInEveryLanguage(
-    deps,
-    (locale) => {
-      const said = headMessagesFor(locale);
-      return [
-        ...(name === "" || known !== undefined ? [] : [said.unknown(name)]),
-        ...heads.map(
-          (one) => `${one.name}: ${one.trouble === null ? said.ready : wordHeadTrouble(said, one.trouble)}`,
-        ),
-        ...(deps.heads?.standing == null ? [] : [said.always(deps.heads.standing)]),
-        said.usage(HEAD_NAMES),
-      ].join("\n");
-    },
-    name === "",
-  );
+  return answerInEveryLanguage((locale) => {
+    const said = headMessagesFor(locale);
+    return [
+      ...(name === "" || known !== undefined ? [] : [said.unknown(name)]),
+      ...heads.map(
+        (one) => `${one.name}: ${one.trouble === null ? said.ready : wordHeadTrouble(said, one.trouble)}`,
+      ),
+      ...(deps.heads?.standing == null ? [] : [said.always(deps.heads.standing)]),
+      said.usage(HEAD_NAMES),
+    ].join("\n");
+  }, name === "");
 };
 
 const HEAD_SHORT: Readonly<Record<HeadName, string>> = {

@@ -23,14 +23,15 @@ import { emitThinking, fitMessage, isMessageCut, listenOptions, wordTrouble } fr
 import {
   type AgentDeps,
   type Answer,
-  answerPieces,
   type ChatTurn,
+  cloudNote,
   createAnswer,
   createNotice,
   type JobDeps,
   standInNote,
   type Toolbox,
   type ToolOutcome,
+  toReplyModel,
 } from "./chat-turn.ts";
 import {
   createHistoryReader,
@@ -41,14 +42,7 @@ import {
 } from "./exchanges.ts";
 import { createLineOutput } from "./held-output.ts";
 import { imagesPart, recallImages } from "./message-images.ts";
-import {
-  type LoopFacts,
-  type NamedText,
-  type OutwardFacts,
-  type ReplyPiece,
-  say,
-  wordPieces,
-} from "./reply-words.ts";
+import { type LoopFacts, type NamedText, type OutwardFacts, type ReplyPiece, say } from "./reply-words.ts";
 
 export interface MadeCall extends ToolOutcome {
   readonly name: string;
@@ -391,18 +385,14 @@ export async function answerWithTools(
       ...(model === undefined ? [] : standInNote(model, turn)),
       ...webRead(worked.calls),
       ...touchedProcesses(worked.calls),
-      ...(model === undefined || model.local
-        ? []
-        : [say("cloudAnswered", `${model.provider}/${model.model}`)]),
+      ...(model === undefined ? [] : cloudNote(model)),
     ];
     const suggested = output?.suggestedRoute;
     return {
-      ...createAnswer(deps, said, output !== null && !endsInFailure(worked.calls), "Shiro"),
+      ...createAnswer(said, output !== null && !endsInFailure(worked.calls), "Shiro"),
       jobs: facts.jobs,
       actions: facts.actions,
-      ...(model !== undefined && {
-        model: { provider: model.provider, model: model.model, local: model.local },
-      }),
+      ...(model !== undefined && { model: toReplyModel(model) }),
       ...(output !== null &&
         suggested !== undefined && {
           reroute: { route: suggested, confidence: output.confidence, fit: output.fit },
@@ -448,10 +438,7 @@ export async function browse(
   { request, proposal, done }: BrowserWork,
 ): Promise<Answer> {
   const { settings, workspace, messages } = deps;
-  const failing = (saying: NamedText): Answer => {
-    const said = [...answerPieces(done), saying];
-    return { ...done, ok: false, said, text: wordPieces(messages.locale, said) };
-  };
+  const failing = (saying: NamedText): Answer => ({ ...done, ok: false, said: [...done.said, saying] });
   if (!settings.mcpServers.includes("browser")) return failing(say("browserMissing"));
   const { groupId, sessionKey } = turn;
   const toolbox = await deps.openToolbox({
@@ -483,13 +470,12 @@ export async function browse(
         });
     const stored = journalled === undefined ? null : workspace.archive.read(journalled);
     const failed = worked.output === null || endsInFailure(worked.calls);
-    const said: ReplyPiece[] = [...answerPieces(done), ...worked.said];
+    const said: ReplyPiece[] = [...done.said, ...worked.said];
     if (worked.calls.length > 0) said.push(loopFacts({ outward: toOutwardFacts(worked.calls) }));
     return {
       ...done,
       ok: done.ok && !failed,
       said,
-      text: wordPieces(messages.locale, said),
       ...(stored !== null && {
         jobs: [toResultJson(messages, storedFacts(stored, workspace.archive.events(stored.jobId), true))],
       }),

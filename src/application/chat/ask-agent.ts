@@ -111,7 +111,7 @@ export function projectInShort(
 type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace">;
 
 /** The part of a message that a question to a model needs. */
-type AskingTurn = Pick<ChatTurn, "models" | "emit" | "signal" | "deadline">;
+export type AskingTurn = Pick<ChatTurn, "models" | "emit" | "signal" | "deadline">;
 
 /** One model call within the message's time, with its events. */
 export async function askAgent(

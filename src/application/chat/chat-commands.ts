@@ -14,7 +14,6 @@ import type { FarJob, OwnCommand } from "../ports/chat.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import {
   type Answer,
-  type ChatBase,
   type ChatCommands,
   type ChatTurn,
   type CoderSettings,
@@ -186,14 +185,13 @@ export async function findFarJob(
 
 /** The answer to what was asked of it. */
 export async function actOnFarJob(
-  deps: ChatBase,
   far: FarJob,
   action: Parameters<FarJob["act"]>[0],
   force = false,
 ): Promise<Answer> {
   const facts = await far.act(action, force);
   const done = facts.code === "done";
-  return createAnswer(deps, [{ kind: "action", facts }], done, done ? "Worker" : "");
+  return createAnswer([{ kind: "action", facts }], done, done ? "Worker" : "");
 }
 
 function mayUseJob(turn: LookRequest, job: StoredJob): boolean {

@@ -37,7 +37,7 @@ import type { ChatQueue, Steering } from "./chat-queue.ts";
 import { type Exchange, isCoderAgent } from "./exchanges.ts";
 import type { JobHistory } from "./job-history.ts";
 import type { ProcessTools } from "./process-tools.ts";
-import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
+import { type ReplyPiece, say } from "./reply-words.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -84,7 +84,9 @@ export interface ChatTurn {
 /** The input of a read-only command: neither the chat's turn nor its session. */
 export type LookRequest = Pick<ChatTurn, "message" | "sessionKey">;
 
-export interface Answer extends Pick<Reply, "text" | "said" | "ok" | "jobs"> {
+/** Facts and words; the reply words them in the reader's language. */
+export interface Answer extends Pick<Reply, "ok" | "jobs"> {
+  readonly said: readonly ReplyPiece[];
   readonly agent: string;
   readonly model?: NonNullable<Reply["model"]>;
   readonly actions?: Reply["actions"];
@@ -308,22 +310,26 @@ export interface ToolOutcome {
   readonly process?: string;
 }
 
-/** An answer of facts, with its text in the configured language. */
-export function createAnswer(
-  { messages }: Pick<ChatBase, "messages">,
-  said: readonly ReplyPiece[],
-  ok: boolean,
-  agent = "",
-): Answer {
-  return { text: wordPieces(messages.locale, said), said, ok, agent, jobs: [] };
+export function createAnswer(said: readonly ReplyPiece[], ok: boolean, agent = ""): Answer {
+  return { said, ok, agent, jobs: [] };
 }
 
-export function answerInEveryLanguage(
-  deps: Pick<ChatBase, "messages">,
-  word: (locale: Locale) => string,
-  ok = true,
-): Answer {
-  return createAnswer(deps, [{ kind: "worded", texts: inEveryLanguage(word) }], ok);
+export function answerInEveryLanguage(word: (locale: Locale) => string, ok = true): Answer {
+  return createAnswer([{ kind: "worded", texts: inEveryLanguage(word) }], ok);
+}
+
+/** The model that gave an answer, for the footer. */
+export function toReplyModel({ provider, model, local }: NonNullable<Reply["model"]>) {
+  return { provider, model, local };
+}
+
+/** Names a cloud model that answered on a local route. */
+export function cloudNote({ provider, model, local }: NonNullable<Reply["model"]>): ReplyPiece[] {
+  return local ? [] : [say("cloudAnswered", `${provider}/${model}`)];
+}
+
+export function toReplyUsage({ isUnpriced, costUsd, ...tokens }: ReturnType<MeteredModels["used"]>) {
+  return { ...tokens, costUsd: isUnpriced && costUsd === 0 ? null : costUsd };
 }
 
 /** Names the model that replaces a shipped default which is not installed; shown once in a chat's session. */
@@ -344,16 +350,11 @@ export function createLabelledAction(
   return { label: word(chat), labels, message };
 }
 
-export function answerPieces({ said, text }: Answer): readonly ReplyPiece[] {
-  return said ?? [{ kind: "text", text }];
-}
-
 /**
  * An agent's own text, including the plan of its work: this is remembered. Journals report the results of
  * jobs, and PicoClaw's own wording is not kept.
  */
-export function rememberedWords({ said, text, ok }: Answer): string {
-  if (said === undefined) return ok ? text : "";
+export function rememberedWords({ said }: Answer): string {
   return said
     .flatMap((piece) => {
       switch (piece.kind) {
@@ -386,22 +387,20 @@ type NoticeEvent = Extract<ChatEvent, { type: "notice" }>;
 
 /** Answers of several routes become one reply: each under its agent's name, in the order they came. */
 export function mergeAnswers(
-  deps: Pick<ChatBase, "messages">,
   asked: readonly RoutedText[],
   answers: readonly Answer[],
   /** The buttons of all jobs of the message. */
   actions: () => NonNullable<Answer["actions"]>,
 ): Answer {
   const [only] = answers;
-  if (only === undefined) return createAnswer(deps, [say("aborted")], false);
+  if (only === undefined) return createAnswer([say("aborted")], false);
   if (answers.length === 1) return only;
   const last = answers.findLast(({ model }) => model !== undefined)?.model;
   const said = answers.flatMap((answer, at): readonly ReplyPiece[] => {
     const route = asked.length === answers.length ? ` · ${asked[at]?.decision.route}` : "";
-    return [{ kind: "heading", text: `【${answer.agent}${route}】` }, ...answerPieces(answer)];
+    return [{ kind: "heading", text: `【${answer.agent}${route}】` }, ...answer.said];
   });
   return {
-    text: wordPieces(deps.messages.locale, said),
     said,
     ok: answers.every(({ ok }) => ok),
     // Remembered under the most private agent: Shiro's findings must not enter a cloud coder's history.

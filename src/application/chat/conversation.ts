@@ -36,7 +36,6 @@ import {
   type AgentDeps,
   type Answer,
   answerInEveryLanguage,
-  answerPieces,
   type ChatBase,
   type ChatCommand,
   type ChatCommands,
@@ -53,6 +52,7 @@ import {
   type RoutedText,
   rememberedWords,
   type StateDeps,
+  toReplyUsage,
 } from "./chat-turn.ts";
 import { toExchanges } from "./exchanges.ts";
 import { createJobHistory } from "./job-history.ts";
@@ -132,7 +132,6 @@ function limitReply(deps: ChatBase, error: unknown): Reply | null {
   const reached = broken === null ? error : broken.cause;
   if (wordUsedUp("en", reached) === null) return null;
   const answer = answerInEveryLanguage(
-    deps,
     (locale) =>
       [
         wordUsedUp(locale, reached) ?? "",
@@ -140,7 +139,7 @@ function limitReply(deps: ChatBase, error: unknown): Reply | null {
       ].join("\n"),
     false,
   );
-  return { ...toPassingReply(answer), ...(broken !== null && { brokenJob: broken.jobId }) };
+  return { ...toPassingReply(deps, answer), ...(broken !== null && { brokenJob: broken.jobId }) };
 }
 
 type TurnOptions = Pick<ChatTurn, "sessionKey" | "signal" | "emit" | "tellsDrafts">;
@@ -397,13 +396,14 @@ async function answerBeside(received: ReceivedMessage): Promise<Reply | null> {
   if (command?.name !== "btw" && question === null) return null;
   const { answerAside } = await import("./answer-aside.ts");
   const asked = { question: question ?? command?.rest ?? "", work: works.tell(sessionKey) };
-  return answerAside(deps, message, { ...asked, emit, signal: options.signal });
+  const { usage, ...answer } = await answerAside(deps, message, { ...asked, emit, signal: options.signal });
+  return { ...toPassingReply(deps, answer), ...(usage !== undefined && { usage }) };
 }
 
 async function answerLook({ deps, message, command, sessionKey }: ReceivedMessage): Promise<Reply | null> {
   const look = command === undefined ? undefined : await findLook(deps, command.name);
   if (look === undefined) return null;
-  return toPassingReply(await look(deps, { message, sessionKey }, command?.rest ?? ""));
+  return toPassingReply(deps, await look(deps, { message, sessionKey }, command?.rest ?? ""));
 }
 
 /** A coder that works in the chat takes the message into its next round. */
@@ -452,7 +452,8 @@ function replyToFault(deps: JobDeps, error: unknown, isBegun: boolean): Reply {
     gone === null
       ? plainReply(deps, say(trouble, deps.workspace.mask(toFaultText(error))))
       : toPassingReply(
-          answerInEveryLanguage(deps, (locale) => messagesFor(locale).installationIncomplete(gone), false),
+          deps,
+          answerInEveryLanguage((locale) => messagesFor(locale).installationIncomplete(gone), false),
         );
   return isBegun ? failed : { ...failed, lost: true };
 }
@@ -531,7 +532,7 @@ function refuseEmptyPreview(message: TurnMessage): Reply | null {
 }
 
 function refuseTurn({ deps, turn }: Pick<TurnMessage, "deps" | "turn">, saying: ReplyPiece): Reply {
-  return toReply(deps, turn, createAnswer(deps, [saying], false));
+  return toReply(deps, turn, createAnswer([saying], false));
 }
 
 async function answerByRoutes({ deps, turn, request }: TurnMessage): Promise<Reply> {
@@ -552,12 +553,12 @@ async function answerByRoutes({ deps, turn, request }: TurnMessage): Promise<Rep
     });
     emit({ type: "decided", decision });
     asked.push({ text, decision });
-    const nothing = (saying: NamedText): Answer => createAnswer(deps, [saying], false);
+    const nothing = (saying: NamedText): Answer => createAnswer([saying], false);
     if (text.trim() === "") answers.push(nothing(say("emptyMessage")));
     else if (preview && !isCoder(decision.route)) answers.push(nothing(say("previewUsage")));
     else answers.push(...(await answerAll(deps, turn, { text, decision })));
   }
-  const merged = mergeAnswers(deps, asked, answers, () => groupActions(deps, turn));
+  const merged = mergeAnswers(asked, answers, () => groupActions(deps, turn));
   await rememberTurn(deps, turn, asked.map(({ text }) => text).join("\n"), merged);
   return toReply(deps, turn, merged, asked[0]?.decision);
 }
@@ -571,17 +572,17 @@ async function answerAgain(
 ): Promise<Reply> {
   const turn = { ...begun, preview, ...words };
   const decision = { route, source: "explicit", confidence: 1, reason: "/route" } as const;
-  if (command.text !== "") turn.emit({ type: "notice", text: command.text });
+  const notice = wordPieces(deps.messages.locale, command.said);
+  if (notice !== "") turn.emit({ type: "notice", text: notice });
   turn.emit({ type: "decided", decision });
   const asked = { text, decision };
   const answers = await answerAll(deps, turn, asked);
-  const merged = mergeAnswers(deps, [asked], answers, () => groupActions(deps, turn));
+  const merged = mergeAnswers([asked], answers, () => groupActions(deps, turn));
   await rememberTurn(deps, turn, text, merged);
   const actions = [...(merged.actions ?? []), ...(command.actions ?? [])];
   const added = (await after?.(merged)) ?? [];
-  const said = [...(isNoticeOnly ? [] : answerPieces(command)), ...answerPieces(merged), ...added];
-  const whole = { ...merged, said, text: wordPieces(deps.messages.locale, said), actions };
-  return toReply(deps, turn, whole, decision);
+  const said = [...(isNoticeOnly ? [] : command.said), ...merged.said, ...added];
+  return toReply(deps, turn, { ...merged, said, actions }, decision);
 }
 
 function groupActions({ workspace, chat }: JobDeps, { groupId }: ChatTurn): Reply["actions"] {
@@ -697,11 +698,10 @@ function toReply(
   answer: Answer,
   decision?: Reply["decision"],
 ): Reply {
-  const { isUnpriced, costUsd, ...tokens } = turn.models.used();
-  const usage = { ...tokens, costUsd: isUnpriced && costUsd === 0 ? null : costUsd };
+  const usage = toReplyUsage(turn.models.used());
   const notices = turn.models.notices().map((notice) => say("budget", notice));
   const standIns = turn.models.standIns().map((standIn) => say("stoodIn", standIn));
-  const said = [...turn.notes, ...answerPieces(answer), ...standIns, ...notices];
+  const said = [...turn.notes, ...answer.said, ...standIns, ...notices];
   return {
     text: wordPieces(messages.locale, said),
     said,
@@ -718,13 +718,17 @@ function toReply(
 }
 
 /** A reply that belongs to no session: nothing of it is remembered. */
-function toPassingReply({ text, said, ok, jobs, actions = [], choices }: Answer): Reply {
-  const more = { ...(said !== undefined && { said }), ...(choices !== undefined && { choices }) };
-  return { text, ok, sessionId: "", jobs, actions, ...more };
+function toPassingReply({ messages }: ChatBase, answer: Answer): Reply {
+  const { said, ok, jobs, model, choices, actions = [] } = answer;
+  return {
+    ...{ text: wordPieces(messages.locale, said), said, ok, sessionId: "", jobs, actions },
+    ...(model !== undefined && { model }),
+    ...(choices !== undefined && { choices }),
+  };
 }
 
 function plainReply(deps: ChatBase, saying: ReplyPiece): Reply {
-  return toPassingReply(createAnswer(deps, [saying], false));
+  return toPassingReply(deps, createAnswer([saying], false));
 }
 
 /** A listener that fails is the listener's trouble. */

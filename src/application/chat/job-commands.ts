@@ -32,10 +32,10 @@ function nameJobs(deps: JobDeps, turn: ChatTurn, name: string) {
 /** `/dry on|off`: whether this chat's proposals are only shown. */
 export const dry: ChatCommand<StateDeps> = async (deps, turn, rest) => {
   const word = rest.trim().toLowerCase();
-  if (word === "") return createAnswer(deps, [say("dryState", turn.dry), say("dryUsage")], true);
-  if (word !== "on" && word !== "off") return createAnswer(deps, [say("dryUsage")], false);
+  if (word === "") return createAnswer([say("dryState", turn.dry), say("dryUsage")], true);
+  if (word !== "on" && word !== "off") return createAnswer([say("dryUsage")], false);
   await deps.sessions.saveSettings(turn.message, { dry: word === "on" });
-  return createAnswer(deps, [say("dryState", word === "on")], true);
+  return createAnswer([say("dryState", word === "on")], true);
 };
 
 /** `/apply [job]`: brings in exactly what the preview showed. */
@@ -43,18 +43,18 @@ export const apply: ChatCommand<JobDeps> = async (deps, turn, rest) => {
   const { chat, workspace } = deps;
   const wanted = rest.trim();
   const far = await findFarJob(deps, turn, wanted);
-  if (far !== null) return actOnFarJob(deps, far, "apply");
+  if (far !== null) return actOnFarJob(far, "apply");
   const job =
     wanted === ""
       ? jobsOfChat(deps, turn).findLast(({ state }) => state === "staged")
       : nameJobs(deps, turn, wanted);
-  if (job === undefined) return createAnswer(deps, [say("noPreview")], false);
+  if (job === undefined) return createAnswer([say("noPreview")], false);
   const name = job === "unknown" ? wanted : job.jobId;
   const outcome = job === "unknown" ? ({ status: "unknown" } as const) : await workspace.commitPreview(name);
   const facts = previewFacts(workspace, name, outcome);
   const done = facts.code === "done";
   return {
-    ...createAnswer(deps, [{ kind: "action", facts }], done),
+    ...createAnswer([{ kind: "action", facts }], done),
     actions: done ? actionsFor(workspace.archive, name, chat.actions) : [],
   };
 };
@@ -64,17 +64,17 @@ export const discard: ChatCommand<JobDeps> = async (deps, turn, rest) => {
   const { workspace } = deps;
   const wanted = rest.trim();
   const far = await findFarJob(deps, turn, wanted);
-  if (far !== null) return actOnFarJob(deps, far, "discard");
+  if (far !== null) return actOnFarJob(far, "discard");
   const job = wanted === "" ? waitingPreview(jobsOfChat(deps, turn)) : nameJobs(deps, turn, wanted);
   if (job !== undefined && job !== "unknown" && "several" in job)
-    return answerInEveryLanguage(deps, (locale) => messagesFor(locale).previewsWait(job.several), false);
+    return answerInEveryLanguage((locale) => messagesFor(locale).previewsWait(job.several), false);
   const name = job === undefined || job === "unknown" ? wanted : job.jobId;
   const outcome =
     job === undefined || job === "unknown"
       ? ({ status: job ?? "nothing" } as const)
       : await workspace.discardPreview(name);
   const facts = discardFacts(workspace, name, outcome);
-  return createAnswer(deps, [{ kind: "action", facts }], facts.code === "done");
+  return createAnswer([{ kind: "action", facts }], facts.code === "done");
 };
 
 /** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
@@ -95,11 +95,11 @@ async function swapJobs(
   const names = words.filter((word) => !word.startsWith("-"));
   const wanted = names.length === 0 ? undefined : names.join(" ");
   const far = wanted === undefined ? null : await findFarJob(deps, turn, wanted);
-  if (far !== null) return actOnFarJob(deps, far, direction, force);
+  if (far !== null) return actOnFarJob(far, direction, force);
   // Which job was the last is known only when what was cut off is finished.
   const repaired = await workspace.repair();
   if (wanted === undefined && direction === "undo" && (await nothingWaits(deps, turn)))
-    return createAnswer(deps, [say("waitedForNothing")], false);
+    return createAnswer([say("waitedForNothing")], false);
   const name = wanted ?? lastGroup(jobsOfChat(deps, turn), direction) ?? findClosedJob(deps, turn);
   const known = names.every((one) => namedJobs(deps, turn, one) !== "unknown");
   const outcome =
@@ -115,7 +115,7 @@ async function swapJobs(
   const hasOthers = name === undefined && lastGroup(jobsVisibleTo(deps, turn), direction) !== undefined;
   const others = hasOthers ? [say("otherChatsJobs", direction)] : [];
   return {
-    ...createAnswer(deps, [{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
+    ...createAnswer([{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
     // The user must clear a conflict first, and another chat's job is not for this one; all other outcomes
     // are answered by the current state of the jobs.
     actions:
@@ -229,21 +229,17 @@ export const rewind: ChatCommand<StateDeps> = async (deps, turn, rest) => {
   const number = /^\d{1,5}$/.test(wanted) ? Number(wanted) : -1;
   const target = heard.find((one) => one.number === number);
   if (target === undefined && number !== 0)
-    return createAnswer(
-      deps,
-      [say("rewindUsage", heard.length), ...(await earlierRewinds(deps, turn))],
-      false,
-    );
+    return createAnswer([say("rewindUsage", heard.length), ...(await earlierRewinds(deps, turn))], false);
   const after = target?.last.position ?? 0;
   const since = target?.last.at ?? turn.session.openedAt;
   const way = planRewindSteps(deps.workspace.archive, jobsOfChat(deps, turn), since);
   const forgotten = heard.filter((one) => one.user.position > after);
   if (way.steps.length === 0 && way.gone.length === 0 && forgotten.length === 0)
-    return createAnswer(deps, [say("rewindNothing"), ...(await earlierRewinds(deps, turn))], false);
+    return createAnswer([say("rewindNothing"), ...(await earlierRewinds(deps, turn))], false);
   const plan = { number, messages: forgotten.map(messageWords), ...stepWords(way.steps) };
   if (!words.includes("--yes"))
     return {
-      ...createAnswer(deps, [say("rewindPlan", plan)], true),
+      ...createAnswer([say("rewindPlan", plan)], true),
       actions: [createLabelledAction(deps, (chat) => chat.rewindLabel, `/rewind ${number} --yes`)],
     };
   return runRewind(deps, turn, { after, way, plan });
@@ -257,7 +253,7 @@ interface RewindRun {
 
 async function runRewind(deps: StateDeps, turn: ChatTurn, { after, way, plan }: RewindRun): Promise<Answer> {
   // A user who asks for everything does not want a part.
-  if (way.gone.length > 0) return createAnswer(deps, [say("rewindGone", way.gone)], false);
+  if (way.gone.length > 0) return createAnswer([say("rewindGone", way.gone)], false);
   const taken = await takeBackAll(deps.workspace, way.steps);
   if (!taken.ok) return rewindStopped(deps, taken);
   const jobIds = way.steps.map(({ job }) => job.jobId);
@@ -265,14 +261,14 @@ async function runRewind(deps: StateDeps, turn: ChatTurn, { after, way, plan }: 
   await deps.sessions.setAside(turn.session, after, { jobIds, again });
   if (jobIds.length > 0) turn.emit({ type: "undone", jobIds });
   return {
-    ...createAnswer(deps, [say("rewindDone", plan)], true),
+    ...createAnswer([say("rewindDone", plan)], true),
     actions: [createLabelledAction(deps, (chat) => chat.rewindRedoLabel, "/rewind redo")],
   };
 }
 
 async function redoRewind(deps: StateDeps, turn: ChatTurn): Promise<Answer> {
   const aside = await deps.sessions.lastAside(turn.session);
-  if (aside === null) return createAnswer(deps, [say("rewindNoneBack")], false);
+  if (aside === null) return createAnswer([say("rewindNoneBack")], false);
   // Jobs that were recommitted one by one since are already present.
   const steps = aside.jobIds
     .toReversed()
@@ -284,7 +280,7 @@ async function redoRewind(deps: StateDeps, turn: ChatTurn): Promise<Answer> {
   if (!taken.ok) return rewindStopped(deps, taken);
   await deps.sessions.putBack(turn.session, aside);
   const { jobs: back, again } = stepWords(steps);
-  return createAnswer(deps, [say("rewindRedone", again, back)], true);
+  return createAnswer([say("rewindRedone", again, back)], true);
 }
 
 function rewindStopped(
@@ -292,7 +288,7 @@ function rewindStopped(
   { direction, stopped: outcome, left }: Extract<Awaited<ReturnType<typeof takeBackAll>>, { ok: false }>,
 ): Answer {
   const facts = takeBackFacts(deps.workspace, direction, outcome);
-  return createAnswer(deps, [{ kind: "action", facts }, say("rewindStopped", left)], false);
+  return createAnswer([{ kind: "action", facts }, say("rewindStopped", left)], false);
 }
 
 /** A rewind stays within its session; if there is an earlier one, the reply names the command that resumes it. */
@@ -306,7 +302,7 @@ function listMessages(
   heard: readonly SessionMessage[],
   before: readonly ReturnType<typeof say>[],
 ): Answer {
-  if (heard.length === 0) return createAnswer(deps, [say("rewindNothing"), ...before], false);
+  if (heard.length === 0) return createAnswer([say("rewindNothing"), ...before], false);
   const jobs = jobsOfChat(deps, turn);
   // A key or a button that moved a job is not something that was said.
   const said = heard.filter(({ user }) => !MOVES_JOB.test(user.text));
@@ -318,7 +314,7 @@ function listMessages(
   }));
   const nothing = { number: 0, at: "", text: deps.chat.rewindStart, files: 0 };
   return {
-    ...createAnswer(deps, [say("rewindList", messages), ...before], true),
+    ...createAnswer([say("rewindList", messages), ...before], true),
     choices: [...messages.toReversed(), nothing].map(({ number, at, text }) => ({
       label: `${number}  ${at}`.trimEnd(),
       description: text,

@@ -38,9 +38,9 @@ const DIFF_LINES = 400;
 /** `/jobs`: the last jobs of this chat; of the whole workspace where the asker may see them. */
 export const jobs: LookCommand<JobDeps> = async (deps, turn) => {
   const list = jobsVisibleTo(deps, turn).slice(-MOST_LISTED_JOBS).reverse();
-  if (list.length === 0) return createAnswer(deps, [say("noJobs")], true);
+  if (list.length === 0) return createAnswer([say("noJobs")], true);
   return {
-    ...answerInEveryLanguage(deps, (locale) =>
+    ...answerInEveryLanguage((locale) =>
       list.map((job) => `${labelJob(job)}  ${describeJob(deps, messagesFor(locale), job)}`).join("\n"),
     ),
     choices: jobChoices(deps, turn, () => true),
@@ -98,7 +98,7 @@ export const diff: LookCommand<JobDeps> = async (deps, turn, rest) => {
     const far = named === "unknown" ? await findFarJob(deps, turn, name) : null;
     if (far !== null) return farDiff(deps, far);
     if (named === "unknown")
-      return answerInEveryLanguage(deps, (locale) => messagesFor(locale).unknownJob(name, "chat"), false);
+      return answerInEveryLanguage((locale) => messagesFor(locale).unknownJob(name, "chat"), false);
     chosen = named;
   }
   let text = "";
@@ -123,18 +123,18 @@ async function chatDiff(differences: Iterable<FileDifference>): Promise<string> 
 async function farDiff(deps: JobDeps, { machine, differences }: FarJob): Promise<Answer> {
   const found = await differences();
   if (found === null)
-    return answerInEveryLanguage(deps, (locale) => messagesFor(locale).machineAway(machine), false);
+    return answerInEveryLanguage((locale) => messagesFor(locale).machineAway(machine), false);
   return shownDiff(deps, await chatDiff(found));
 }
 
 function shownDiff(deps: JobDeps, text: string): Answer {
-  if (text.trim() === "") return createAnswer(deps, [say("noDiff")], true);
+  if (text.trim() === "") return createAnswer([say("noDiff")], true);
   const lines = deps.workspace.mask(text).trimEnd().split("\n");
   const cut = lines.length - DIFF_LINES;
   const shown = cut > 0 ? lines.slice(0, DIFF_LINES) : lines;
   const fence = shown.some((one) => one.includes("```")) ? "~~~~" : "```";
   const block = `${fence}diff\n${shown.join("\n")}\n${fence}`;
-  return createAnswer(deps, [{ kind: "text", text: block }, ...(cut > 0 ? [say("diffCut", cut)] : [])], true);
+  return createAnswer([{ kind: "text", text: block }, ...(cut > 0 ? [say("diffCut", cut)] : [])], true);
 }
 
 /** `/why FILE:LINE`, or a removed text: the job that wrote it, with the words of jobs that this chat may see. */
@@ -144,7 +144,7 @@ export const whyLine: LookCommand<JobDeps> = async (deps, turn, rest) => {
   const history = await deps.openHistory?.();
   const named = readFileLine(asked);
   const word = (tell: (texts: HistoryMessages) => string, ok: boolean) =>
-    answerInEveryLanguage(deps, (locale) => deps.workspace.mask(tell(historyMessagesFor(locale))), ok);
+    answerInEveryLanguage((locale) => deps.workspace.mask(tell(historyMessagesFor(locale))), ok);
   if (history === undefined) return word((texts) => texts.whyUsage, false);
   const whyDeps = history.why();
   const [{ findWhy, findRemoved }, { wordWhy, wordRemoved }] = await Promise.all([
@@ -170,7 +170,7 @@ export const help: LookCommand<ChatBase & ChatCommands> = async (deps, _, rest) 
   const [hidden, usable] = [true, false].map((wanted) =>
     own.filter(({ name }) => isBuiltIn(deps, name) === wanted),
   ) as [OwnCommand[], OwnCommand[]];
-  return answerInEveryLanguage(deps, (locale) => {
+  return answerInEveryLanguage((locale) => {
     const words = chatMessagesFor(locale);
     const rows = [
       ...words.help,

@@ -22,8 +22,8 @@ import {
 } from "./chat-turn.ts";
 import type { RouteTeacher } from "./route-message.ts";
 
-function answerAboutMemory(chat: ChatBase, word: (words: MemoryMessages) => string, ok = true): Answer {
-  return answerInEveryLanguage(chat, (locale) => word(memoryMessagesFor(locale)), ok);
+function answerAboutMemory(word: (words: MemoryMessages) => string, ok = true): Answer {
+  return answerInEveryLanguage((locale) => word(memoryMessagesFor(locale)), ok);
 }
 
 const FORGET = /^(?:forget|忘れて|忘れる)(?:\s+|$)/iu;
@@ -37,14 +37,13 @@ const noteCommands: Readonly<Record<string, ChatCommand<StateDeps>>> = {
     if (wanted !== "") {
       const note = notes[Number(wanted) - 1];
       return answerAboutMemory(
-        deps,
         (words) => (note === undefined ? words.notesUsage : `${note.sessionId}\n${note.text}`),
         note !== undefined,
       );
     }
     const { carried, summary } = turn.session;
     const now = [carried, summary.text].filter((text) => text !== "").join("\n\n");
-    return answerAboutMemory(deps, (words) => {
+    return answerAboutMemory((words) => {
       const lines = notes.map(({ sessionId, text }, at) =>
         words.note(at + 1, sessionId, quoteOneLine(text, 100)),
       );
@@ -57,28 +56,27 @@ const noteCommands: Readonly<Record<string, ChatCommand<StateDeps>>> = {
     const line = rest.trim();
     if (line === "") {
       const memory = Object.entries(await sessions.memory(session));
-      return answerAboutMemory(deps, (words) =>
+      return answerAboutMemory((words) =>
         memory.length === 0 ? words.noMemos : memory.map(([name, value]) => `${name} = ${value}`).join("\n"),
       );
     }
     const memory = await sessions.memory(session);
     if (FORGET.test(line)) {
       const name = line.replace(FORGET, "").trim();
-      if (!Object.hasOwn(memory, name)) return answerAboutMemory(deps, (words) => words.noMemo(name), false);
+      if (!Object.hasOwn(memory, name)) return answerAboutMemory((words) => words.noMemo(name), false);
       await sessions.keep(session, name, null);
-      return answerAboutMemory(deps, (words) => words.forgotten(name));
+      return answerAboutMemory((words) => words.forgotten(name));
     }
     const { name, value } = readMemoryLine(line);
     if (value === null) {
       const known = Object.hasOwn(memory, name) ? memory[name] : undefined;
       return answerAboutMemory(
-        deps,
         (words) => (known === undefined ? words.noMemo(name) : `${name} = ${known}`),
         known !== undefined,
       );
     }
     const fits = await sessions.keep(session, name, value);
-    return answerAboutMemory(deps, (words) => (fits ? words.memoKept(name, value) : words.memoTooMuch), fits);
+    return answerAboutMemory((words) => (fits ? words.memoKept(name, value) : words.memoTooMuch), fits);
   },
 };
 
@@ -86,17 +84,17 @@ async function forgetNote(deps: StateDeps, { session }: ChatTurn, which: string)
   const { sessions } = deps;
   if (/^(?:now|今)$/iu.test(which)) {
     await sessions.forgetSummary(session);
-    return answerAboutMemory(deps, (words) => words.summaryForgotten);
+    return answerAboutMemory((words) => words.summaryForgotten);
   }
   const notes = await sessions.notes(session);
   const wanted = /^(?:all|全部|すべて)$/iu.test(which)
     ? notes
     : notes.slice(Number(which) - 1, Number(which));
   if (wanted.length === 0 || (wanted !== notes && !/^[0-9]{1,4}$/u.test(which)))
-    return answerAboutMemory(deps, (words) => words.notesUsage, false);
+    return answerAboutMemory((words) => words.notesUsage, false);
   for (const note of wanted) await sessions.forgetNote(session, note);
   const names = wanted.map(({ sessionId }) => sessionId).join(", ");
-  return answerAboutMemory(deps, (words) => words.forgotten(names));
+  return answerAboutMemory((words) => words.forgotten(names));
 }
 
 interface UsageDeps {
@@ -151,7 +149,7 @@ async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, want
   const scope = scopeOf(look);
   const only = toUsageOwner(scope);
   const byDay = await modelsByDay(usage, clock, chat.now(), only);
-  if (wanted !== "") return tellCostOf(chat, byDay, wanted);
+  if (wanted !== "") return tellCostOf(byDay, wanted);
   const [today] = byDay;
   const days = sumDays(byDay);
   const models = today?.models ?? [];
@@ -169,7 +167,7 @@ async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, want
     message: `/cost ${line.name}`,
   });
   return {
-    ...answerAboutMemory(chat, ({ usageHeader, usageLine, ...words }) => {
+    ...answerAboutMemory(({ usageHeader, usageLine, ...words }) => {
       const lines = here.map((one) => usageLine({ ...one, name: usageHeader.chat }));
       if (models.length === 0) lines.push(words.noUsage);
       else lines.push(`${usageHeader[scope.of]}:`, ...models.map(usageLine));
@@ -207,7 +205,7 @@ async function modelsByDay(
 }
 
 /** A day by model, or a model by day. */
-function tellCostOf(chat: ChatBase, byDay: readonly DayUsage[], wanted: string): Answer {
+function tellCostOf(byDay: readonly DayUsage[], wanted: string): Answer {
   const day = byDay.find((one) => one.day === wanted.replaceAll("-", ""));
   const lines =
     day === undefined
@@ -218,7 +216,6 @@ function tellCostOf(chat: ChatBase, byDay: readonly DayUsage[], wanted: string):
         )
       : day.models;
   return answerAboutMemory(
-    chat,
     (words) =>
       lines.length === 0
         ? words.noSuchCost(wanted)
@@ -249,7 +246,7 @@ export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, Lo
       if (rest.trim() !== "") return (await import("./look-commands.ts")).whyLine(chat, look, rest);
       const { sessionKey } = look;
       const decision = await teacher.last(sessionKey);
-      if (decision === null) return answerAboutMemory(chat, (words) => words.noDecision);
+      if (decision === null) return answerAboutMemory((words) => words.noDecision);
       // A decision's id is its message's group and a number.
       const groupId = decision.id.replace(/\.[0-9]+$/u, "");
       const used = await usage.totals({ by: "model", since: new Date(0), groupId });
@@ -260,12 +257,12 @@ export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, Lo
         corrected: decision.correction?.route ?? null,
         measured: decision.route === "CODE" ? describeMeasured(chat.settings.measured) : null,
       };
-      return answerAboutMemory(chat, (words) => words.why(facts));
+      return answerAboutMemory((words) => words.why(facts));
     },
-    async rules(chat, { sessionKey }) {
+    async rules(_, { sessionKey }) {
       const rules = await teacher.rules(sessionKey);
       const problems = deps.ruleProblems();
-      return answerAboutMemory(chat, (words) => {
+      return answerAboutMemory((words) => {
         const lines = rules.map(({ pattern, route }, index) => words.rule(index + 1, pattern, route));
         if (lines.length === 0) lines.push(words.noRules);
         return [...lines, ...problems.map(words.ruleProblem)].join("\n");
@@ -276,7 +273,7 @@ export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, Lo
     async stats(chat, look, rest) {
       const jobs = jobsVisibleTo(chat, look);
       const word = await chat.figures({ ...toUsageOwner(scopeOf(look)), jobs }, rest.trim());
-      return answerInEveryLanguage(chat, word);
+      return answerInEveryLanguage(word);
     },
   };
 }
@@ -285,14 +282,14 @@ export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, Lo
 export function memoryCommands(deps: MemoryCommandDeps): Readonly<Record<string, ChatCommand>> {
   const { teacher } = deps;
   const teach: Readonly<Record<string, ChatCommand>> = {
-    async route(chat, { sessionKey, history }, rest) {
+    async route(_, { sessionKey, history }, rest) {
       const route = readRoute(rest.split(/\s/u)[0] ?? "");
-      if (route === undefined) return answerAboutMemory(chat, (words) => words.routeUsage(ROUTES), false);
+      if (route === undefined) return answerAboutMemory((words) => words.routeUsage(ROUTES), false);
       const done = await teacher.correct(sessionKey, route);
-      if (done === null) return answerAboutMemory(chat, (words) => words.noDecision, false);
+      if (done === null) return answerAboutMemory((words) => words.noDecision, false);
       const { decision, offered } = done;
       return {
-        ...answerAboutMemory(chat, (words) =>
+        ...answerAboutMemory((words) =>
           [
             words.corrected(decision.route, route),
             offered === null ? words.notOffered : words.offered(offered),
@@ -302,18 +299,18 @@ export function memoryCommands(deps: MemoryCommandDeps): Readonly<Record<string,
         ...(offered !== null && { actions: [{ label: "/remember", message: "/remember" }] }),
       };
     },
-    async remember(chat, { sessionKey }) {
+    async remember(_, { sessionKey }) {
       const rule = await teacher.remember(sessionKey);
       return rule === null
-        ? answerAboutMemory(chat, (words) => words.nothingToRemember, false)
-        : answerAboutMemory(chat, (words) => words.remembered(rule.pattern, rule.route));
+        ? answerAboutMemory((words) => words.nothingToRemember, false)
+        : answerAboutMemory((words) => words.remembered(rule.pattern, rule.route));
     },
-    async forget(chat, { sessionKey }, rest) {
+    async forget(_, { sessionKey }, rest) {
       const place = /^[0-9]{1,4}$/u.test(rest.trim()) ? Number(rest) : 0;
       const rule = place > 0 ? await teacher.forget(sessionKey, place) : null;
       return rule === null
-        ? answerAboutMemory(chat, (words) => words.forgetUsage, false)
-        : answerAboutMemory(chat, (words) => words.forgotten(rule.pattern));
+        ? answerAboutMemory((words) => words.forgetUsage, false)
+        : answerAboutMemory((words) => words.forgotten(rule.pattern));
     },
   };
   return {
@@ -324,15 +321,15 @@ export function memoryCommands(deps: MemoryCommandDeps): Readonly<Record<string,
     clear: startNewSession,
     async compact(chat, { session, signal }) {
       const folded = await chat.sessions.compact(session, signal, "now");
-      return answerAboutMemory(chat, (words) => words.compacted(folded));
+      return answerAboutMemory((words) => words.compacted(folded));
     },
     async resume(chat, { session, emit }, rest) {
       const wanted = rest.trim();
       if (LIST.test(wanted)) return listSessions(chat, session);
       const resumed = await chat.sessions.resume(session, wanted === "" ? undefined : wanted);
-      if (resumed === null) return answerAboutMemory(chat, (words) => words.nothingToResume, false);
+      if (resumed === null) return answerAboutMemory((words) => words.nothingToResume, false);
       emit({ type: "cut-over", sessionId: resumed.id });
-      return answerAboutMemory(chat, (words) => words.resumed(resumed.id, resumed.turns));
+      return answerAboutMemory((words) => words.resumed(resumed.id, resumed.turns));
     },
   };
 }
@@ -342,10 +339,10 @@ const startNewSession: ChatCommand<CoderDeps & StateDeps> = async (
   { session, sessionKey, signal, emit },
 ) => {
   const done = await chat.sessions.startNew(session, signal);
-  if (!done.cut) return answerAboutMemory(chat, (words) => words.newFailed, false);
+  if (!done.cut) return answerAboutMemory((words) => words.newFailed, false);
   (await chat.heads?.open())?.forget(sessionKey);
   emit({ type: "cut-over", sessionId: done.session.id });
-  return answerAboutMemory(chat, (words) => words.newSession);
+  return answerAboutMemory((words) => words.newSession);
 };
 
 const LIST = /^(?:list|一覧)$/iu;
@@ -353,7 +350,7 @@ const LIST = /^(?:list|一覧)$/iu;
 /** `/resume list`: the conversations that this chat had before. */
 async function listSessions(chat: StateDeps, session: ChatTurn["session"]): Promise<Answer> {
   const others = await chat.sessions.listOthers(session);
-  if (others.length === 0) return answerAboutMemory(chat, (words) => words.nothingToResume, false);
+  if (others.length === 0) return answerAboutMemory((words) => words.nothingToResume, false);
   const lines = others.map(({ session: { id, openedAt }, messages, firstText }) => ({
     id,
     at: localTime(openedAt).slice(5, 16),
@@ -362,7 +359,7 @@ async function listSessions(chat: StateDeps, session: ChatTurn["session"]): Prom
   }));
   const own = memoryMessagesFor(chat.messages.locale);
   return {
-    ...answerAboutMemory(chat, (words) => [...lines.map(words.sessionLine), words.resumeUsage].join("\n")),
+    ...answerAboutMemory((words) => [...lines.map(words.sessionLine), words.resumeUsage].join("\n")),
     choices: lines.map(({ id, at, messages, text }) => ({
       label: at,
       description: own.sessionFacts(messages, text),

@@ -20,7 +20,6 @@ import {
   type AgentDeps,
   type Answer,
   answerInEveryLanguage,
-  type ChatBase,
   type ChatCommand,
   type ChatTurn,
   type CloudTalk,
@@ -185,12 +184,8 @@ function readRoleAndRest(
 
 const RESET = /^(?:default|reset|既定|元に戻す)$/iu;
 
-function answerAboutModels(
-  chat: ChatBase,
-  word: (words: MemoryMessages["models"]) => string,
-  ok = true,
-): Answer {
-  return answerInEveryLanguage(chat, (locale) => word(memoryMessagesFor(locale).models), ok);
+function answerAboutModels(word: (words: MemoryMessages["models"]) => string, ok = true): Answer {
+  return answerInEveryLanguage((locale) => word(memoryMessagesFor(locale).models), ok);
 }
 
 /** `/model` and `/effort`: who answers in this chat, and how much they think, from the next message on. */
@@ -211,7 +206,7 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
         const measured = describeMeasured(chat.settings.measured);
         const others = roles.filter(({ role }) => role !== deps.defaultCoder);
         return {
-          ...answerAboutModels(chat, (words) =>
+          ...answerAboutModels((words) =>
             [
               ...roles.map(words.line),
               ...(measured === null ? [] : [words.measured(measured)]),
@@ -236,7 +231,7 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
         const [line] = listRoleModels(deps, chosen).filter((one) => one.role === role);
         const own = memoryMessagesFor(chat.messages.locale).models;
         return {
-          ...answerAboutModels(chat, (words) =>
+          ...answerAboutModels((words) =>
             [
               ...(line === undefined ? [] : [words.line(line)]),
               words.offered(listOfferedModels(deps)),
@@ -248,14 +243,13 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
       }
       if (RESET.test(rest)) {
         await save(chat, where, role, null);
-        return answerAboutModels(chat, (words) => words.reset(agent));
+        return answerAboutModels((words) => words.reset(agent));
       }
-      if (/\s/u.test(rest)) return answerAboutModels(chat, (words) => words.usage, false);
+      if (/\s/u.test(rest)) return answerAboutModels((words) => words.usage, false);
       const change = await chooseModel(deps, chosen, role, rest);
       if (!change.ok) {
         const { failure } = change;
         return answerInEveryLanguage(
-          chat,
           (locale) =>
             failure === null
               ? memoryMessagesFor(locale).models.unknown(rest)
@@ -265,7 +259,7 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
       }
       await save(chat, where, role, change.choice);
       const { provider, model, local } = change.model;
-      return answerAboutModels(chat, (words) => words.changed(agent, `${provider}/${model}`, local));
+      return answerAboutModels((words) => words.changed(agent, `${provider}/${model}`, local));
     },
     async effort(chat, { session: { channel, chatId } }, text) {
       const where = { channel, chatId };
@@ -280,10 +274,7 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
           chosen[role]?.effort ?? ("generate" in model ? deps.effortOf(role, model.provider) : null);
         const own = memoryMessagesFor(chat.messages.locale).models;
         return {
-          ...answerAboutModels(
-            chat,
-            (words) => `${words.effortNow(agent, name, effort)}\n${words.effortUsage}`,
-          ),
+          ...answerAboutModels((words) => `${words.effortNow(agent, name, effort)}\n${words.effortUsage}`),
           choices: [
             ...EFFORTS.map((one) => ({
               label: one,
@@ -305,12 +296,12 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
       const { effort: _, ...others } = chosen[role] ?? {};
       if (RESET.test(rest)) {
         await save(chat, where, role, others);
-        return answerAboutModels(chat, (words) => words.reset(agent));
+        return answerAboutModels((words) => words.reset(agent));
       }
       const wanted = rest.toLowerCase();
-      if (!isEffort(wanted)) return answerAboutModels(chat, (words) => words.effortUsage, false);
+      if (!isEffort(wanted)) return answerAboutModels((words) => words.effortUsage, false);
       await save(chat, where, role, { ...others, effort: wanted });
-      return answerAboutModels(chat, (words) =>
+      return answerAboutModels((words) =>
         [
           words.effortSet(agent, wanted),
           ...(known?.effort === false ? [words.effortIgnored(name ?? "")] : []),
@@ -331,14 +322,14 @@ export const cloud: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, re
     deps.setCloudTalk === undefined ||
     !(isOwnersChannel(channel) || (channel === "web" && userId === "operator"))
   )
-    return createAnswer(deps, [say("cloudForOwner")], false);
-  if (word !== "on" && word !== "off") return createAnswer(deps, [say("cloudUsage")], false);
+    return createAnswer([say("cloudForOwner")], false);
+  if (word !== "on" && word !== "off") return createAnswer([say("cloudUsage")], false);
   const coder = cloudCoder(deps, turn);
-  if (word === "on" && coder === null) return createAnswer(deps, [say("cloudNone")], false);
+  if (word === "on" && coder === null) return createAnswer([say("cloudNone")], false);
   const refused = await deps.setCloudTalk(word === "on" ? coder : null);
-  if (refused !== null) return createAnswer(deps, [say("cloudRefused", refused)], false);
-  if (word === "on" && question !== "") return { ...createAnswer(deps, [], true), instead: question };
-  return createAnswer(deps, [word === "on" ? say("cloudOn", coder?.provider ?? "") : say("cloudOff")], true);
+  if (refused !== null) return createAnswer([say("cloudRefused", refused)], false);
+  if (word === "on" && question !== "") return { ...createAnswer([], true), instead: question };
+  return createAnswer([word === "on" ? say("cloudOn", coder?.provider ?? "") : say("cloudOff")], true);
 };
 
 /** The default coder, where it is a cloud model that can be asked. */

@@ -28,7 +28,7 @@ const MOST_OFFERED = 5;
  */
 export const ps: LookCommand<ServiceDeps> = async (deps, _, rest) => {
   const processes = await deps.openProcesses?.();
-  if (processes === undefined) return usage(deps);
+  if (processes === undefined) return usage();
   const [, action = "", words = ""] = /^\s*(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
   const name = words.trim();
   switch (action) {
@@ -36,29 +36,24 @@ export const ps: LookCommand<ServiceDeps> = async (deps, _, rest) => {
       return listProcesses(deps, processes);
     case "start": {
       const request = readStart(words);
-      if (typeof request === "string")
-        return usage(deps, (locale) => processMessagesFor(locale).badPort(request));
-      return request.command === "" ? usage(deps) : answerStart(deps, await processes.start(request));
+      if (typeof request === "string") return usage((locale) => processMessagesFor(locale).badPort(request));
+      return request.command === "" ? usage() : answerStart(deps, await processes.start(request));
     }
     case "restart":
-      return name === "" ? usage(deps) : answerStart(deps, await processes.restart(name), true);
+      return name === "" ? usage() : answerStart(deps, await processes.restart(name), true);
     case "stop": {
-      if (name === "") return usage(deps);
+      if (name === "") return usage();
       const stopped = await processes.stop(name);
-      return answerInEveryLanguage(
-        deps,
-        (locale) => wordStopped(stopped, locale),
-        stopped.status === "stopped",
-      );
+      return answerInEveryLanguage((locale) => wordStopped(stopped, locale), stopped.status === "stopped");
     }
     case "log":
-      return name === "" ? usage(deps) : answerLog(deps, processes, name);
+      return name === "" ? usage() : answerLog(processes, name);
     case "clear": {
       const forgotten = await processes.forgetEnded();
-      return answerInEveryLanguage(deps, (locale) => processMessagesFor(locale).forgotten(forgotten));
+      return answerInEveryLanguage((locale) => processMessagesFor(locale).forgotten(forgotten));
     }
     default:
-      return usage(deps);
+      return usage();
   }
 };
 
@@ -84,17 +79,17 @@ function readStart(text: string): ProcessStart | string {
   return { ...start, command: rest.replace(/^--\s+/, "").trim() };
 }
 
-function usage(deps: ChatBase, why?: (locale: Locale) => string): Answer {
+function usage(why?: (locale: Locale) => string): Answer {
   const word = (locale: Locale) =>
     [...(why === undefined ? [] : [why(locale)]), processMessagesFor(locale).chatUsage].join("\n");
-  return answerInEveryLanguage(deps, word, false);
+  return answerInEveryLanguage(word, false);
 }
 
 async function listProcesses(deps: ChatBase, processes: WorkspaceProcesses): Promise<Answer> {
   const list = await processes.list();
   const now = deps.now();
   return {
-    ...answerInEveryLanguage(deps, (locale) => wordProcessList(list, locale, now)),
+    ...answerInEveryLanguage((locale) => wordProcessList(list, locale, now)),
     actions: list
       .filter(isUp)
       .slice(-MOST_OFFERED)
@@ -116,7 +111,6 @@ function actionsFor(
 
 function answerStart(deps: ChatBase, started: ProcessStarted, again = false): Answer {
   const answer = answerInEveryLanguage(
-    deps,
     (locale) => wordStarted(started, locale, { where: "chat", again }),
     started.ok,
   );
@@ -125,12 +119,11 @@ function answerStart(deps: ChatBase, started: ProcessStarted, again = false): An
     : answer;
 }
 
-async function answerLog(deps: ChatBase, processes: WorkspaceProcesses, name: string): Promise<Answer> {
+async function answerLog(processes: WorkspaceProcesses, name: string): Promise<Answer> {
   const log = await processes.log(name, LOG_LINES);
-  if (log === null)
-    return answerInEveryLanguage(deps, (locale) => processMessagesFor(locale).unknown(name), false);
-  if (log.text === "") return answerInEveryLanguage(deps, (locale) => wordLog(log, locale));
+  if (log === null) return answerInEveryLanguage((locale) => processMessagesFor(locale).unknown(name), false);
+  if (log.text === "") return answerInEveryLanguage((locale) => wordLog(log, locale));
   const fence = log.text.includes("```") ? "~~~~" : "```";
   const block = `${fence}\n${log.text}\n${fence}`;
-  return createAnswer(deps, [{ kind: "text", text: block }], true);
+  return createAnswer([{ kind: "text", text: block }], true);
 }

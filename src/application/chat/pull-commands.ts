@@ -82,7 +82,7 @@ interface PullWords {
 /** `/pr [--draft] [--base BRANCH] [TITLE]`: the work as a commit on a branch, pushed, and opened as a pull request. */
 export const pr: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
   const wish = readPullWish(rest);
-  if (wish === null) return createAnswer(deps, [say("pullUsage")], false);
+  if (wish === null) return createAnswer([say("pullUsage")], false);
   try {
     const plan = await planPull(deps, turn, wish.base);
     const { state, changed, beyond } = plan;
@@ -91,7 +91,6 @@ export const pr: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest)
     const branch = plan.branches ? await freeBranch(turn, plan, words.branch) : (plan.state.branch ?? "");
     if (turn.dryRun || turn.preview)
       return createAnswer(
-        deps,
         [say("pullDry", { branch, base: plan.base, files: plan.changed, title: words.title })],
         true,
       );
@@ -99,7 +98,7 @@ export const pr: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest)
     return await publishWork(deps, turn, plan, { words, branch, commit, isDraft: wish.isDraft });
   } catch (error) {
     if (!(error instanceof PullStopped)) throw error;
-    return createAnswer(deps, [say("pullStop", maskStop(deps, error.stop))], false);
+    return createAnswer([say("pullStop", maskStop(deps, error.stop))], false);
   }
 };
 
@@ -109,7 +108,7 @@ export const pr: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest)
  */
 export const commit: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
   const { workspace, messages } = deps;
-  const stopped = (why: CommitStop) => createAnswer(deps, [say("commitStop", why)], false);
+  const stopped = (why: CommitStop) => createAnswer([say("commitStop", why)], false);
   if (deps.openForges === undefined) return stopped({ why: "unavailable" });
   const { repository } = await deps.openForges();
   const state = await repository.read(turn.signal);
@@ -125,7 +124,7 @@ export const commit: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, r
     given === "" ? await wordChange(deps, turn, change, "") : { title: workspace.mask(given), body: "" };
   const text = [words.title, words.body].filter((part) => part !== "").join("\n\n");
   const facts = { title: words.title, files: chosen, left: state.changed.length - chosen.length };
-  if (turn.dryRun || turn.preview) return createAnswer(deps, [say("commitDry", facts)], true);
+  if (turn.dryRun || turn.preview) return createAnswer([say("commitDry", facts)], true);
   const commands = [
     ...(state.staged.length > 0
       ? []
@@ -596,7 +595,7 @@ async function takeBackCommit(
 
 function finished(deps: JobDeps, { job }: CommittedWork, said: Answer["said"], ok: boolean): Answer {
   return {
-    ...createAnswer(deps, said ?? [], ok, "Worker"),
+    ...createAnswer(said ?? [], ok, "Worker"),
     jobs: job?.jobs ?? [],
     actions: job === null ? [] : actionsFor(deps.workspace.archive, job.jobId, deps.chat.actions),
   };
@@ -637,7 +636,7 @@ export async function reviewPull(
     const url = itemUrl(item);
     const text = deps.workspace.mask(pullReviewRequest(found, change.diff));
     return {
-      ...createAnswer(deps, [say("reviewing", `#${item.number}`)], true),
+      ...createAnswer([say("reviewing", `#${item.number}`)], true),
       again: {
         route: "CODE",
         text,
@@ -649,7 +648,7 @@ export async function reviewPull(
     };
   } catch (error) {
     if (!(error instanceof PullStopped)) throw error;
-    return createAnswer(deps, [say("pullStop", maskStop(deps, error.stop))], false);
+    return createAnswer([say("pullStop", maskStop(deps, error.stop))], false);
   }
 }
 

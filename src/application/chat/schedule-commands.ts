@@ -30,14 +30,14 @@ const RUNS_SHOWN = 10;
 export const schedule: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const [word = "", name = ""] = rest.trim().split(/\s+/);
   const schedules = await deps.openSchedules();
-  if (rest.trim() === "" || (word === "list" && name === "")) return listSchedules(deps, turn, schedules);
+  if (rest.trim() === "" || (word === "list" && name === "")) return listSchedules(turn, schedules);
   const act = ownMember(ACTIONS, word.toLowerCase());
   if (act === undefined || !/^#?[\w-]+$/.test(name) || /\s/.test(rest.trim().slice(word.length).trim()))
     return addSchedule(deps, turn, schedules, rest);
   const found = (await visibleSchedules(turn, schedules)).find(
     (one) => String(one.number) === name.replace(/^#/, "") || (one.number === null && one.name === name),
   );
-  if (found === undefined) return createAnswer(deps, [say("scheduleUnknown", name)], false);
+  if (found === undefined) return createAnswer([say("scheduleUnknown", name)], false);
   return act(deps, turn, { schedules, found });
 };
 
@@ -52,18 +52,18 @@ const ACTIONS: Readonly<Record<string, ScheduleAction | undefined>> = {
   run: async (deps, turn, { schedules, found }) => {
     await schedules.noteRun(found.name, turn.message.id ?? null);
     turn.emit(createNotice(deps, (chat) => chat.scheduleRuns(toLine(found))));
-    return { ...createAnswer(deps, [say("scheduleRuns", toLine(found))], true), instead: found.message };
+    return { ...createAnswer([say("scheduleRuns", toLine(found))], true), instead: found.message };
   },
   pause: (deps, _turn, chosen) => enableSchedule(deps, chosen, false),
   resume: (deps, _turn, chosen) => enableSchedule(deps, chosen, true),
-  remove: async (deps, _turn, { schedules, found }) => {
-    if (found.number === null) return createAnswer(deps, [say("scheduleConfigured", found.name)], false);
+  remove: async (_deps, _turn, { schedules, found }) => {
+    if (found.number === null) return createAnswer([say("scheduleConfigured", found.name)], false);
     await schedules.remove(found.number);
-    return createAnswer(deps, [say("scheduleRemoved", toLine(found))], true);
+    return createAnswer([say("scheduleRemoved", toLine(found))], true);
   },
-  history: async (deps, _turn, { schedules, found }) => {
+  history: async (_deps, _turn, { schedules, found }) => {
     const runs = await schedules.runs(found.name, RUNS_SHOWN);
-    return createAnswer(deps, [say("scheduleHistory", toLine(found), runs)], true);
+    return createAnswer([say("scheduleHistory", toLine(found), runs)], true);
   },
 };
 
@@ -73,11 +73,11 @@ async function enableSchedule(
   enabled: boolean,
 ): Promise<Answer> {
   const { number } = found;
-  if (number === null) return createAnswer(deps, [say("scheduleConfigured", found.name)], false);
+  if (number === null) return createAnswer([say("scheduleConfigured", found.name)], false);
   await schedules.enable(number, enabled);
   const now = (await schedules.list()).find((one) => one.number === number) ?? found;
   return {
-    ...createAnswer(deps, [say(enabled ? "scheduleResumed" : "schedulePaused", toLine(now))], true),
+    ...createAnswer([say(enabled ? "scheduleResumed" : "schedulePaused", toLine(now))], true),
     actions: enabled
       ? []
       : [createLabelledAction(deps, (chat) => chat.scheduleLabels.resume, `/schedule resume ${number}`)],
@@ -95,9 +95,9 @@ async function visibleSchedules(
   return all.filter((one) => one.channel === channel && one.chatId === chatId);
 }
 
-async function listSchedules(deps: ChatBase, turn: ChatTurn, schedules: ChatSchedules): Promise<Answer> {
+async function listSchedules(turn: ChatTurn, schedules: ChatSchedules): Promise<Answer> {
   const all = await visibleSchedules(turn, schedules);
-  return createAnswer(deps, [say("scheduleList", all.map(toLine), schedules.isServed())], true);
+  return createAnswer([say("scheduleList", all.map(toLine), schedules.isServed())], true);
 }
 
 function toLine({
@@ -132,12 +132,12 @@ async function addSchedule(
   const plain = readScheduleSentence(text);
   const wish = plain ?? (await askTimes(deps, turn, text, schedules.timezone));
   const made = wish === null ? null : await keepSchedule(deps, turn, schedules, wish);
-  return made ?? refuseTimes(deps, schedules, text) ?? createAnswer(deps, [say("scheduleUsage")], false);
+  return made ?? refuseTimes(schedules, text) ?? createAnswer([say("scheduleUsage")], false);
 }
 
 /** Times that were asked for and cannot be kept are refused: a schedule at other times would be worse. */
-function refuseTimes(deps: ChatBase, { timezone }: ChatSchedules, text: string): Answer | null {
-  return namesUnplainTimes(text) ? createAnswer(deps, [say("scheduleUnplain", timezone)], false) : null;
+function refuseTimes({ timezone }: ChatSchedules, text: string): Answer | null {
+  return namesUnplainTimes(text) ? createAnswer([say("scheduleUnplain", timezone)], false) : null;
 }
 
 /** A sentence whose times only a model can read, made a schedule; null where it asks for none. */
@@ -149,7 +149,7 @@ export async function scheduleByModel(
   const schedules = await deps.openSchedules();
   const wish = await askTimes(deps, turn, text, schedules.timezone);
   const made = wish === null ? null : await keepSchedule(deps, turn, schedules, wish);
-  return made ?? refuseTimes(deps, schedules, text);
+  return made ?? refuseTimes(schedules, text);
 }
 
 /** Null if the rule has no times. */
@@ -159,8 +159,7 @@ async function keepSchedule(
   schedules: ChatSchedules,
   { cron, message }: ScheduleWish,
 ): Promise<Answer | null> {
-  if (readSlashCommand(message)?.name === "schedule")
-    return createAnswer(deps, [say("scheduleUsage")], false);
+  if (readSlashCommand(message)?.name === "schedule") return createAnswer([say("scheduleUsage")], false);
   const { channel, chatId, userId } = turn.message;
   // A terminal or an editor may be closed at that time; the console keeps the answer.
   const isAway = isOwnersChannel(channel);
@@ -169,15 +168,11 @@ async function keepSchedule(
     : { channel, chatId, userId };
   const made = await schedules.add({ ...place, cron, message });
   if (made === "never") return null;
-  if (made === "too-many") return createAnswer(deps, [say("scheduleTooMany")], false);
+  if (made === "too-many") return createAnswer([say("scheduleTooMany")], false);
   const label = (name: "run" | "pause" | "remove") =>
     createLabelledAction(deps, (chat) => chat.scheduleLabels[name], `/schedule ${name} ${made.number}`);
   return {
-    ...createAnswer(
-      deps,
-      [say("scheduleMade", toLine(made), { isAway, isServed: schedules.isServed() })],
-      true,
-    ),
+    ...createAnswer([say("scheduleMade", toLine(made), { isAway, isServed: schedules.isServed() })], true),
     actions: [label("run"), label("pause"), label("remove")],
   };
 }

@@ -39,7 +39,7 @@ function answerLines(
   const { locale: ownLocale } = chat.messages;
   const own = word(memoryMessagesFor(ownLocale), ownLocale);
   return {
-    ...answerInEveryLanguage(chat, (locale) =>
+    ...answerInEveryLanguage((locale) =>
       word(memoryMessagesFor(locale), locale)
         .map(({ about, words, message }) => `${about}: ${words} (${message})`)
         .join("\n"),

@@ -20,12 +20,12 @@ export const review: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
     const { reviewPull } = await import("./pull-commands.ts");
     return reviewPull(deps, turn, { name: what, isPosted });
   }
-  if (isPosted) return createAnswer(deps, [say("reviewPostWhere")], false);
-  if (what !== "" && !REVIEWED.test(what)) return createAnswer(deps, [say("reviewUsage")], false);
+  if (isPosted) return createAnswer([say("reviewPostWhere")], false);
+  if (what !== "" && !REVIEWED.test(what)) return createAnswer([say("reviewUsage")], false);
   for (const name of what === "" ? [] : what.split(/\.{2,3}/))
-    if ((await deps.isCommit(name)) === false) return createAnswer(deps, [say("reviewUnknown", name)], false);
+    if ((await deps.isCommit(name)) === false) return createAnswer([say("reviewUnknown", name)], false);
   return {
-    ...createAnswer(deps, [say("reviewing", what)], true),
+    ...createAnswer([say("reviewing", what)], true),
     again: {
       route: "CODE",
       text: reviewRequest(what),
@@ -77,8 +77,8 @@ function reviewRequest(what: string): string {
 }
 
 /** `/init`: a coder writes the page that coders read first. */
-export const init: ChatCommand<ChatBase> = async (deps, turn, rest) => ({
-  ...createAnswer(deps, [], true),
+export const init: ChatCommand<ChatBase> = async (_, turn, rest) => ({
+  ...createAnswer([], true),
   again: {
     route: "CODE",
     text: [INIT_REQUEST, rest.trim()].filter((part) => part !== "").join("\n\n"),
@@ -90,15 +90,15 @@ const INIT_REQUEST =
   "Write AGENTS.md at the root of this project, for coding agents that see it for the first time: what the project is, how it is built, tested and linted (the exact commands), where things are, and the conventions that its code follows. Read the project first and write only what its files show, in at most 60 lines. If AGENTS.md or CLAUDE.md already exists, keep what is true, correct what is not, and add what is missing.";
 
 /** `/config` and `/login`: said where it is done, because neither a setting nor a key belongs in a conversation. */
-export const config: ChatCommand<ChatBase> = async (deps) => createAnswer(deps, [say("configWhere")], true);
-export const login: ChatCommand<ChatBase> = async (deps) => createAnswer(deps, [say("loginWhere")], true);
+export const config: ChatCommand<ChatBase> = async () => createAnswer([say("configWhere")], true);
+export const login: ChatCommand<ChatBase> = async () => createAnswer([say("loginWhere")], true);
 
 /** `/export [html]`: the conversation with its jobs and their differences, as a file of its own. */
 export const exportTalk: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const form = rest.trim().toLowerCase() || "md";
   if ((form !== "md" && form !== "html") || deps.exportTalk === undefined)
-    return createAnswer(deps, [say("exportUsage")], false);
+    return createAnswer([say("exportUsage")], false);
   const path = await deps.exportTalk(turn.sessionKey, form);
   const said = path === null ? say("nothingToExport") : say("exportedTo", path);
-  return createAnswer(deps, [said], path !== null);
+  return createAnswer([said], path !== null);
 };

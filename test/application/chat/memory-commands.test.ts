@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { ChatDeps, ChatTurn } from "../../../src/application/chat/chat-turn.ts";
 import { memoryCommands } from "../../../src/application/chat/memory-commands.ts";
+import { wordPieces } from "../../../src/application/chat/reply-words.ts";
 import { createRouteTeacher } from "../../../src/application/chat/route-message.ts";
 import type { ChatEvent, NewDecision, RoutingStore } from "../../../src/application/ports/chat.ts";
 import type { UsageStore } from "../../../src/application/ports/models.ts";
@@ -64,11 +65,12 @@ async function send(
     history,
     emit: (event: ChatEvent) => void events.push(event),
   } as unknown as ChatTurn;
-  return commands[name]!(
+  const answer = await commands[name]!(
     { sessions, now, messages: messagesFor(locale as "ja" | "en") } as unknown as ChatDeps,
     turn,
     rest,
   );
+  return { ...answer, text: wordPieces(locale as "ja" | "en", answer.said) };
 }
 
 describe.each(["ja", "en"])("in %s", (locale) => {
