@@ -38,9 +38,6 @@ export interface SessionDeps {
   readonly summaryTokens: number;
 }
 
-/** The turns that a session forgets for `/rewind`, and remembers again. */
-type RewoundTurns = ReturnType<typeof createRewoundTurns>;
-
 /** The most turns that are summed up, forked or given to a model at once; no budget holds more. */
 const MOST_TURNS = 400;
 /** The most turns of one session that are searched. */
@@ -48,6 +45,7 @@ const MOST_REWOUND_TURNS = 10_000;
 /** How many rewinds can be redone, one after the other. */
 const MOST_KEPT = 20;
 
+/** The turns that a session forgets for `/rewind`, and remembers again. */
 function createRewoundTurns(store: SessionStore) {
   const kept = async (chatKey: string) => (await store.settings(chatKey)).rewound;
   return {
@@ -292,58 +290,6 @@ async function cutOver(
   return { session: next, previousId: id, cut: true, note };
 }
 
-/**
- * The sessions of all chats. The caller holds the chat's turn in the queue, so a session is never cut while
- * its chat is busy: `open` runs at the beginning of a message, `cutDue` only where nothing is under way.
- */
-export interface Sessions extends RewoundTurns {
-  /** The session a message belongs to. A session whose day is over is cut first. */
-  open(chat: Chat, signal: AbortSignal): Promise<OpenedSession>;
-  /** The open session of a chat, without cutting or opening one. Null if there is none. */
-  current(chat: Chat): Promise<Session | null>;
-  append(session: Session, turns: readonly NewTurn[]): Promise<void>;
-  /** The context of a session just opened for a model, within the budget of tokens. Asks no model. */
-  context(session: Session): Promise<SessionContext>;
-  /** Folds older turns into the running summary once they no longer fit (after each reply), or at once. Returns how many. */
-  compact(session: Session, signal: AbortSignal, when?: "due" | "now"): Promise<number>;
-  /** `/new`: a new session, with nothing carried over. */
-  startNew(session: Session, signal: AbortSignal): Promise<CutOverResult>;
-  /** `/resume`: the session before this one, or the named one, continues; later messages move to its end. */
-  resume(session: Session, sessionId?: string): Promise<Session | null>;
-  /** The chat's other sessions in which anything was said, newest first, with their first words. */
-  listOthers(session: Session): Promise<readonly OtherSession[]>;
-  /** Whether this chat has a session before this one. */
-  hasEarlier(session: Session): Promise<boolean>;
-  /** Starts another chat, which has no messages yet, with the memory of this one. */
-  fork(from: Chat, to: Chat): Promise<ForkResult>;
-  /** For a server at midnight: cuts due sessions, each while `hold` holds its chat. */
-  cutDue(
-    hold: (chatKey: string, work: () => Promise<void>) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<CutOverResult[]>;
-  /** When the next session is due. */
-  nextCut(): Date;
-  settings(chat: Chat): Promise<ChatSettings>;
-  saveSettings(chat: Chat, change: Partial<ChatSettings>): Promise<void>;
-  /** Notes of past sessions, newest first. */
-  notes(session: Session): Promise<readonly DailyNote[]>;
-  /** Forgets a note, and the open session's content from it. False if there is no such note. */
-  forgetNote(session: Session, note: DailyNote): Promise<boolean>;
-  /** Forgets the session's memory from before its turns. */
-  forgetSummary(session: Session): Promise<void>;
-  /** The user's named memories in this session. */
-  memory(session: Session): Promise<SessionMemory>;
-  /** A null value forgets the name. False if there are too many names, or the value is too long. */
-  keep(session: Session, name: string, value: string | null): Promise<boolean>;
-}
-
-interface OtherSession {
-  readonly session: Session;
-  /** How often the user spoke. */
-  readonly messages: number;
-  readonly firstText: string;
-}
-
 interface OpenedSession {
   readonly session: Session;
   /** The day's end, to be announced. */
@@ -369,13 +315,21 @@ const DUE_AT_ONCE = 100;
 /** Sessions that are cut at once, so that one busy chat does not delay the others. */
 const CUT_AT_ONCE = 4;
 
-export function createSessions(deps: SessionDeps): Sessions {
+/**
+ * The sessions of all chats. The caller holds the chat's turn in the queue, so a session is never cut while
+ * its chat is busy: `open` runs at the beginning of a message, `cutDue` only where nothing is under way.
+ */
+export type Sessions = ReturnType<typeof createSessions>;
+
+export function createSessions(deps: SessionDeps) {
   const { store, clock, now, mask } = deps;
   /** Tokens since the summary, of a session whose context was read: where they fit, nothing is read again to find that out. */
   const spokenTokens = new WeakMap<Session, number>();
   return {
-    current: async ({ channel, chatId }) => (await store.current(chatKeyOf(channel, chatId))).session,
-    async open(chat, signal) {
+    /** The open session of a chat, without cutting or opening one. Null if there is none. */
+    current: async ({ channel, chatId }: Chat) => (await store.current(chatKeyOf(channel, chatId))).session,
+    /** The session a message belongs to. A session whose day is over is cut first. */
+    async open(chat: Chat, signal: AbortSignal): Promise<OpenedSession> {
       const chatKey = chatKeyOf(chat.channel, chat.chatId);
       const { session, damaged } = await store.current(chatKey);
       if (damaged > 0)
@@ -387,13 +341,14 @@ export function createSessions(deps: SessionDeps): Sessions {
       const done = await cutOver(deps, session, { carry: true, signal });
       return { session: done.session, cutOver: done.cut ? done : null, damaged };
     },
-    async append(session, turns) {
+    async append(session: Session, turns: readonly NewTurn[]): Promise<void> {
       const kept = turns.map((turn) => ({ ...turn, text: cutMiddle(mask(turn.text), TURN_CHARS) }));
       await store.append(session.chatKey, session.id, kept);
       const before = spokenTokens.get(session);
       if (before !== undefined) spokenTokens.set(session, before + turnTokens(kept));
     },
-    async context(session) {
+    /** The context of a session just opened for a model, within the budget of tokens. Asks no model. */
+    async context(session: Session): Promise<SessionContext> {
       const { carried, summary } = session;
       const { turns, damaged } = await store.lastTurns(session.chatKey, session.id, MOST_TURNS, summary.upTo);
       const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
@@ -402,14 +357,18 @@ export function createSessions(deps: SessionDeps): Sessions {
       const unfolded = turns.slice(0, turns.length - newest.length);
       return { memory, turns: newest, older: [...(await foldedTurns(store, session)), ...unfolded], damaged };
     },
-    async compact(session, signal, when = "due") {
+    /** Folds older turns into the running summary once they no longer fit (after each reply), or at once. Returns how many. */
+    async compact(session: Session, signal: AbortSignal, when: "due" | "now" = "due"): Promise<number> {
       if (when === "due" && (spokenTokens.get(session) ?? Number.POSITIVE_INFINITY) <= deps.historyTokens())
         return 0;
       return compactSession(deps, session, signal, when);
     },
-    startNew: (session, signal) => cutOver(deps, session, { carry: false, signal }),
-    resume: (session, sessionId) => resumeSession(deps, session, sessionId),
-    async listOthers({ chatKey, id }) {
+    /** `/new`: a new session, with nothing carried over. */
+    startNew: (session: Session, signal: AbortSignal) => cutOver(deps, session, { carry: false, signal }),
+    /** `/resume`: the session before this one, or the named one, continues; later messages move to its end. */
+    resume: (session: Session, sessionId?: string) => resumeSession(deps, session, sessionId),
+    /** The chat's other sessions in which anything was said, newest first: how often the user spoke, and the first words. */
+    async listOthers({ chatKey, id }: Session) {
       const others = (await store.list(chatKey, MOST_LISTED_SESSIONS)).filter(
         (one) => one.id !== id && one.turns > 0,
       );
@@ -421,13 +380,19 @@ export function createSessions(deps: SessionDeps): Sessions {
         }),
       );
     },
-    hasEarlier: async ({ chatKey, id, openedAt }) =>
+    /** Whether this chat has a session before this one. */
+    hasEarlier: async ({ chatKey, id, openedAt }: Session) =>
       (await store.list(chatKey, 20)).some(
         (one) => one.id !== id && one.openedAt <= openedAt && one.turns > 0,
       ),
-    fork: (from, to) => forkSession(deps, from, to),
+    /** Starts another chat, which has no messages yet, with the memory of this one. */
+    fork: (from: Chat, to: Chat) => forkSession(deps, from, to),
     ...createRewoundTurns(store),
-    async cutDue(hold, signal) {
+    /** For a server at midnight: cuts due sessions, each while `hold` holds its chat. */
+    async cutDue(
+      hold: (chatKey: string, work: () => Promise<void>) => Promise<void>,
+      signal: AbortSignal,
+    ): Promise<CutOverResult[]> {
       const done: CutOverResult[] = [];
       const due = (await store.due(now(), DUE_AT_ONCE)).map(({ chatKey }) => chatKey);
       const cutNext = async (): Promise<void> => {
@@ -444,20 +409,26 @@ export function createSessions(deps: SessionDeps): Sessions {
       await Promise.all(Array.from({ length: CUT_AT_ONCE }, cutNext));
       return done;
     },
+    /** When the next session is due. */
     nextCut: () => clock.nextCut(now()),
-    settings: ({ channel, chatId }) => store.settings(chatKeyOf(channel, chatId)),
-    saveSettings: ({ channel, chatId }, change) => store.saveSettings(chatKeyOf(channel, chatId), change),
-    notes: ({ chatKey }) => store.notes(chatKey, MOST_NOTES),
-    async forgetNote({ chatKey, id, carried }, note) {
+    settings: ({ channel, chatId }: Chat) => store.settings(chatKeyOf(channel, chatId)),
+    saveSettings: ({ channel, chatId }: Chat, change: Partial<ChatSettings>) =>
+      store.saveSettings(chatKeyOf(channel, chatId), change),
+    /** Notes of past sessions, newest first. */
+    notes: ({ chatKey }: Session) => store.notes(chatKey, MOST_NOTES),
+    /** Forgets a note, and the open session's content from it. False if there is no such note. */
+    async forgetNote({ chatKey, id, carried }: Session, note: DailyNote): Promise<boolean> {
       if (!(await store.removeNote(chatKey, note.sessionId))) return false;
       if (carried === note.text) await store.clearSummary(chatKey, id);
       return true;
     },
-    forgetSummary: ({ chatKey, id }) => store.clearSummary(chatKey, id),
-    async memory({ chatKey, id }) {
-      return (await store.settings(chatKey)).memory[id] ?? {};
-    },
-    async keep({ chatKey, id }, name, value) {
+    /** Forgets the session's memory from before its turns. */
+    forgetSummary: ({ chatKey, id }: Session) => store.clearSummary(chatKey, id),
+    /** The user's named memories in this session. */
+    memory: async ({ chatKey, id }: Session): Promise<SessionMemory> =>
+      (await store.settings(chatKey)).memory[id] ?? {},
+    /** A null value forgets the name. False if there are too many names, or the value is too long. */
+    async keep({ chatKey, id }: Session, name: string, value: string | null): Promise<boolean> {
       const { memory } = await store.settings(chatKey);
       const changed = changedMemory(memory[id] ?? {}, mask(name), value === null ? null : mask(value));
       if (changed === null) return false;
