@@ -29,41 +29,27 @@ import {
 } from "./message-views.ts";
 import { toIndexedText, type WorkspaceQueues, workKeyOfChat, workspaceQueues } from "./work-places.ts";
 
-interface MessageOfWork extends ChatKey {
-  readonly id: string;
+interface WorkSubject extends ChatKey {
   readonly userId: string;
-  readonly beside: boolean;
-  readonly light: boolean;
+  /** The id of a message, or the key of a reply. */
+  readonly ref: string;
+  readonly beside?: boolean;
+  readonly light?: boolean;
 }
 
-function workOfMessage(
-  message: MessageOfWork,
+function workOf(
+  { channel, chatId, userId, ref, beside = false, light = false }: WorkSubject,
   at: { readonly id: string; readonly queue: string; readonly workspace: string },
 ): NewWork {
-  const key = workKeyOfChat(at.workspace, chatKeyOf(message.channel, message.chatId));
+  const key = workKeyOfChat(at.workspace, chatKeyOf(channel, chatId));
   return {
     id: at.id,
     queue: at.queue,
     // A message that does not wait for its turn has a line of its own.
-    key: message.beside ? hashHex("sha256", `${key} ${message.id}`) : key,
-    group: workGroupOf(message.channel, message.userId),
-    ref: message.id,
-    light: message.light,
-  };
-}
-
-function workOfReply(
-  reply: ChatKey & { readonly key: string; readonly userId: string },
-  at: { readonly id: string; readonly queue: string; readonly workspace: string },
-): NewWork {
-  const { channel, chatId, userId } = reply;
-  return {
-    id: at.id,
-    queue: at.queue,
-    key: workKeyOfChat(at.workspace, chatKeyOf(channel, chatId)),
+    key: beside ? hashHex("sha256", `${key} ${ref}`) : key,
     group: workGroupOf(channel, userId),
-    ref: reply.key,
-    light: false,
+    ref,
+    light,
   };
 }
 
@@ -81,37 +67,22 @@ interface CopiedRowsDeps extends Pick<MessageStoreDeps, "db" | "queue" | "worksp
  */
 async function giveWorkToCopiedRows(deps: CopiedRowsDeps): Promise<void> {
   const { db, queue, workspace, places, newWorkId } = deps;
-  const messages = await db
-    .selectFrom("messages")
-    .select(["id", "channel", "chat_id as chatId", "user_id as userId"])
-    .where("state", "in", ["received", "working"])
-    .where("work_id", "is", null)
-    .where("workspace", "=", workspace)
-    .orderBy("position")
-    .execute();
-  for (const message of messages)
-    await db.transaction().execute(async (within) => {
-      const id = newWorkId();
-      const without = { id: message.id, work_id: null };
-      if ((await updateRows(within, "messages", without, { work_id: id })) === 0) return;
-      const of = { ...message, beside: false, light: false };
-      await queue.add([workOfMessage(of, { id, queue: places.messages, workspace })], within);
-    });
-  const replies = await db
-    .selectFrom("replies")
-    .select(["key", "channel", "chat_id as chatId", "user_id as userId"])
-    .where("state", "in", ["waiting", "sending"])
-    .where("work_id", "is", null)
-    .where("workspace", "=", workspace)
-    .orderBy("position")
-    .execute();
-  for (const reply of replies)
-    await db.transaction().execute(async (within) => {
-      const id = newWorkId();
-      const without = { key: reply.key, work_id: null };
-      if ((await updateRows(within, "replies", without, { work_id: id })) === 0) return;
-      await queue.add([workOfReply(reply, { id, queue: places.replies, workspace })], within);
-    });
+  for (const [table, key, states, name] of [
+    ["messages", "id", ["received", "working"], places.messages],
+    ["replies", "key", ["waiting", "sending"], places.replies],
+  ] as const) {
+    const { rows } = await sql<WorkSubject>`
+      select ${sql.raw(key)} as ref, channel, chat_id as "chatId", user_id as "userId" from ${sql.raw(table)}
+      where workspace = ${workspace} and work_id is null and state in (${sql.join(states)})
+      order by position`.execute(db);
+    for (const subject of rows)
+      await db.transaction().execute(async (within) => {
+        const id = newWorkId();
+        const isIt = sql`and ${sql.raw(key)} = ${subject.ref}`;
+        if ((await updateRows(within, table, { work_id: null }, { work_id: id }, isIt)) > 0)
+          await queue.add([workOf(subject, { id, queue: name, workspace })], within);
+      });
+  }
 }
 
 type ReplyStore = Pick<
@@ -141,7 +112,8 @@ function createReplyStore(deps: ReplyStoreDeps) {
   function make(reply: NewReply) {
     const id = reply.hasArrived === true ? null : deps.newWorkId();
     const row = toReplyRow(reply, { workspace, position: deps.next(), work_id: id });
-    const work = id === null ? [] : [workOfReply(reply, { id, queue: queueName, workspace })];
+    const work =
+      id === null ? [] : [workOf({ ...reply, ref: reply.key }, { id, queue: queueName, workspace })];
     return { row, work };
   }
 
@@ -224,8 +196,11 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
       work_id: workId,
     });
     if ((await upsertRow(within, "messages", row, ["channel", "event_id"], [])) > 0) {
-      const of = { id, channel: row.channel, chatId: row.chat_id, userId: row.user_id, beside, light };
-      const work = workOfMessage(of, { id: workId, queue: places.messages, workspace });
+      const { channel, chat_id: chatId, user_id: userId } = row;
+      const work = workOf(
+        { channel, chatId, userId, ref: id, beside, light },
+        { id: workId, queue: places.messages, workspace },
+      );
       return { added: true, id, work };
     }
     const { channel, event_id } = row;

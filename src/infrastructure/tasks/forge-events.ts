@@ -1,10 +1,18 @@
+import { sql } from "kysely";
 import type { IntakeEvent } from "../../application/ports/forges.ts";
 import type { NewWork, Work } from "../../application/ports/serve.ts";
 import type { ClaimedEvent, ForgeEvents } from "../../application/ports/tasks.ts";
 import type { ForgeKind } from "../../domain/config/configured-kinds.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { hashHex } from "../platform/hash.ts";
-import { type StoreTransaction, storable } from "../store/schema.ts";
+import {
+  deleteRows,
+  type StoreTransaction,
+  selectRows,
+  storable,
+  updateRows,
+  upsertRow,
+} from "../store/schema.ts";
 import { noteDelivery, type SolveClaimDeps } from "./solve-store.ts";
 
 /** The kind of all queues of events. */
@@ -23,11 +31,7 @@ export function createForgeEvents({ db, queue, newWorkId }: SolveClaimDeps): For
   });
 
   async function read(work: Work, within: StoreTransaction): Promise<ClaimedEvent | null> {
-    const row = await within
-      .selectFrom("forge_events")
-      .select(["body", "received_at"])
-      .where(({ and }) => and({ id: work.ref, work_id: work.id }))
-      .executeTakeFirst();
+    const [row] = await selectRows(within, "forge_events", { id: work.ref, work_id: work.id });
     if (row === undefined) return null;
     return { event: JSON.parse(row.body) as IntakeEvent, receivedAt: new Date(row.received_at), work };
   }
@@ -36,18 +40,13 @@ export function createForgeEvents({ db, queue, newWorkId }: SolveClaimDeps): For
     keep: (event, at) =>
       db.transaction().execute(async (within) => {
         const { deliveryId: id } = event;
-        const seen = within.selectFrom("forge_deliveries").select("id").where("id", "=", id);
-        if ((await seen.executeTakeFirst()) !== undefined) return false;
+        if ((await selectRows(within, "forge_deliveries", { id })).length > 0) return false;
         const work = workOf(event);
         const body = storable(JSON.stringify(event));
-        const made = await within
-          .insertInto("forge_events")
-          .values({ id, received_at: at.toISOString(), body, sighted: "[]", work_id: work.id })
-          .onConflict((conflict) => conflict.doNothing())
-          .returning("id")
-          .execute();
-        if (made.length === 1) await queue.add([work], within);
-        return made.length === 1;
+        const row = { id, received_at: at.toISOString(), body, sighted: "[]", work_id: work.id };
+        const isNew = (await upsertRow(within, "forge_events", row, ["id"], [])) === 1;
+        if (isNew) await queue.add([work], within);
+        return isNew;
       }),
     async claim(forge) {
       for (;;) {
@@ -59,39 +58,27 @@ export function createForgeEvents({ db, queue, newWorkId }: SolveClaimDeps): For
     firstSight: (eventId, deliveryId, at) =>
       db.transaction().execute(async (within) => {
         const isFirst = await noteDelivery(within, deliveryId, at);
-        const query = within.selectFrom("forge_events").select("sighted").where("id", "=", eventId);
-        const sighted = JSON.parse((await query.executeTakeFirst())?.sighted ?? "[]") as string[];
+        const [row] = await selectRows(within, "forge_events", { id: eventId });
+        const sighted = JSON.parse(row?.sighted ?? "[]") as string[];
         if (!isFirst) return sighted.includes(deliveryId);
-        await within
-          .updateTable("forge_events")
-          .set({ sighted: JSON.stringify([...sighted, deliveryId]) })
-          .where("id", "=", eventId)
-          .execute();
+        const set = { sighted: JSON.stringify([...sighted, deliveryId]) };
+        await updateRows(within, "forge_events", { id: eventId }, set);
         return true;
       }),
     finish: (work) =>
       queue.finish(work, {
-        write: async (within) => {
-          await within
-            .deleteFrom("forge_events")
-            .where(({ and }) => and({ id: work.ref, work_id: work.id }))
-            .execute();
-        },
+        write: (within) => deleteRows(within, "forge_events", { id: work.ref, work_id: work.id }),
       }),
     handBack: (work) => queue.handBack(work, { begun: false }),
     async adopt() {
-      const query = db.selectFrom("forge_events").select("body").where("work_id", "is", null);
-      for (const { body } of await query.orderBy("received_at").execute())
+      const left = await selectRows(db, "forge_events", { work_id: null }, sql`order by received_at`);
+      for (const { body } of left)
         await db.transaction().execute(async (within) => {
           const event = JSON.parse(body) as IntakeEvent;
           const work = workOf(event);
-          const { numUpdatedRows } = await within
-            .updateTable("forge_events")
-            .set({ work_id: work.id })
-            .where("id", "=", event.deliveryId)
-            .where("work_id", "is", null)
-            .executeTakeFirst();
-          if (numUpdatedRows > 0n) await queue.add([work], within);
+          const free = { id: event.deliveryId, work_id: null };
+          if ((await updateRows(within, "forge_events", free, { work_id: work.id })) > 0)
+            await queue.add([work], within);
         });
     },
   };

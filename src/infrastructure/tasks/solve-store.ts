@@ -1,4 +1,4 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { NewWork, Work, WorkQueue } from "../../application/ports/serve.ts";
 import type {
   ClaimedTask,
@@ -11,29 +11,36 @@ import { type ItemRef, itemUrl } from "../../domain/forges/forge-items.ts";
 import type { TaskStep } from "../../domain/tasks/task-steps.ts";
 import { hashHex } from "../platform/hash.ts";
 import { claimExists } from "../store/liveness.ts";
-import { type Database, migrate, type SolveRow, type StoreTransaction, storable } from "../store/schema.ts";
+import {
+  type Database,
+  deleteRows,
+  insertRows,
+  migrate,
+  type SolveRow,
+  type StoreTransaction,
+  selectRows,
+  storable,
+  updateRows,
+} from "../store/schema.ts";
 
 /** The kind of all queues of tasks. */
 export const TASK_KIND = "tasks";
 
-const LIVE_STATES = ["waiting", "running", "paused"];
+const IS_LIVE = sql`state in ('waiting', 'running', 'paused')`;
 
 export function createSolveReader(db: Kysely<Database>): SolveReader {
   return {
-    find: async (id) => toTask(await bodies(db).where("id", "=", id).executeTakeFirst()),
+    find: async (id) => toTask((await selectRows(db, "solve_tasks", { id }))[0]),
     async list(limit) {
-      const rows = await bodies(db).orderBy("created_at", "desc").limit(limit).execute();
+      const rows = await selectRows(db, "solve_tasks", {}, sql`order by created_at desc limit ${limit}`);
       return rows.flatMap((row) => toTask(row) ?? []);
     },
     async steps(id) {
-      const query = db.selectFrom("task_steps").select("body").where("task_id", "=", id);
-      const rows = await query.orderBy("position").execute();
+      const rows = await selectRows(db, "task_steps", { task_id: id }, sql`order by position`);
       return rows.map(({ body }) => JSON.parse(body) as TaskStep);
     },
   };
 }
-
-const bodies = (db: Kysely<Database>) => db.selectFrom("solve_tasks").select("body");
 
 type TaskValues = Omit<SolveRow, "work_id" | "ordered">;
 
@@ -77,25 +84,17 @@ export interface SolveClaimDeps {
 function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
   /** Null for work that was withdrawn. */
   async function read(work: Work, within: StoreTransaction): Promise<SolveTask | null> {
-    const row = await within
-      .selectFrom("solve_tasks")
-      .select(["body", "state", "work_id", "item"])
-      .where("id", "=", work.ref)
-      .executeTakeFirst();
+    const [row] = await selectRows(within, "solve_tasks", { id: work.ref });
     const task = toTask(row);
     if (row === undefined || task === null) return null;
     if (row.work_id === work.id) return row.state === "waiting" || row.state === "running" ? task : null;
     // Given up, and retried by a person.
     if (row.state !== "failed" || row.work_id === null) return null;
-    const live = within.selectFrom("solve_tasks").select("id").where("item", "=", row.item);
-    if ((await live.where("state", "in", LIVE_STATES).executeTakeFirst()) !== undefined) return null;
+    if ((await selectRows(within, "solve_tasks", { item: row.item }, sql`and ${IS_LIVE}`)).length > 0)
+      return null;
     const again = { ...task, state: "waiting" } as const;
     const { id, ...values } = toTaskRow(again);
-    await within
-      .updateTable("solve_tasks")
-      .set({ ...values, work_id: work.id })
-      .where("id", "=", id)
-      .execute();
+    await updateRows(within, "solve_tasks", { id }, { ...values, work_id: work.id });
     return again;
   }
 
@@ -118,24 +117,14 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
     workId: string,
     before: string | null,
   ): Promise<boolean> {
-    const { numUpdatedRows } = await within
-      .updateTable("solve_tasks")
-      .set({ work_id: workId, needs: toTaskRow(task).needs })
-      .where("id", "=", task.id)
-      .where("work_id", before === null ? "is" : "=", before)
-      .executeTakeFirst();
-    return numUpdatedRows > 0n;
+    const set = { work_id: workId, needs: toTaskRow(task).needs };
+    return (await updateRows(within, "solve_tasks", { id: task.id, work_id: before }, set)) > 0;
   }
 
   /** A process that died between a task's end and its claim's leaves work that holds the item. True if there was some. */
   async function finishEnded({ item }: SolveTask): Promise<boolean> {
-    const rows = await db
-      .selectFrom("solve_tasks")
-      .select(["body", "work_id"])
-      .where("item", "=", itemUrl(item))
-      .where("work_id", "is not", null)
-      .where("state", "not in", ["waiting", "running"])
-      .execute();
+    const isEnded = sql`and work_id is not null and state not in ('waiting', 'running')`;
+    const rows = await selectRows(db, "solve_tasks", { item: itemUrl(item) }, isEnded);
     for (const row of rows) {
       const ended = toTask(row);
       const id = row.work_id;
@@ -147,11 +136,7 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
   }
 
   async function claimOwn(id: string): Promise<ClaimedTask | null> {
-    const row = await db
-      .selectFrom("solve_tasks")
-      .select(["body", "state", "work_id"])
-      .where("id", "=", id)
-      .executeTakeFirst();
+    const [row] = await selectRows(db, "solve_tasks", { id });
     const task = toTask(row);
     if (row === undefined || task === null) return null;
     const { queue: name } = workOfTask(task, "");
@@ -198,18 +183,15 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
       const { id, ...values } = toTaskRow({ ...claimed.task, state });
       const ended = await queue.finish(claimed.work, {
         write: async (within) => {
-          await within.updateTable("solve_tasks").set(values).where("id", "=", id).execute();
+          await updateRows(within, "solve_tasks", { id }, values);
           await forgetWork(within, claimed.work);
         },
       });
       return ended === "done";
     },
     async adopt() {
-      const rows = await bodies(db)
-        .where("state", "in", ["waiting", "running"])
-        .where("work_id", "is", null)
-        .orderBy("created_at")
-        .execute();
+      const isQueued = sql`and state in ('waiting', 'running') order by created_at`;
+      const rows = await selectRows(db, "solve_tasks", { work_id: null }, isQueued);
       for (const task of rows.flatMap((row) => toTask(row) ?? []))
         await db.transaction().execute(async (within) => {
           const work = workOfTask(task, newWorkId());
@@ -220,11 +202,13 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
 }
 
 async function forgetWork(within: StoreTransaction, { id, ref }: Work): Promise<void> {
-  await within
-    .updateTable("solve_tasks")
-    .set({ work_id: null })
-    .where(({ and }) => and({ id: ref, work_id: id }))
-    .execute();
+  await updateRows(within, "solve_tasks", { id: ref, work_id: id }, { work_id: null });
+}
+
+/** False for one that was noted before. */
+export async function noteDelivery(db: Kysely<Database>, id: string, at: Date): Promise<boolean> {
+  const row = { id, seen_at: at.toISOString() };
+  return (await insertRows(db, "forge_deliveries", [row], sql`on conflict do nothing`)) === 1;
 }
 
 const DELIVERIES_KEPT_MS = 7 * 24 * 3600 * 1000;
@@ -239,23 +223,18 @@ export interface SolveStoreDeps {
 export async function createSolveStore(deps: SolveStoreDeps): Promise<SolveStore> {
   const { db, now, queue, newWorkId } = deps;
   await migrate(db, now);
-  const live = async (item: ItemRef) => {
-    const query = bodies(db).where("item", "=", itemUrl(item));
-    return toTask(await query.where("state", "in", LIVE_STATES).executeTakeFirst());
-  };
+  const findTask = async (item: ItemRef, rest: RawBuilder<unknown>) =>
+    toTask((await selectRows(db, "solve_tasks", { item: itemUrl(item) }, rest))[0]);
+  const live = (item: ItemRef) => findTask(item, sql`and ${IS_LIVE}`);
   /** A task requested by hand is begun by the process that asks. */
   const workFor = (task: SolveTask) => (task.trigger === "hand" ? [] : [workOfTask(task, newWorkId())]);
   const open: SolveStore["open"] = async (task) => {
     const fresh = await db.transaction().execute(async (within) => {
       const work = workFor(task);
-      const made = await within
-        .insertInto("solve_tasks")
-        .values({ ...toTaskRow(task), work_id: work[0]?.id ?? null, ordered: null })
-        .onConflict((conflict) => conflict.doNothing())
-        .returning("id")
-        .execute();
-      if (made.length === 1) await queue.add(work, within);
-      return made.length === 1;
+      const row = { ...toTaskRow(task), work_id: work[0]?.id ?? null, ordered: null };
+      const isNew = (await insertRows(within, "solve_tasks", [row], sql`on conflict do nothing`)) === 1;
+      if (isNew) await queue.add(work, within);
+      return isNew;
     });
     if (fresh) return { task, fresh };
     const other = await live(task.item);
@@ -272,10 +251,7 @@ export async function createSolveStore(deps: SolveStoreDeps): Promise<SolveStore
         if (reopened) await queue.add(work, within);
         return reopened;
       }),
-    async findLast(item) {
-      const query = bodies(db).where("item", "=", itemUrl(item));
-      return toTask(await query.orderBy("created_at", "desc").limit(1).executeTakeFirst());
-    },
+    findLast: (item) => findTask(item, sql`order by created_at desc limit 1`),
     findLive: live,
     note: (id, step, claim) =>
       db.transaction().execute(async (within) => {
@@ -293,29 +269,20 @@ export async function createSolveStore(deps: SolveStoreDeps): Promise<SolveStore
           claim === undefined ? saveFree(deps, within, task) : saveHeld(within, task, claim),
         ),
     async order(id, order) {
-      await db.updateTable("solve_tasks").set({ ordered: order }).where("id", "=", id).execute();
+      await updateRows(db, "solve_tasks", { id }, { ordered: order });
     },
     async orderOf(id) {
-      const query = db.selectFrom("solve_tasks").select("ordered").where("id", "=", id);
-      return ((await query.executeTakeFirst())?.ordered ?? null) as Order | null;
+      const { rows } = await sql<{
+        ordered: Order | null;
+      }>`select ordered from solve_tasks where id = ${id}`.execute(db);
+      return rows[0]?.ordered ?? null;
     },
     async firstSight(deliveryId, at) {
       const old = new Date(at.getTime() - DELIVERIES_KEPT_MS).toISOString();
-      await db.deleteFrom("forge_deliveries").where("seen_at", "<", old).execute();
+      await deleteRows(db, "forge_deliveries", {}, sql`where seen_at < ${old}`);
       return noteDelivery(db, deliveryId, at);
     },
   };
-}
-
-/** True the first time. */
-export async function noteDelivery(db: Kysely<Database>, id: string, at: Date): Promise<boolean> {
-  const made = await db
-    .insertInto("forge_deliveries")
-    .values({ id, seen_at: at.toISOString() })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning("id")
-    .execute();
-  return made.length === 1;
 }
 
 async function reopenRow(
@@ -323,36 +290,17 @@ async function reopenRow(
   values: TaskValues,
   workId: string | null,
 ): Promise<boolean> {
-  const rows = await within
-    .updateTable("solve_tasks")
-    .set({ ...values, work_id: workId })
-    .where("id", "=", values.id)
-    .where("state", "not in", LIVE_STATES)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom("solve_tasks as other")
-            .select("other.id")
-            .where("other.item", "=", values.item)
-            .where("other.state", "in", LIVE_STATES),
-        ),
-      ),
-    )
-    .returning("id")
-    .execute();
-  return rows.length === 1;
+  const isFree = sql`and not (${IS_LIVE}) and not exists (
+    select 1 from solve_tasks as other where other.item = ${values.item} and other.${IS_LIVE})`;
+  const set = { ...values, work_id: workId };
+  return (await updateRows(within, "solve_tasks", { id: values.id }, set, isFree)) === 1;
 }
 
 /** This process no longer writes a task that was taken from it meanwhile, by a new claim or with its work. */
 async function saveHeld(within: StoreTransaction, task: SolveTask, claim: Work): Promise<boolean> {
   if (!(await claimExists(within, claim))) return false;
   const { id, ...values } = toTaskRow(task);
-  const { numUpdatedRows } = await within
-    .updateTable("solve_tasks")
-    .set(values)
-    .where(({ and }) => and({ id, work_id: claim.id }))
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
+  return (await updateRows(within, "solve_tasks", { id, work_id: claim.id }, values)) > 0;
 }
 
 async function saveFree(
@@ -361,17 +309,12 @@ async function saveFree(
   task: SolveTask,
 ): Promise<boolean> {
   const { id, ...values } = toTaskRow(task);
-  const query = within.selectFrom("solve_tasks").select(["state", "work_id"]).where("id", "=", id);
-  const before = await query.executeTakeFirst();
+  const [before] = await selectRows(within, "solve_tasks", { id });
   const queued = (state: string | undefined) => state === "waiting" || state === "running";
   const kept = queued(before?.state) ? (before?.work_id ?? null) : null;
   const work = task.state === "waiting" && kept === null ? [workOfTask(task, newWorkId())] : [];
   const workId = work[0]?.id ?? (queued(task.state) ? kept : null);
-  const { numUpdatedRows } = await within
-    .updateTable("solve_tasks")
-    .set({ ...values, work_id: workId })
-    .where("id", "=", id)
-    .executeTakeFirst();
-  if (numUpdatedRows > 0n) await queue.add(work, within);
-  return numUpdatedRows > 0n;
+  const isThere = (await updateRows(within, "solve_tasks", { id }, { ...values, work_id: workId })) > 0;
+  if (isThere) await queue.add(work, within);
+  return isThere;
 }
