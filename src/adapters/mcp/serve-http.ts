@@ -358,12 +358,8 @@ function isOurHost(host: string | null, port: number): boolean {
 }
 
 function isLoopback(origin: string): boolean {
-  try {
-    const { protocol, hostname } = new URL(origin);
-    return (protocol === "http:" || protocol === "https:") && LOOPBACK.has(hostname);
-  } catch {
-    return false;
-  }
+  const url = URL.parse(origin);
+  return (url?.protocol === "http:" || url?.protocol === "https:") && LOOPBACK.has(url.hostname);
 }
 
 function bearerOf(authorization: string | null): string {

@@ -219,8 +219,8 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
           first: first(model, size),
           images: turn.images,
         });
-        for (const path of filesShownIn(request.messages)) shown.add(path);
-        question.shownFiles.sent(filesNamedIn(request.messages));
+        for (const path of filesIn(request.messages, SHOWN_WHOLE)) shown.add(path);
+        question.shownFiles.sent(filesIn(request.messages, SHOWN));
         looks.sent(request.messages);
         return request;
       },
@@ -382,20 +382,12 @@ function shortenExchange(exchange: readonly ModelMessage[]): ModelMessage[] {
     .map((message) => ({ ...message, text: cutMiddle(message.text, SMALL_MESSAGE_CHARS) }));
 }
 
-/** Files of which a message shows anything. */
-function filesNamedIn(messages: readonly ModelMessage[]): string[] {
-  return messages.flatMap(({ role, text }) =>
-    role === "assistant"
-      ? []
-      : [...text.matchAll(/^<file path="([^"\n]+)"/gm)].map(([, path]) => path as string),
-  );
-}
+/** Files of which a message shows anything, and those that it shows whole. */
+const SHOWN = /^<file path="([^"\n]+)"/gm;
+const SHOWN_WHOLE = /^<file path="([^"\n]+)">\n/gm;
 
-/** Files that a message shows whole. */
-function filesShownIn(messages: readonly ModelMessage[]): string[] {
+function filesIn(messages: readonly ModelMessage[], shown: RegExp): string[] {
   return messages.flatMap(({ role, text }) =>
-    role !== "assistant"
-      ? [...text.matchAll(/^<file path="([^"\n]+)">\n/gm)].map(([, path]) => path as string)
-      : [],
+    role === "assistant" ? [] : [...text.matchAll(shown)].map(([, path]) => path as string),
   );
 }

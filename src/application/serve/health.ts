@@ -44,18 +44,6 @@ export async function checkHealth(
   return { ready: lines.every(({ required, ok }) => ok || !required), checks: lines };
 }
 
-/** The same answer for a short while, and one question at a time. */
-function cacheAnswer<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
-  const last: { at: number; answer?: Promise<T> } = { at: 0 };
-  return () => {
-    if (last.answer === undefined || Date.now() - last.at > ms) {
-      last.at = Date.now();
-      last.answer = ask();
-    }
-    return last.answer;
-  };
-}
-
 const ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
 
 export interface HealthChecksDeps {
@@ -308,7 +296,10 @@ export interface ServerHealthDeps extends Pick<HealthChecksDeps, "askStore" | "f
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
-/** The health of a server, by the configuration at the time of the question. */
+/**
+ * The health of a server, by the configuration at the time of the question: the same answer for a short while, and one
+ * question at a time. The result of an earlier configuration is not an answer.
+ */
 export function createServerHealth(deps: ServerHealthDeps): () => Promise<HealthReport> {
   const { config, pingDocker } = deps;
   const checks = () => {
@@ -321,20 +312,15 @@ export function createServerHealth(deps: ServerHealthDeps): () => Promise<Health
       channels: deps.channels.values(),
     });
   };
-  return createHealth(config, checks, deps.after);
-}
-
-/** The health of the configuration that holds now; the result of an earlier one is not an answer. */
-function createHealth<Settings>(
-  settings: () => Settings,
-  checks: () => HealthCheck[],
-  after: (ms: number, callback: () => void) => () => void,
-): () => Promise<HealthReport> {
-  const ask = () => cacheAnswer(HEALTH_CACHE_MS, () => checkHealth(checks(), HEALTH_MS, after));
-  const held = { settings: settings(), ask: ask() };
+  let last: {
+    readonly settings: object;
+    readonly at: number;
+    readonly answer: Promise<HealthReport>;
+  } | null = null;
   return () => {
-    const now = settings();
-    if (now !== held.settings) Object.assign(held, { settings: now, ask: ask() });
-    return held.ask();
+    const [settings, at] = [config(), Date.now()];
+    if (last === null || last.settings !== settings || at - last.at > HEALTH_CACHE_MS)
+      last = { settings, at, answer: checkHealth(checks(), HEALTH_MS, deps.after) };
+    return last.answer;
   };
 }

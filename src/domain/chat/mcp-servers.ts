@@ -1,3 +1,4 @@
+import { attemptOr } from "../platform/error-text.ts";
 import { isJsonObject } from "../platform/json-members.ts";
 
 /** An MCP server as a file names it; values may refer to variables. */
@@ -133,12 +134,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$/;
 
 /** `.mcp.json`, as several agents share it: `{"mcpServers": {"name": {"command", "args", "env"} or {"url", "headers"}}}`. */
 export function readMcpFile(text: string): McpFileReading {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { ok: false };
-  }
+  const value: unknown = attemptOr(undefined, () => JSON.parse(text));
   if (!isJsonObject(value) || !isJsonObject(value.mcpServers)) return { ok: false };
   const servers: [string, McpServerEntry][] = [];
   const unusable: string[] = [];

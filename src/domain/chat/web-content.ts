@@ -1,3 +1,5 @@
+import { attemptOr } from "../platform/error-text.ts";
+
 const NAMED_ENTITIES: Readonly<Record<string, string>> = {
   amp: "&",
   lt: "<",
@@ -243,13 +245,12 @@ const RESULT_LISTS = ["results", "items", "webPages", "web", "data", "organic", 
 
 /** The results of a search engine that answers in JSON, whichever it is; none where it is something else. */
 export function readSearchResults(text: string): SearchResult[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return [];
-  }
-  return listIn(value, 3).flatMap(resultOf).slice(0, MOST_RESULTS);
+  return listIn(
+    attemptOr(undefined, () => JSON.parse(text)),
+    3,
+  )
+    .flatMap(resultOf)
+    .slice(0, MOST_RESULTS);
 }
 
 function listIn(value: unknown, depth: number): readonly unknown[] {

@@ -30,6 +30,7 @@ import {
   type McpLoginState,
   type McpServerSettings,
 } from "../../domain/chat/mcp-servers.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { withFolderLocks } from "../platform/folder-lock.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
@@ -50,15 +51,12 @@ export function openMcpLogins(home: string, now: () => number = Date.now) {
   const folder = join(home, "mcp-logins");
   const fileOf = (url: string) =>
     join(folder, `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.json`);
-  const read = (url: string): KeptLogin | null => {
-    try {
+  /** A missing or broken file counts as no login; the next login replaces it. */
+  const read = (url: string): KeptLogin | null =>
+    attemptOr(null, () => {
       const kept = JSON.parse(readFileSync(fileOf(url), "utf8")) as KeptLogin;
       return kept.url === url ? kept : null;
-    } catch {
-      // A missing or broken file counts as no login; the next login replaces it.
-      return null;
-    }
-  };
+    });
   return {
     folder,
     now,

@@ -11,6 +11,7 @@ import type {
 } from "../../application/ports/chat.ts";
 import { isEffort, type ModelChoiceOfRole, type ModelRole } from "../../application/ports/models.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import {
   type Database,
@@ -147,12 +148,8 @@ function entriesOf(value: unknown): [string, unknown][] {
 }
 
 function parseJson(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = attemptOr(undefined, () => JSON.parse(text));
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
 function isText(value: unknown): value is string {

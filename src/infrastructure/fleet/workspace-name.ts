@@ -1,5 +1,6 @@
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 
 /** A machine is a home: its id is a random text in a file there, made by the first process that asks. */
 export function readMachineId(home: string): string {
@@ -27,12 +28,8 @@ export function homeMark(home: string): string {
 }
 
 function readIdFile(file: string): string | null {
-  try {
-    const id = readFileSync(file, "utf8").trim();
-    return /^[0-9a-f]{32}$/.test(id) ? id : null;
-  } catch {
-    return null;
-  }
+  const id = attemptOr("", () => readFileSync(file, "utf8").trim());
+  return /^[0-9a-f]{32}$/.test(id) ? id : null;
 }
 
 export interface WorkspaceLocation {

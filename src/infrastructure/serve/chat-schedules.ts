@@ -1,6 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { ChatSchedule, ChatSchedules, ScheduleRun } from "../../application/ports/chat.ts";
 import type { Schedule } from "../../application/ports/serve.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import {
   type ChatScheduleRow,
   type Database,
@@ -112,12 +113,7 @@ export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {
 
 function outcomeOf(state: string | null, content: string | null): ScheduleRun["outcome"] {
   if (content === null) return state === null || state === "done" ? "unknown" : "waits";
-  try {
-    const { ok } = JSON.parse(content) as { ok?: unknown };
-    return ok === false ? "failed" : "answered";
-  } catch {
-    return "unknown";
-  }
+  return attemptOr("unknown", () => (JSON.parse(content).ok === false ? "failed" : "answered"));
 }
 
 async function fromConfiguration(

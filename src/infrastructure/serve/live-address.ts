@@ -91,11 +91,7 @@ function namesIn(home: string): string[] {
 }
 
 function readAddress(file: string): KeptAddress | null {
-  try {
-    const kept: Partial<KeptAddress> | null = JSON.parse(readFileSync(file, "utf8"));
-    const whole = typeof kept?.address === "string" && typeof kept.pid === "number";
-    return whole ? (kept as KeptAddress) : null;
-  } catch {
-    return null;
-  }
+  const kept: Partial<KeptAddress> | null = attemptOr(null, () => JSON.parse(readFileSync(file, "utf8")));
+  const whole = typeof kept?.address === "string" && typeof kept.pid === "number";
+  return whole ? (kept as KeptAddress) : null;
 }
