@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { keepEarlierPieces } from "./earlier-pieces.ts";
 import { loadedPieces, piecesByRuns } from "./loaded-pieces.ts";
 import { findLiveNames, toPlainPiece } from "./plain-pieces.ts";
+import { renderLateDoor } from "./text-doors.ts";
 
 const root = join(import.meta.dir, "..");
 const fresh = join(root, "dist.new");
@@ -44,7 +45,7 @@ await build({
   outdir: pieces,
   format: "esm",
   splitting: true,
-  plugins: [unfrozen()],
+  plugins: [unfrozen(), oneLanguage()],
 });
 const split = readdirSync(pieces).map((piece) => ({
   piece,
@@ -137,6 +138,19 @@ function unfrozen(): Bun.BunPlugin {
         if (loose === contents) throw new Error(`nothing is frozen in ${path}`);
         return { contents: loose, loader: "js" };
       });
+    },
+  };
+}
+
+/** A door of the texts asks for those of a language when the first of them is needed: a run speaks one, and the texts of another are a tenth of it. */
+function oneLanguage(): Bun.BunPlugin {
+  return {
+    name: "texts of one language",
+    setup(builder) {
+      builder.onLoad({ filter: /[\\/]domain[\\/]texts[\\/][\w-]+\.ts$/ }, ({ path }) => ({
+        contents: renderLateDoor(readFileSync(path, "utf8")),
+        loader: "ts",
+      }));
     },
   };
 }

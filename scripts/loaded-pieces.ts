@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
 /** What people mostly start, the smallest first. */
-export const RUNS = ["edit", "jobs", "chat", "serve", "help"] as const;
+export const RUNS = ["edit", "jobs", "chat", "serve", "help", "japanese"] as const;
 export type Run = (typeof RUNS)[number];
 
 const PIECE = /^chunk-.*\.js$/;
@@ -37,7 +37,7 @@ export async function loadedPieces(main: string): Promise<ReadonlyMap<Run, Reado
   );
 
   const model = answerAlways();
-  async function run(...args: string[]): Promise<ReadonlySet<string>> {
+  async function run(args: readonly string[], locale = "en"): Promise<ReadonlySet<string>> {
     rmSync(list, { force: true });
     const child = Bun.spawn([process.execPath, "--no-env-file", "--preload", tell, main, ...args], {
       cwd: workspace,
@@ -45,6 +45,7 @@ export async function loadedPieces(main: string): Promise<ReadonlyMap<Run, Reado
         PATH: process.env.PATH ?? "",
         HOME: folder,
         PICOCLAW_HOME: home,
+        PICOCLAW_LOCALE: locale,
         ANTHROPIC_API_KEY: "none",
         PICOCLAW_PROVIDERS_CLAUDE_BASE_URL: model.url.origin,
       },
@@ -66,11 +67,14 @@ export async function loadedPieces(main: string): Promise<ReadonlyMap<Run, Reado
 
   try {
     const loaded = new Map<Run, ReadonlySet<string>>();
-    loaded.set("edit", await run("apply", patch));
-    loaded.set("jobs", await run("jobs"));
-    loaded.set("help", await run("--help"));
-    loaded.set("chat", await run("chat", "Create b.txt containing b."));
-    loaded.set("serve", await run("serve", "--port", "0", "--json"));
+    const message = ["chat", "Create b.txt containing b."];
+    loaded.set("edit", await run(["apply", patch]));
+    loaded.set("jobs", await run(["jobs"]));
+    loaded.set("help", await run(["--help"]));
+    // The second message has a chat and a job before it.
+    loaded.set("chat", (await run(message)).union(await run(message)));
+    loaded.set("japanese", await run(message, "ja"));
+    loaded.set("serve", await run(["serve", "--port", "0", "--json"]));
     return loaded;
   } finally {
     await model.stop(true);

@@ -22,7 +22,8 @@ export function findLiveNames(piece: string, text: string): string[] {
 
 /**
  * A late `import()` of a piece becomes a late `require`: the runtime would start a thread to read the file, and where anything
- * is still under way when its entry has been read, it collects garbage once. A small job is over by then.
+ * is still under way when its entry has been read, it collects garbage once. A small job is over by then. The bundler finds the
+ * piece of a late `require` by that name alone.
  * `import.meta.url` would become the text of where the piece lies while it is built: it is made of the path that it is loaded from.
  */
 export function toPlainPiece(piece: string, text: string, live: ReadonlySet<string>): string {
@@ -39,6 +40,7 @@ export function toPlainPiece(piece: string, text: string, live: ReadonlySet<stri
   }
   const plain = body
     .replace(/\bimport\(("\.\/chunk-\w+\.js")\)/g, "Promise.resolve().then(() => require($1))")
+    .replace(/\bimport\.meta\.require\(("\.\/chunk-\w+\.js")\)/g, "require($1)")
     .replace(/\bimport\.meta\.url\b/g, 'require("url").pathToFileURL(import.meta.path).href')
     .replace(EXPORTS, (_, names: string) => {
       const entries = readNames(names).map(([local, exported]) =>

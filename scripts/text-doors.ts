@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 
 const FOLDER = "src/domain/texts";
 const TABLE = /^(const TEXTS: Readonly<Record<Locale, typeof en>> = )\{.*\};$/m;
+const LANGUAGE = /^import \* as (\w+) from "(\.[^"]+)";\n/gm;
 const IMPORT = /^import .* from "(\.[^"]+)";\n/gm;
 
 /** The doors below a checkout, each with the content that it has for these languages. */
@@ -32,6 +33,17 @@ function renderDoor(text: string, file: string, codes: readonly string[]): strin
     imports.map(({ line }) => line).join("") +
     text.replace(IMPORT, "").replace(TABLE, `$1{ ${codes.join(", ")} };`)
   );
+}
+
+/** The door with each language read when it is first asked for. Other files stay as they are. */
+export function renderLateDoor(text: string): string {
+  if (!TABLE.test(text)) return text;
+  const members: string[] = [];
+  const rest = text.replace(LANGUAGE, (_, code: string, path: string) => {
+    members.push(`get ${code}() { return require("${path}"); }`);
+    return "";
+  });
+  return rest.replace(TABLE, `$1{ ${members.join(", ")} };`);
 }
 
 export function writeTextDoors(root: string, locales: readonly string[]): void {

@@ -11,6 +11,14 @@ import{a,b as c}from"./chunk-x1.js";import"./chunk-y2.js";import{join}from"path"
 var{a:a,b:c}=require("./chunk-x1.js");require("./chunk-y2.js");import{join}from"path";var d=()=>Promise.resolve().then(() => require("./chunk-z3.js"));function e(){return a(c,join,d)}module.exports={d:d,f:e};`);
 });
 
+test("a late require names its piece, so that the bundler finds it in its file", () => {
+  const text =
+    'var late=()=>import.meta.require("./chunk-z3.js"),own=import.meta.require("fs");export{late,own};';
+  expect(toPlainPiece("chunk-me.js", text, NONE)).toBe(
+    'var late=()=>require("./chunk-z3.js"),own=import.meta.require("fs");module.exports={late:late,own:own};',
+  );
+});
+
 test("a piece knows where it is loaded from, not where it was built", () => {
   expect(toPlainPiece("chunk-me.js", "var near=open(import.meta.url);export{near};", NONE)).toBe(
     'var near=open(require("url").pathToFileURL(import.meta.path).href);module.exports={near:near};',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { renderTextDoors } from "../../../scripts/text-doors.ts";
+import { renderLateDoor, renderTextDoors } from "../../../scripts/text-doors.ts";
 import {
   type ConfigProblem,
   type ConfigWarning,
@@ -24,6 +24,7 @@ import { type Messages, messagesFor, reportMessages } from "../../../src/domain/
 import { runningMessagesFor } from "../../../src/domain/texts/jobs-running.ts";
 import { LOCALES } from "../../../src/domain/texts/locale.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
+import { inEveryLanguage } from "../../../src/domain/texts/worded.ts";
 
 const { messages: en } = enJobs;
 const { messages: ja } = jaJobs;
@@ -406,6 +407,26 @@ test("every door has every language (else: bun scripts/gen-config-docs.ts)", () 
   const doors = renderTextDoors(join(import.meta.dir, "../../.."), LOCALES);
   expect(doors.size).toBeGreaterThan(10);
   for (const [path, text] of doors) expect([path, readFileSync(path, "utf8")]).toEqual([path, text]);
+});
+
+test("in the bundle a door asks for a language when its first text is needed", () => {
+  const door = `import * as en from "./en/chat.ts";
+import * as ja from "./ja/chat.ts";
+import type { Locale } from "./locale.ts";
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+`;
+  expect(renderLateDoor(door)).toBe(`import type { Locale } from "./locale.ts";
+const TEXTS: Readonly<Record<Locale, typeof en>> = { get en() { return require("./en/chat.ts"); }, get ja() { return require("./ja/chat.ts"); } };
+`);
+  expect(renderLateDoor("export const plain = 1;\n")).toBe("export const plain = 1;\n");
+});
+
+test("a text in every language is worded when it is read, and once", () => {
+  const asked: string[] = [];
+  const texts = inEveryLanguage((locale) => `${locale} ${asked.push(locale)}`);
+  expect(asked).toEqual([]);
+  expect([texts.en, texts.en, asked]).toEqual(["en 1", "en 1", ["en"]]);
+  expect(JSON.parse(JSON.stringify(texts))).toEqual({ ja: "ja 2", en: "en 1" });
 });
 
 test("the source of a job is said in words, in both languages", () => {
