@@ -47,13 +47,26 @@ export function jsonSchema(): SchemaNode {
   return schema as SchemaNode;
 }
 
-export function knownKeys(root: SchemaNode = jsonSchema()): KeyInfo[] {
-  return collect(root, [], false);
+/** Every key, or those alone whose path `leads` somewhere up to the first name that the user chooses. */
+export function knownKeys(
+  root: SchemaNode = jsonSchema(),
+  leads: (path: readonly string[]) => boolean = () => true,
+): KeyInfo[] {
+  return collect(root, [], false, leads);
 }
 
-function collect(node: SchemaNode, path: readonly string[], reference: boolean): KeyInfo[] {
+function collect(
+  node: SchemaNode,
+  path: readonly string[],
+  reference: boolean,
+  leads: (path: readonly string[]) => boolean,
+): KeyInfo[] {
   const kept = reference || node.reference === true;
-  const children = childrenOf(node).flatMap(([key, child]) => collect(child, [...path, key], kept));
+  const children = childrenOf(node).flatMap(([key, child]) =>
+    path.includes("*") || key === "*" || leads([...path, key])
+      ? collect(child, [...path, key], kept, leads)
+      : [],
+  );
   if (path.length === 0 || (children.length > 0 && node.description === undefined)) return children;
   const own: KeyInfo = {
     path,

@@ -14,19 +14,17 @@ import { checkReferences, checkSchedules, validateSettings } from "./validate.ts
  * The keys that variables set. A secret is not copied: the key then refers to the variable (`env:PICOCLAW_…`).
  * `below` tells the names people chose, so that `PICOCLAW_PROVIDERS_MY_LLM_MODEL` finds `providers.my-llm.model`.
  */
-function readEnvironment(env: Env, keys: readonly KeyInfo[], below: Tree) {
+function readEnvironment(env: Env, root: SchemaNode, below: Tree) {
   /** Which variable set which key. */
   const variables = new Map<string, string>();
   const problems: ConfigProblem[] = [];
   const warnings: ConfigWarning[] = [];
   let tree: Tree = {};
   for (const variable of settingVariables(env)) {
-    const found = findKey(variable, keys, below);
+    const found = findKey(variable, root, below);
     if (found === undefined) {
-      const near = nearestName(variable, [
-        ...keys.filter(isPlain).map((key) => variableOf(key.path)),
-        ...OTHERS,
-      ]);
+      const plain = knownKeys(root).filter(({ path }) => !path.includes("*"));
+      const near = nearestName(variable, [...plain.map(({ path }) => variableOf(path)), ...OTHERS]);
       warnings.push({ code: "unknown-variable", variable, ...(near === undefined ? {} : { nearest: near }) });
       continue;
     }
@@ -50,10 +48,6 @@ function readEnvironment(env: Env, keys: readonly KeyInfo[], below: Tree) {
 const LOCAL_ONLY = "security.local_only";
 const OTHERS = [...Object.keys(SHORT_VARIABLES), "PICOCLAW_HOME", "PICOCLAW_LOCALE"];
 
-function isPlain(key: KeyInfo): boolean {
-  return !key.path.includes("*");
-}
-
 /** A secret stays in its variable, and the key refers to it. */
 function keyValue(key: KeyInfo, variable: string, text: string): unknown {
   const takesText = key.secret || (key.reference && key.node.anyOf?.some((one) => one.type === "string"));
@@ -62,16 +56,17 @@ function keyValue(key: KeyInfo, variable: string, text: string): unknown {
 
 function findKey(
   variable: string,
-  keys: readonly KeyInfo[],
+  root: SchemaNode,
   below: Tree,
 ): { readonly key: KeyInfo; readonly path: readonly string[] } | undefined {
-  const short = SHORT_VARIABLES[variable];
-  const exact = keys.find((key) =>
-    short === undefined ? variableOf(key.path) === variable : key.path.join(".") === short,
-  );
+  const short = SHORT_VARIABLES[variable]?.split(".");
+  const whole = short === undefined ? variable : variableOf(short);
+  const keys = knownKeys(root, (path) => whole.startsWith(variableOf(path)));
+  const exact = keys.find(({ path }) => variableOf(path) === whole);
   if (exact !== undefined) return { key: exact, path: exact.path };
-  for (const key of keys.filter((one) => !isPlain(one))) {
+  for (const key of keys) {
     const star = key.path.indexOf("*");
+    if (star === -1) continue;
     const head = `${variableOf(key.path.slice(0, star))}_`;
     const tail = key.path
       .slice(star + 1)
@@ -121,7 +116,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   const root = jsonSchema();
 
   const baseLayer = await fileLayer(base, env, root);
-  const environment = readEnvironment(env, knownKeys(root), baseLayer.tree);
+  const environment = readEnvironment(env, root, baseLayer.tree);
   const early = validateSettings(mergeTrees(baseLayer.tree, environment.tree), root, {
     position: () => undefined,
     variable: (key) => environment.variables.get(key),

@@ -3,7 +3,15 @@ import { isTimeZone } from "../domain/platform/days.ts";
 import { nearestName } from "../domain/platform/nearest.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
 import { type Config, DEFAULTS } from "./config.ts";
-import { expectedOf, invalidValue, knownKeys, nodeAt, type Origin, type SchemaNode } from "./keys.ts";
+import {
+  expectedOf,
+  invalidValue,
+  jsonSchema,
+  knownKeys,
+  nodeAt,
+  type Origin,
+  type SchemaNode,
+} from "./keys.ts";
 import { parseByteSize } from "./scalar-values.ts";
 import { getAt, isTree, type Path, pathText, type Tree } from "./tree.ts";
 
@@ -61,9 +69,13 @@ function acceptAny(choices: readonly SchemaNode[], value: unknown, path: Path): 
   return alike === undefined || others.length > 0 ? refusedValue(path) : alike;
 }
 
-/** A section that is missing has the defaults of its keys. */
+/** A section that is missing has the defaults of its keys, which stand written out for those of the tree. */
 function acceptAbsent(node: SchemaNode, path: Path): AcceptResult {
-  if (node.properties !== undefined && "default" in node) return acceptMap(node, {}, path);
+  if (node.properties !== undefined && "default" in node) {
+    const written =
+      nodeAt(jsonSchema(), path) === node ? getAt(DEFAULTS as unknown as Tree, path) : undefined;
+    return written === undefined ? acceptMap(node, {}, path) : acceptedValue(structuredClone(written));
+  }
   return acceptedValue(typeof node.default === "object" ? structuredClone(node.default) : node.default);
 }
 
