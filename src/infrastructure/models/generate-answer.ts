@@ -112,7 +112,7 @@ function startStreamWatch(deps: {
   readonly expire: (which: ExpiredTimer) => void;
 }) {
   const { limits, expire } = deps;
-  const probing = new AbortController();
+  let probing: AbortController | undefined;
   let phase: "waiting" | "answering" | "over" = "waiting";
   let since = performance.now();
   let away = false;
@@ -135,6 +135,7 @@ function startStreamWatch(deps: {
   // own, made only when the answer is late, distinguishes a slow model from a dead host.
   let connected = false;
   const late = setTimeout(() => {
+    probing = new AbortController();
     void deps.connects(probing.signal).then((yes) => {
       if (yes) connected = true;
     });
@@ -147,7 +148,7 @@ function startStreamWatch(deps: {
   const endProbe = (): void => {
     clearTimeout(late);
     clearTimeout(connecting);
-    probing.abort();
+    probing?.abort();
   };
   return {
     connected: endProbe,
@@ -350,7 +351,8 @@ export async function* tryOnce(
   } finally {
     watch.stop();
     request.signal.removeEventListener("abort", abort);
-    ending.abort();
+    // With a reason, because the runtime would make an error with a stack for one that nothing reads.
+    ending.abort("over");
   }
   if (request.signal.aborted) return failedTry(failures.make("aborted"), false);
   const begun = answer.begun;
