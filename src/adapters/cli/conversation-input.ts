@@ -14,8 +14,8 @@ export function slashCommands(
 ): SlashCommand[] {
   const described = new Map<string, { description: string; takesWords: boolean }>();
   for (const [usage, description] of [...chat.help, ...chat.helpMore]) {
-    const takesWords =
-      /[A-Z]{3,}|\bon\|off|\bX\b/.test(usage) || /^\/(?:code|analyze|chat|preview)/.test(usage);
+    const needed = usage.replace(/\[.*?\]|\/[\w-]+/g, "").trim();
+    const takesWords = needed !== "" || /^\/(?:code|analyze|chat)/.test(usage);
     for (const name of usage.match(/(?<=\/)[a-z]\w*/g) ?? [])
       if (!described.has(name)) described.set(name, { description, takesWords });
   }

@@ -11,6 +11,7 @@ import {
   visibleWidth,
 } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
+import { padText } from "./terminal-text.ts";
 import { createVimKeys, type VimKeys } from "./vim-keys.ts";
 
 /** Something that can be chosen below the line. */
@@ -290,12 +291,11 @@ export function listRows(
     Math.max(...shown.map(({ label }) => visibleWidth(label))),
   );
   const rows = shown.map(({ label, description }, at) => {
-    const name = cutToColumns(printable(label), width);
-    const pad = " ".repeat(Math.max(0, width - visibleWidth(name)));
+    const name = padText(cutToColumns(printable(label), width), width);
     const chosen = first + at === selected;
     const words = printable(description);
     return cutToColumns(
-      `  ${chosen ? style.cyan("→") : " "} ${chosen ? style.bold(name) : name}${pad}${words === "" ? "" : `  ${style.dim(words)}`}`,
+      `  ${chosen ? style.cyan("→") : " "} ${chosen ? style.bold(name) : name}${words === "" ? "" : `  ${style.dim(words)}`}`,
       columns,
     );
   });

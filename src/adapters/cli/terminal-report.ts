@@ -5,7 +5,7 @@ import { localTime } from "../../domain/texts/format-text.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { CliProgram } from "./program.ts";
 import { type Style, styleFor, verdictSign } from "./terminal-style.ts";
-import { cutText, textWidth, wrapWords } from "./terminal-text.ts";
+import { cutText, padText, textWidth, wrapWords } from "./terminal-text.ts";
 
 /** The look of a card for what commands print. Only a person at a terminal gets it: elsewhere every byte stays as it is. */
 export function hasReportLook({ outIsTerminal, env }: Pick<CliProgram, "outIsTerminal" | "env">): boolean {
@@ -92,10 +92,10 @@ export function lookOfJobs(
   return cells
     .map(({ sign, id, at, status, files, title }) => {
       const head = [
-        pad(id, widths.id),
-        pad(at, widths.at),
-        pad(status, widths.status),
-        pad(files, widths.files),
+        padText(id, widths.id),
+        padText(at, widths.at),
+        padText(status, widths.status),
+        padText(files, widths.files),
       ];
       const used = 2 + head.join("  ").length + 2;
       const line = `${sign} ${style.bold(head[0] ?? "")}  ${style.dim(head[1] ?? "")}  ${head[2]}  ${style.dim(head[3] ?? "")}`;
@@ -107,5 +107,3 @@ export function lookOfJobs(
     })
     .join("\n");
 }
-
-const pad = (text: string, width: number) => text + " ".repeat(Math.max(0, width - textWidth(text)));

@@ -96,6 +96,9 @@ function piecesOf(line: string): string[] {
   return pieces;
 }
 
+export const padText = (text: string, width: number) =>
+  text + " ".repeat(Math.max(0, width - visibleWidth(text)));
+
 /** Rows of cells below each other, by how wide they look. */
 export function columnsOf(rows: readonly (readonly string[])[]): string {
   const widths =
@@ -103,7 +106,7 @@ export function columnsOf(rows: readonly (readonly string[])[]): string {
   return rows
     .map((row) =>
       row
-        .map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - textWidth(cell)))
+        .map((cell, i) => padText(cell, widths[i] ?? 0))
         .join("  ")
         .trimEnd(),
     )

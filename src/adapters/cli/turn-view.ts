@@ -7,6 +7,7 @@ import type { Block } from "./live-screen.ts";
 import { createMarkdownStream } from "./markdown-stream.ts";
 import { cutToColumns, wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
+import { padText, visibleWidth } from "./terminal-text.ts";
 
 interface Draft {
   text: string;
@@ -91,12 +92,13 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     return state === "done" ? look.green("✓") : look.red("✗");
   };
   const spinner = () => FRAMES[Math.floor(now() / SPIN_MS) % FRAMES.length] ?? "";
+  const kindColumns = Math.max(...Object.values(chat.step).map(visibleWidth));
   const stepRow = (step: WorkStep, look: Style) => {
     const seconds = Math.round(((step.state === "runs" ? now() : step.endedAt) - step.startedAt) / 1000);
     const time = seconds >= 2 ? `  ${texts.seconds(seconds)}` : "";
     const said = step.end === undefined ? step.note : chat.agentEnd(step.end.end, step.end.files);
     const note = said === "" ? "" : `  ${clean(said)}`;
-    return `  ${sign(step, look)} ${chat.step[step.kind].padEnd(5)} ${clean(step.detail)}${look.dim(`${note}${time}`)}`;
+    return `  ${sign(step, look)} ${padText(chat.step[step.kind], kindColumns)} ${clean(step.detail)}${look.dim(`${note}${time}`)}`;
   };
 
   /** The plan's own list; a sign, not only a colour, marks finished steps. */

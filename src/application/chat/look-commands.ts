@@ -194,6 +194,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   rollback: "undo",
   history: "jobs",
   log: "jobs",
+  show: "diff",
   settings: "config",
   quit: "exit",
 };

@@ -350,6 +350,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
 function wordDropReason(end: CoderEnd): string {
   switch (end.kind) {
     case "said":
+      return end.isExplained === false ? "answered: unexplained" : "answered";
     case "planned":
       return "answered";
     case "unanswered":

@@ -400,7 +400,7 @@ export class JobRun {
 
   /** Drops the staged changes; the journal stays. */
   async drop(reason: string): Promise<void> {
-    await this.forget(reason === "answered" ? "answered" : "rolled-back", reason);
+    await this.forget(reason.startsWith("answered") ? "answered" : "rolled-back", reason);
     this.emit({ type: "rolled_back", reason });
   }
 

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { slashCommands } from "../../../src/adapters/cli/conversation-input.ts";
 import { createComposer, type SlashCommand } from "../../../src/adapters/cli/terminal-input.ts";
 import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
+import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 import { cases } from "../../require.ts";
 
@@ -38,6 +40,15 @@ function press(...keys: string[]): { readonly sent: string[]; readonly line: str
 const DOWN = "\x1b[B";
 
 describe("the menu of commands", () => {
+  test.each(["en", "ja"] as const)("%s: Enter sends a command whose words may be left out", (locale) => {
+    const chat = chatMessagesFor(locale);
+    const commands = ["stats", "why", "diff", "undo", "rewind", "cost", "code", "btw", "route", "schedule"];
+    const ownCommands = { list: () => [], find: () => null };
+    const opened = { chat, commands, ownCommands } as unknown as Parameters<typeof slashCommands>[0];
+    const waiting = slashCommands(opened, []).filter(({ takesWords }) => takesWords);
+    expect(waiting.map(({ name }) => name).sort()).toEqual(["btw", "code", "route", "schedule"]);
+  });
+
   test.each([
     ["a name that exists only in a description is sent as it was typed", ["/commit", "\r"], ["/commit"]],
     ["so is another one that would publish something", ["/push", "\r"], ["/push"]],

@@ -1,15 +1,16 @@
 import { expect, test } from "bun:test";
 import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
+import { textWidth } from "../../../src/adapters/cli/terminal-text.ts";
 import { createTurnView } from "../../../src/adapters/cli/turn-view.ts";
 import { addToSteps, type WorkStep } from "../../../src/application/chat/describe-event.ts";
 import type { ChatEvent } from "../../../src/application/ports/chat.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 
-const view = () =>
+const view = (locale: "en" | "ja" = "en") =>
   createTurnView({
-    texts: terminalMessagesFor("en"),
-    chat: chatMessagesFor("en"),
+    texts: terminalMessagesFor(locale),
+    chat: chatMessagesFor(locale),
     style: () => createStyle({ colour: false, ground: "dark" }),
     now: () => 0,
   });
@@ -35,11 +36,11 @@ test("sub-agents are steps side by side, each with what it does, until it has en
   turn.event(agent(2, { doing: "read_file a.ts" }));
   turn.event(agent(1, { state: "done", files: 2 }));
   expect(turn.live(80).map((row) => row.trim())).toEqual([
-    "✓ agent 1 part 1  2 files",
-    "⠋ agent 2 part 2  read_file a.ts",
+    "✓ agent  1 part 1  2 files",
+    "⠋ agent  2 part 2  read_file a.ts",
   ]);
   turn.event(agent(2, { state: "stopped" }));
-  expect(turn.live(80).at(-1)?.trim()).toBe("✗ agent 2 part 2  stopped");
+  expect(turn.live(80).at(-1)?.trim()).toBe("✗ agent  2 part 2  stopped");
 });
 
 test("several coders that write at once are seen one below the other, each under its name", () => {
@@ -75,4 +76,28 @@ test("tries of the same thing are one step, which shows the last of them", () =>
     [],
   );
   expect(steps).toMatchObject([{ kind: "retry", detail: "2 · 4 s", startedAt: 0, endedAt: 1 }]);
+});
+
+test("the check of a job that failed did not fail itself", () => {
+  const events = [
+    { type: "job-command", jobId: "job_1_a", index: 1, command: "shell_command run rm .env" },
+    { type: "notice", text: "", step: { kind: "retry", detail: "rm .env" } },
+    { type: "progress", attempt: 1, of: 4, doing: "checking", detail: "npm test", tokens: 0, costUsd: 0 },
+    { type: "job-finished", jobId: "job_1_a", success: false },
+  ] as unknown as readonly ChatEvent[];
+  const steps = events.reduce<readonly WorkStep[]>((all, event, at) => addToSteps(all, event, at), []);
+  expect(steps.map(({ kind, state }) => [kind, state])).toEqual([
+    ["run", "done"],
+    ["retry", "failed"],
+    ["check", "done"],
+  ]);
+});
+
+test("ja: the details of all steps begin in one column", () => {
+  const turn = view("ja");
+  for (const command of ["file_edit update a.js", "shell_command run b.js"])
+    turn.event({ type: "job-command", jobId: "job_1_a", index: 1, command });
+  turn.event({ type: "notice", text: "", step: { kind: "retry", detail: "c.js" } });
+  const columns = turn.allSteps().map((row) => textWidth(row.slice(0, row.search(/[abc]\.js/))));
+  expect(new Set(columns).size).toBe(1);
 });

@@ -27,7 +27,7 @@ async function ask(answer: FakeAnswer, message: string) {
 
 describe.if(requirePart("bwrap"))("a job that ends without a change says why", () => {
   test.each<[string, FakeAnswer, string, string, string]>([
-    ["words", "It is fine as it is.", "/code look at it", "no-change", "answered"],
+    ["words", "It is fine as it is.", "/code look at it", "no-change", "answered: unexplained"],
     ["a review", "It can be merged.", "/review", "no-change", "answered"],
     [
       "a refused key",

@@ -445,7 +445,7 @@ export const chatTexts = {
     ["/forget N", "forget a rule"],
     ["/effort", "how much a model thinks"],
     ["/cost /usage", "tokens and cost: today, by model, by day"],
-    ["/stats [DAYS]", "the same by day and model, and how many jobs were green at once or undone"],
+    ["/stats [DAYS]", "cost and tokens by day and model, jobs green at the first attempt, jobs undone"],
     ["/compact", "fold the conversation so far into a summary"],
     ["/clear", "the same as /new"],
     ["/init", "a coder writes AGENTS.md, the page that coders read first"],

@@ -21,6 +21,7 @@ const SOURCES: Readonly<Record<string, string>> = {
 
 const ROLLBACKS: Readonly<Record<string, string>> = {
   answered: "it was answered in words; nothing was to be changed",
+  unexplained: "the coder's answer has neither a patch nor the line that says why none is needed",
   unanswered: "the model did not answer",
   unusable: "the answer could not be used",
   discarded: "it was discarded",

@@ -22,6 +22,7 @@ const SOURCES: Readonly<Record<string, string>> = {
 
 const ROLLBACKS: Readonly<Record<string, string>> = {
   answered: "変更はなく、言葉で回答しました",
+  unexplained: "コーダーの回答には、パッチも、変更が不要な理由もありませんでした",
   unanswered: "モデルから回答がありませんでした",
   unusable: "回答を利用できませんでした",
   discarded: "破棄されました",
