@@ -14,8 +14,8 @@ export function slashCommands(
 ): SlashCommand[] {
   const described = new Map<string, { description: string; takesWords: boolean }>();
   for (const [usage, description] of [...chat.help, ...chat.helpMore]) {
-    const needed = usage.replace(/\[.*?\]|\/[\w-]+/g, "").trim();
-    const takesWords = needed !== "" || /^\/(?:code|analyze|chat)/.test(usage);
+    const takesWords =
+      /\S/.test(usage.replace(/\[.*?\]|\/[\w-]+/g, "")) || /^\/(?:code|analyze|chat)/.test(usage);
     for (const name of usage.match(/(?<=\/)[a-z]\w*/g) ?? [])
       if (!described.has(name)) described.set(name, { description, takesWords });
   }

@@ -15,7 +15,6 @@ export const command: Subcommand = {
   run: stats,
 };
 
-const DEFAULT_DAYS = 30;
 export const MOST_DAYS = 366;
 const BAR_COLUMNS = 12;
 
@@ -28,9 +27,9 @@ async function stats(program: CliProgram, flags: Flags): Promise<number> {
   try {
     if (days === null) return refuseUsage(program, json, texts.statsDays(MOST_DAYS));
     const figures = await opened.figures.readFigures(days);
-    if (json) program.out(`${JSON.stringify(snakeCased(figures))}\n`);
-    else if (values.csv === true) program.out(csvOfFigures(figures.rows));
-    else program.out(`${printable(wordFigures(texts, figures))}\n`);
+    if (values.csv === true && !json) program.out(csvOfFigures(figures.rows));
+    else
+      program.out(`${json ? JSON.stringify(snakeCased(figures)) : printable(wordFigures(texts, figures))}\n`);
     return EXIT.done;
   } finally {
     await opened.figures.close();
@@ -39,7 +38,7 @@ async function stats(program: CliProgram, flags: Flags): Promise<number> {
 
 /** Null where it is no number of days. */
 export function readDays(text: Flags["values"][string]): number | null {
-  const days = Number(text || DEFAULT_DAYS);
+  const days = Number(text || 30);
   return Number.isInteger(days) && days >= 1 && days <= MOST_DAYS ? days : null;
 }
 

@@ -96,19 +96,13 @@ function piecesOf(line: string): string[] {
   return pieces;
 }
 
-export const padText = (text: string, width: number) =>
-  text + " ".repeat(Math.max(0, width - visibleWidth(text)));
+export const padText = (text: string, columns: number) =>
+  text.padEnd(text.length + Math.max(0, columns - visibleWidth(text)));
 
 /** Rows of cells below each other, by how wide they look. */
 export function columnsOf(rows: readonly (readonly string[])[]): string {
   const widths =
     rows[0]?.map((_, column) => Math.max(...rows.map((row) => textWidth(row[column] as string)))) ?? [];
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => padText(cell, widths[i] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  const padCells = (row: readonly string[]) => row.map((cell, at) => padText(cell, widths[at] ?? 0));
+  return rows.map((row) => padCells(row).join("  ").trimEnd()).join("\n");
 }
