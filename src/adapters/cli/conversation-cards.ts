@@ -125,7 +125,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps) {
       ...words.trouble,
       ...words.failed.map((one) => shown(one, "✗")),
       ...words.printed.map((one) => shown(one, "$")),
-      ...words.way.filter((line) => !/\$\d/.test(line)),
+      ...words.way,
       ...words.caveats,
     ];
   }

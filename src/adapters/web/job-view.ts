@@ -83,7 +83,7 @@ ${(attempts > 1 || (said !== null && said.checks !== "")) && html`<p class="meta
 ${card.plan !== "" && html`<div class="text plan">${markdown(card.plan)}</div>`}
 ${said?.trouble.map((text) => (text.trim().includes("\n") ? html`<pre class="output">${visible(text)}</pre>` : html`<p class="note bad">${visible(text)}</p>`))}
 ${said?.failed.map((one) => failedCommand(one))}
-${said !== null && said.way.length > 0 && html`<p class="note">${outputLines(said.way.join("\n"))}</p>`}
+${said !== null && said.way.length > 0 && html`<div class="text note">${markdown(said.way.join("\n"))}</div>`}
 ${card.result.changes.length > 0 && html`<div class="card-files">${card.result.changes.slice(0, SHOWN_FILES).map((change) => changedFile(context, card, change))}${card.result.changes.length > SHOWN_FILES && html`<p class="note">${t.moreFiles(card.result.changes.length - SHOWN_FILES)}</p>`}</div>`}
 ${said?.printed.map((one) => printedOutput(context, one))}
 <footer class="actions">${card.buttons}<a class="open" href="/jobs/${encodeURIComponent(card.jobId)}">${t.openJob}</a></footer></section>`;

@@ -140,7 +140,12 @@ function breaksParagraph(line: string): boolean {
   return /^ {0,3}(?:`{3,}|~{3,})|^#{1,6} /.test(line) || RULE.test(line) || QUOTE.test(line);
 }
 
+/** Lines in columns, as of a table for a terminal. */
+const COLUMNS = /\S {3,}\S/;
+
 function paragraph(lines: readonly string[]): Markup {
+  if (lines.length > 1 && lines.some((line) => COLUMNS.test(line)))
+    return html`<pre class="output" tabindex="0">${lines.join("\n")}</pre>`;
   return html`<p>${lines.map((line, n) => [n > 0 && html`<br>`, inlineMarkup(line)])}</p>`;
 }
 

@@ -52,7 +52,7 @@ export interface CoderFacts {
   readonly isDropped: boolean;
 }
 
-/** A card counts the attempts at its head, and may show what is still red at its commands (`redShown`). */
+/** A card counts the attempts at its head, the cost beside it, and may show what is still red at its commands (`redShown`). */
 function wordCoder(
   locale: Locale,
   facts: CoderFacts,
@@ -69,7 +69,7 @@ function wordCoder(
     wordTried(chat, facts, counted),
     facts.untouched === undefined ? "" : chat.untouched(facts.untouched),
     words,
-    costUsd > 0 ? chat.coderCost(costUsd) : "",
+    counted && costUsd > 0 ? chat.coderCost(costUsd) : "",
   ];
   return lines.filter((line) => line !== "").join("\n");
 }

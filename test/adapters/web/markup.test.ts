@@ -53,6 +53,14 @@ const bare = (markup: unknown) =>
     .replace(TAGS, "");
 
 describe("a template", () => {
+  test("lines in columns keep their places, as in a table for a terminal", () => {
+    const table = "Day         Jobs  Undone\n2026-11-18  3     0";
+    expect(String(markdown(`Sum:\n\n${table}`))).toBe(
+      `<p>Sum:</p><pre class="output" tabindex="0">${table}</pre>`,
+    );
+    expect(String(markdown("two  words\nhere"))).toStartWith("<p>");
+  });
+
   test("escapes every value, and nothing of its own markup", () => {
     expect(
       String(

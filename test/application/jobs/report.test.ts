@@ -369,5 +369,6 @@ test("a card says why a command failed once, at that command", async () => {
 test("what a coder's work cost is said once, without its own estimate", async () => {
   const facts = await factsOf([edit("create", "a", "1")]);
   const coder = { attempts: 1, tried: [], words: "", costUsd: 0.5, isDropped: false };
-  expect(wordCard("en", { facts, coder }).way).toEqual(["Cost: $0.5000"]);
+  // The card's own line has the cost.
+  expect(wordCard("en", { facts, coder }).way).toEqual([]);
 });
