@@ -192,7 +192,6 @@ const WORTH_AS_TEST = 0.1;
 const LIKELY = 0.6;
 /** The budget that the figures of `MOST` are meant for. */
 const FULL_BUDGET = 30_000;
-const NEARLY = 1.2;
 /** Characters for names that the shown files do not contain. */
 const LOOKED_UP = 4_000;
 const BESIDE_CHANGED = 10_000;
@@ -316,9 +315,10 @@ function showBest(files: readonly Picked[], { terms, textOf, budget }: Showing):
   return new Map(
     picked.map(({ path, kind, text }, at) => {
       const share = shares[at] ?? 0;
-      // A few more lines cost less than a round in which the coder asks for them.
-      const limit = text.length <= share * NEARLY ? text.length : share;
-      return [path, showFile(path, text, { terms, limit, ends: kind === "test", fill: path === likeliest })];
+      return [
+        path,
+        showFile(path, text, { terms, limit: share, ends: kind === "test", fill: path === likeliest }),
+      ];
     }),
   );
 }

@@ -138,7 +138,7 @@ function nearestTest(project: Pick<ProjectFiles, "find">, request: NearestReques
       if (parentOf(source) === parentOf(path)) beside += WORTH.sameFolder;
     }
     for (const word of found)
-      if (word < names.length) sum += Math.min(3, ((names[word]?.weight ?? 0) / 3) * (worth[word] ?? 0));
+      if (word < names.length) sum += ((names[word]?.weight ?? 0) / 3) * (worth[word] ?? 0);
     const called = termsIn(own.toLowerCase(), terms);
     const exact = called.filter((at) =>
       terms[at]?.spellings.some((one) => stem(one.toLowerCase()) === stem(own)),
