@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DoctorCheck } from "../../src/application/ports/jobs-workspace.ts";
 import { type Cli, create, createCli, JOBS_HINT, jobIdIn, shell } from "./cli-kit.ts";
@@ -246,10 +246,52 @@ test("a record that cannot be read has no result in `jobs` and `show`, and its f
   const job = cli.idOf(jobIdIn(cli.apply([create("a", "new\n")]).out));
   const [record] = [...new Bun.Glob(`**/${job}/job.json`).scanSync({ cwd: cli.home, absolute: true })];
   truncateSync(record as string, 20);
-  expect(cli.run(["jobs", "--ids"]).out).toMatch(new RegExp(`^#1 +${job} .+ Record damaged  0`, "m"));
-  expect(cli.run(["show", job]).out).toStartWith("Record damaged\n");
+  expect(cli.run(["jobs", "--ids"]).out).toMatch(new RegExp(`^#1 +${job} .+ Record unreadable  0`, "m"));
+  expect(cli.run(["show", job]).out).toStartWith("Record unreadable\n");
   expect(cli.json(cli.run(["show", job, "--json"]))).toMatchObject({ damaged: record });
+  expect(cli.json(cli.run(["jobs", "--json"]))).toMatchObject({ jobs: [{ status: "unreadable" }] });
 });
+
+/** As a disk, a backup or a `sudo` leaves them. */
+const UNREADABLE: Readonly<Record<string, (file: string) => void>> = {
+  "a folder in its place": (file) => {
+    rmSync(file, { force: true });
+    mkdirSync(file);
+  },
+  "no permission": (file) => chmodSync(file, 0),
+};
+
+for (const [how, spoil] of Object.entries(UNREADABLE))
+  test(`one file of a job's record, ${how}: the other jobs are listed and undone, and the one is named`, () => {
+    for (const name of [
+      "plan.ndjson",
+      "stands.1.ndjson",
+      "job.json",
+      "state.json",
+      "journal.ndjson",
+      "repairs.ndjson",
+    ]) {
+      const path = `of-${name}`;
+      const job = cli.idOf(jobIdIn(cli.apply([create(path, "new\n")]).out));
+      const other = cli.idOf(jobIdIn(cli.apply([create("other", "new\n")]).out));
+      const file = join(dirname(undoRecords(job).plan), name);
+      if (existsSync(file) || how.startsWith("a folder")) spoil(file);
+      const [listed, told] = [cli.run(["jobs", "--ids"]), cli.run(["doctor"]).out];
+      expect([name, listed.code, listed.out]).toEqual([name, 0, expect.stringContaining(job)]);
+      // Root reads what has no permission, and a story without its journal is still a job.
+      const isNamed = how.startsWith("a folder")
+        ? !/^(journal|repairs)/.test(name)
+        : process.getuid?.() !== 0 && /^(plan|stands)/.test(name);
+      if (isNamed) for (const text of [listed.out, told]) expect(text).toContain(file);
+      expect([name, cli.run(["show", job]).code, cli.run(["undo", other]).code]).toEqual([name, 0, 0]);
+      expect(existsSync(join(cli.workspace, "other"))).toBe(false);
+      const undone = cli.run(["undo", job]);
+      if (how.startsWith("a folder") && /^(plan|stands|journal|repairs)/.test(name))
+        expect([name, undone.code]).toEqual([name, 0]);
+      expect([name, existsSync(join(cli.workspace, path))]).toEqual([name, undone.code !== 0]);
+      if (existsSync(file)) chmodSync(file, 0o700);
+    }
+  });
 
 test("an undo names a file that was deleted since as deleted", () => {
   cli.apply([create("a", "new\n")]);

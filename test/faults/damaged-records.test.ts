@@ -474,3 +474,56 @@ describe("undo data with faults at random places", () => {
     );
   }, 600_000);
 });
+
+describe("a swap that was cut off, and whose record a newer version wrote since", () => {
+  const newer = (file: string) =>
+    writeFileSync(file, readFileSync(file, "utf8").replace(/^\{"v":3,.*\n/, '{"v":4,"form":"unknown"}\n'));
+  for (const swap of ["commit", "undo", "redo"] as const)
+    for (const name of RECORDS)
+      test(`${swap}, ${name}: half-way and said so, its slots kept, completed once the record is read`, async () => {
+        const start = look();
+        const jobId = await bench.stage(changeAll);
+        remember(jobId);
+        if (swap !== "commit") await bench.transactions.commit(jobId);
+        const after = look();
+        if (swap === "redo") await bench.transactions.undo(jobId, { force: false });
+        const record =
+          name === "plan.ndjson" ? name : `stands.${["commit", "undo", "redo"].indexOf(swap)}.ndjson`;
+        // The first commit has no record of an earlier swap.
+        if (record === "stands.0.ndjson") return;
+        expect(await crashAt(7, swap, jobId)).toBe(true);
+        const [file, half] = [fileOf(jobId, record), look()];
+        expect([start, after]).not.toContainEqual(half);
+        const written = readFileSync(file);
+        newer(file);
+        const other = await bench.apply((view) => view.write("other.txt", text("of another job\n")));
+        const stuck = await bench.transactions.repair(jobId);
+        expect<unknown>(stuck).toMatchObject({
+          jobId,
+          outcome: "stuck",
+          conflicts: [{ path: file, reason: "newer" }],
+        });
+        expect(archive().read(jobId)).toMatchObject({ unsettled: "halted" });
+        expect<unknown>(await bench.transactions.repairRecords?.()).toEqual([]);
+        const action = swap === "undo" ? "undo" : swap === "redo" ? "redo" : "commit";
+        expect<unknown>(
+          await (action === "commit"
+            ? bench.transactions.commit(jobId)
+            : bench.transactions[action](jobId, { force: true })),
+        ).toMatchObject({ status: "conflict", conflicts: [{ path: file, reason: "newer", by: jobId }] });
+        await bench.transactions.discard(jobId);
+        await bench.transactions.enforceQuota({ quotaBytes: 0, journalDays: 1 }, "job_0_none");
+        expect((await bench.transactions.undo(other, { force: false })).status).not.toBe("done");
+        expect(look()).toEqual({ ...half, "other.txt": look()["other.txt"] as never });
+        expect(existsSync(fileOf(jobId, "slots"))).toBe(true);
+        writeFileSync(file, written);
+        expect<unknown>(await bench.transactions.repair(jobId)).toMatchObject({ jobId, outcome: "finished" });
+        expect(archive().read(jobId)?.unsettled).toBeUndefined();
+        rmSync(join(bench.workspace, "other.txt"));
+        expect(look()).not.toEqual(half);
+        if (swap !== "commit") expect(look()).toEqual(swap === "undo" ? start : after);
+        if (swap === "undo") return;
+        expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+        expect(look()).toEqual(start);
+      });
+});

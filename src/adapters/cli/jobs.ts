@@ -48,10 +48,7 @@ async function jobs(program: CliProgram, flags: Flags): Promise<number> {
       job: { ...job, title: printable(job.title) },
       name: nameInList(job, shown),
       status: toJobStatus(job, isAliveIn(opened.workspace, job)),
-      remark:
-        job.damaged === undefined
-          ? wordInterruption(opened.messages, job)
-          : ` (${opened.messages.recordUnreadable(job.closed !== undefined)})`,
+      remark: wordInterruption(opened.messages, job),
     }));
     const text = report.lookOfJobs(program, opened.messages, rows, shown);
     await program.page(`${text}\n${await remarks(opened, list)}`);
@@ -140,12 +137,10 @@ function table(
     ...list.map((job) => [
       nameInList(job, shown),
       localTime(job.createdAt),
-      job.damaged === undefined
-        ? `${wordStatus(messages, {
-            status: toJobStatus(job, isAliveIn(workspace, job)),
-            failedCmds: job.failedCmds,
-          })}${wordInterruption(messages, job)}`
-        : messages.recordUnreadable(job.closed !== undefined),
+      `${wordStatus(messages, {
+        status: toJobStatus(job, isAliveIn(workspace, job)),
+        failedCmds: job.failedCmds,
+      })}${wordInterruption(messages, job)}`,
       String(job.changeCount),
       messages.undoStates[toUndoState(job)],
       shown.withWorkspace ? `${job.workspace}  ${job.title}` : job.title,

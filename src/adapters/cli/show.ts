@@ -13,6 +13,7 @@ import { wordAllNotes, wordEnd, wordHeadline, wordSummary } from "../../applicat
 import {
   foldChanges,
   foldedLines,
+  interruptedDirection,
   interruptedFileLines,
   wordUnreadable,
 } from "../../application/jobs/word-notes.ts";
@@ -67,9 +68,7 @@ export function describeJob(
     ),
   ];
   const lines = [
-    job.damaged === undefined
-      ? [wordHeadline(messages, facts), wordEnd(messages, job, journal)].filter(Boolean).join(": ")
-      : messages.recordUnreadable(job.closed !== undefined),
+    [wordHeadline(messages, facts), wordEnd(messages, job, journal)].filter(Boolean).join(": "),
     "",
     `${messages.jobLine(name)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
@@ -104,11 +103,6 @@ export function describeJob(
 }
 
 type CommandFinished = Extract<JobEvent, { type: "command_finished" }>;
-
-/** One whose commit never began died on its way there. */
-function interruptedDirection({ interruptions = [] }: StoredJob) {
-  return interruptions.find(({ outcome }) => outcome === "open")?.direction ?? "commit";
-}
 
 /** The same as a card: what was done, the difference in colour, then the verdict and the journal. */
 async function describeAsCard(

@@ -176,6 +176,7 @@ export function verdictSign(status: JobStatus, style: Style): string {
     case "unended":
     case "refused":
     case "interrupted":
+    case "unreadable":
       return style.red("✗");
   }
 }

@@ -98,8 +98,7 @@ function statusOfCard({ viewed, result }: JobCard): JobStatus {
 
 export function statusTone(status: JobStatus): string {
   if (status === "applied") return "good";
-  if (status === "partly" || status === "worse" || status === "refused" || status === "interrupted")
-    return "bad";
+  if (["partly", "worse", "refused", "interrupted", "unreadable"].includes(status)) return "bad";
   return status === "preview" ? "warn" : "plain";
 }
 

@@ -326,11 +326,6 @@ function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Cha
     }));
 }
 
-function wordNothing(messages: Messages, { action }: ActionFacts): string {
-  if (action === "discard") return messages.nothingToDiscard;
-  return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
-}
-
 /** The reason of a failure, without its status and without advice. */
 export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surface): string {
   const facts = nameAt(ofAction, at);
@@ -338,7 +333,8 @@ export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surfac
   const words = reportMessages(messages.locale);
   switch (code) {
     case "nothing":
-      return wordNothing(messages, facts);
+      if (action === "discard") return messages.nothingToDiscard;
+      return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
     case "unknown-job":
       return messages.unknownJob(name, at);
     case "conflict": {

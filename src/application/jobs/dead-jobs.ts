@@ -5,7 +5,7 @@ import type { DoctorCheck, OpenedWorkspace, Workspace } from "../ports/jobs-work
 import type { WorkspaceDeps } from "./execution.ts";
 import { toJobRecord } from "./job-facts.ts";
 import { nameJob, nameJobId } from "./job-names.ts";
-import { interruptedFileLines, wordRepair, wordUnreadable } from "./word-notes.ts";
+import { interruptedDirection, interruptedFileLines, wordRepair, wordUnreadable } from "./word-notes.ts";
 
 export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" | "processes"> & {
   readonly isAlive: (job: JobProcess) => boolean;
@@ -48,27 +48,28 @@ export async function diagnoseJobs(
   if (!options.repair) {
     const jobs = workspace.archive.list();
     const dead = jobs
-      .filter((job) => job.unsettled !== "begun" && isDead(job, workspace.isAlive))
+      .filter((job) => (job.unsettled ?? "due") === "due" && isDead(job, workspace.isAlive))
       .map((job) => messages.jobDied(nameJob(job)));
     const open = jobs.filter(({ closed }) => closed === undefined);
     const damaged = wordUnreadable(messages, open);
     const remedy = "picoclaw doctor --repair";
+    const halted = listHalted(workspace).map((job) =>
+      messages.jobInterrupted(nameJob(job), interruptedDirection(job)),
+    );
     return [
       ...(await diagnoseInterruption(workspace, messages)),
-      ...[...damaged, ...dead].map((text) => ({ name: "repair", ok: false, text, remedy })),
+      ...[...halted, ...damaged, ...dead].map((text) => ({ name: "repair", ok: false, text, remedy })),
       ...diagnoseClosed(workspace, messages),
       ...(await diagnoseUndo(workspace, messages, { whole: false })),
     ];
   }
   const checks: DoctorCheck[] = [];
   const name = (jobId: string) => nameJobId(workspace.archive, jobId);
-  const interrupted = await workspace.repair();
-  if (interrupted !== null)
-    checks.push({
-      name: "repair",
-      ok: interrupted.outcome !== "stuck",
-      text: wordRepair(messages, workspace.archive, interrupted),
-    });
+  for (const halted of [undefined, ...listHalted(workspace)]) {
+    const settled = await workspace.repair(halted?.jobId);
+    const text = settled && wordRepair(messages, workspace.archive, settled);
+    if (text !== null) checks.push({ name: "repair", ok: settled?.outcome !== "stuck", text });
+  }
   for (const { jobId, file, repaired, lost } of await workspace.repairRecords())
     checks.push({
       name: "repair",
@@ -86,6 +87,11 @@ export async function diagnoseJobs(
     ...(await diagnoseUndo(workspace, messages, { whole: true })),
   );
   return checks;
+}
+
+/** Half-way, until their record can be read. */
+function listHalted({ archive }: Workspace): StoredJob[] {
+  return archive.list().filter(({ unsettled }) => unsettled === "halted");
 }
 
 /** A repair cannot open them. */
@@ -117,7 +123,7 @@ async function diagnoseUndo(
     ok: false,
     optional: true,
     text: messages.undoDamaged(nameJobId(workspace.archive, jobId), file, lost),
-    ...(lost !== "newer" && {
+    ...(typeof lost !== "string" && {
       remedy:
         lost === null
           ? messages.undoDamagedRemedy(file.replace(/[^/]*$/, "slots"))

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
-import type { Conflict } from "../../domain/jobs/result.ts";
+import { type Conflict, isOfInterrupted } from "../../domain/jobs/result.ts";
 import type { ParseResult } from "../../domain/patch/patch-command.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
@@ -191,7 +191,7 @@ export function notesOfInterruptions({ jobId, interruptions = [] }: StoredJob): 
 export function conflictsOfStuck({ conflicts, jobId }: RepairedJob): Conflict[] {
   return conflicts.map(({ path, reason }) => ({
     path,
-    reason: reason === "damaged" ? reason : "interrupted",
+    reason: isOfInterrupted(reason) ? reason : "interrupted",
     by: jobId,
   }));
 }

@@ -83,7 +83,10 @@ export async function sealValidated(
   }, end);
   const sealed = {
     ...left,
-    changes: ignored.size === 0 ? left.changes : left.changes.map((change) => markIgnored(change, ignored)),
+    changes: left.changes.map((change) => {
+      const by = ignored.get(change.path);
+      return by === undefined ? change : { ...change, ignored: by };
+    }),
   };
   const noText = [...new Set(sealed.noText ?? [])];
   const judged = noteLeftOut(blamed(protection, results, found), ofHome);
@@ -93,11 +96,6 @@ export async function sealValidated(
   const why = `an overlay cannot change a file of another owner or group: ${foreignOwner}`;
   if (foreignOwner !== undefined) return { sealed, judged: blameLastProcess(judged, why) };
   return { sealed, judged: noText.length === 0 ? judged : blameLastProcess(judged, nameless(noText)) };
-}
-
-function markIgnored(change: Change, ignored: ReadonlyMap<string, string>): Change {
-  const by = ignored.get(change.path);
-  return by === undefined ? change : { ...change, ignored: by };
 }
 
 /** Called when the processes of some commands have ended: judges the changes after the commands' own judgements. */

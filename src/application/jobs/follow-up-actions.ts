@@ -94,17 +94,16 @@ export async function applyRest(
   const left = job.changes.map(({ path }) => path).filter((path) => !isWritten(path));
   if (commands.length === 0) return { status: "whole", outcome };
   const result = await workspace.execute({
-    ...toRestRequest(job),
+    plan: job.title,
+    source: job.source,
+    groupId: job.groupId,
+    ...(job.request !== undefined && { request: job.request }),
     patch: JSON.stringify(commands),
     atomic: true,
     signal,
   });
   if (result.about === "job" && result.outcome === "committed") await workspace.discardPreview(jobId);
   return { status: "ran", result, left };
-}
-
-function toRestRequest({ request, title, source, groupId }: StoredJob) {
-  return { plan: title, source, groupId, ...(request !== undefined && { request }) };
 }
 
 interface RestEdit {

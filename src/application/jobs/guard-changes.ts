@@ -291,7 +291,12 @@ function createKnownToGit(
     }
     const object = now.get(inside);
     const bytes = sides.current(path);
-    if (object === undefined || bytes === null || blobName(bytes, sha1) !== object) return false;
+    if (
+      object === undefined ||
+      bytes === null ||
+      sha1(Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes])) !== object
+    )
+      return false;
     return history.had(inside, object);
   };
 }
@@ -328,10 +333,6 @@ function below(folder: string, path: string): string | null {
 function objectsByPath(index: Uint8Array | null): ReadonlyMap<string, string> {
   const entries = index === null ? null : readGitIndex(index);
   return new Map((entries ?? []).map(({ path, object }) => [path, object]));
-}
-
-function blobName(bytes: Uint8Array, sha1: (bytes: Uint8Array) => string): string {
-  return sha1(Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]));
 }
 
 /** A change that may not stay, and why. Protected files follow the configured action, the rest always fails. */

@@ -13,7 +13,6 @@ import {
   type FailureReason,
   type JobOutcome,
   type JobResult,
-  type ProcessEnd,
   type RanJob,
   type RefusedJob,
   refuseJob,
@@ -190,7 +189,13 @@ async function runCommands(
       output: deps.mask(outcome.output),
       error: deps.mask(outcome.error),
       ...(outcome.reason !== undefined && { reason: outcome.reason }),
-      ...(outcome.process !== undefined && { process: maskEnd(outcome.process, deps.mask) }),
+      ...(outcome.process !== undefined && {
+        process: {
+          ...outcome.process,
+          stdout: deps.mask(outcome.process.stdout),
+          stderr: deps.mask(outcome.process.stderr),
+        },
+      }),
       duration: Math.round(deps.clock() - started),
       changes,
       notes: outcome.warnings.map((note) => maskNote(note, deps.mask)),
@@ -201,10 +206,6 @@ async function runCommands(
     if (!outcome.ok && deps.stopOnError) break;
   }
   return results;
-}
-
-function maskEnd({ exitCode, stdout, stderr }: ProcessEnd, mask: RunCommandsDeps["mask"]): ProcessEnd {
-  return { exitCode, stdout: mask(stdout), stderr: mask(stderr) };
 }
 
 /** How this patch's edits are matched; made with the first of them. */

@@ -58,7 +58,7 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
     }
     if (outcome.status === "conflict") {
       const merging = merge === undefined ? job : deps.archive.read(merge);
-      const mayMerge = merging !== null && outcome.conflicts.every(isChangedPath);
+      const mayMerge = merging !== null && outcome.conflicts.every(({ reason }) => MERGEABLE.has(reason));
       const way = merge !== undefined || isUndo ? "out" : "in";
       const merged = mayMerge ? ((await deps.mergeJob?.(merging, way)) ?? null) : null;
       if (merged === null)
@@ -86,9 +86,7 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
 }
 
 /** A file of the job was changed or removed by others; no other conflict can be solved by merging lines. */
-function isChangedPath({ reason }: Conflict): boolean {
-  return reason === "changed" || reason === "missing" || reason === "exists";
-}
+const MERGEABLE = new Set<Conflict["reason"]>(["changed", "missing", "exists"]);
 
 /** Numbers of the jobs that have to be undone with one, newest first and itself the last: those that changed its files since. */
 export function numbersToUndo({ archive }: Pick<TakeBackDeps, "archive">, jobId: string): readonly number[] {

@@ -5,6 +5,7 @@ import {
   changedFiles,
   countFiles,
   findGitFolder,
+  isOfInterrupted,
   isSystemTrouble,
 } from "../../domain/jobs/result.ts";
 import type { LineCounts } from "../../domain/patch/compare-lines.ts";
@@ -104,7 +105,7 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
   if (reason === "no-space" || reason === "disk-error") return messages.fileTrouble(reason, path);
   if (by === undefined && reason === "missing") return messages.deletedSince(path);
   if (by === undefined || reason === "kept-aside") return path;
-  if (reason === "damaged") return messages.repairImpossible(by, path);
+  if (isUnrecorded(conflict)) return messages.repairImpossible(by, path, reason === "newer");
   if (reason === "interrupted") return messages.repairStuck(by, [path]);
   if (reason === "redo-first") return messages.redoFirst(path, by, at);
   return /^(?:job_|#\d)/.test(by) && reason !== "open"
@@ -114,7 +115,11 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
 
 /** The interrupted job that cannot be finished, if that is the conflict. */
 export function stuckJob(conflicts: readonly Conflict[]): string | null {
-  return conflicts.find(({ reason }) => reason === "interrupted" || reason === "damaged")?.by ?? null;
+  return conflicts.find(({ reason }) => isOfInterrupted(reason))?.by ?? null;
+}
+
+function isUnrecorded({ reason }: Conflict): boolean {
+  return reason === "damaged" || reason === "newer";
 }
 
 /** The entries that could not be put back, if there are any: then it is not true that nothing happened. */
@@ -133,7 +138,7 @@ export function describeConflicts(
   conflicts: readonly Conflict[],
   at: Surface,
 ): string {
-  const damaged = conflicts.find(({ reason }) => reason === "damaged");
+  const damaged = conflicts.find(isUnrecorded);
   if (damaged !== undefined) return describeConflict(messages, damaged, at);
   const stuck = stuckJob(conflicts);
   if (stuck !== null) {
@@ -161,6 +166,11 @@ export function wordRepair(
     : repairNotes(repaired)
         .map((note) => wordNote(messages, note))
         .join("\n");
+}
+
+/** One whose commit never began died on its way there. */
+export function interruptedDirection({ interruptions = [] }: StoredJob) {
+  return interruptions.find(({ outcome }) => outcome === "open")?.direction ?? "commit";
 }
 
 /** The state of the files of an interrupted job, up to a limit per kind. */

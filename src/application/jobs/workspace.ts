@@ -77,7 +77,7 @@ export function createWorkspace({
         });
       return failed;
     },
-    repair: () => transactions.repair(),
+    repair: (halted) => transactions.repair(halted),
     repairRecords: async () => (await transactions.repairRecords?.()) ?? [],
     findDamagedUndo: async (options) => (await transactions.findDamagedUndo?.(options)) ?? [],
     findInterruption: async () => (await transactions.findInterruption?.()) ?? null,

@@ -239,12 +239,12 @@ export interface Transactions {
   begin(request: BeginRequest): Promise<BeginResult>;
   /**
    * All paths or none. A conflict leaves the job staged, as a preview. Idempotent for a committed job. `may` is asked
-   * once the lock is held: waiting for it may have taken longer than this process was heard of.
+   * once the lock is held: waiting for it may have taken longer than this process was heard of. If not, it stays staged, "late".
    */
   commit(
     jobId: string,
     options?: { readonly may?: () => Promise<boolean> },
-  ): Promise<SwapOutcome | LateCommit>;
+  ): Promise<SwapOutcome | { readonly status: "late" }>;
   /**
    * Runs `use` while no other job can be brought in; `commit` and `discard` of the holder do not wait for the lock that it
    * has. `busy` where the lock could not be had.
@@ -264,9 +264,10 @@ export interface Transactions {
   discard(jobId: string): Promise<void>;
   /**
    * Finishes an interrupted swap; null when nothing was interrupted. Entries edited since stay unchanged, and
-   * the rest is finished around them. `begin`, `commit`, `undo` and `redo` do so first.
+   * the rest is finished around them. `begin`, `commit`, `undo` and `redo` do so first. `halted`:
+   * of this job, which could not be completed before.
    */
-  repair(): Promise<RepairedJob | null>;
+  repair(halted?: string): Promise<RepairedJob | null>;
   /** Rewrites unreadable records of jobs from the remaining files. Absent where there is nothing to rebuild them from. */
   repairRecords?(): Promise<readonly RepairedRecord[]>;
   findDamagedUndo?(options: DamageSearch): Promise<readonly DamagedUndo[]>;
@@ -276,12 +277,10 @@ export interface Transactions {
    * Evicts the oldest undo records past the quota, and removes jobs without one after so many days (0: never); returns
    * the undo records that went.
    */
-  enforceQuota(limits: KeepLimits, keep: string): Promise<readonly EvictedJob[]>;
-}
-
-interface KeepLimits {
-  readonly quotaBytes: number;
-  readonly journalDays: number;
+  enforceQuota(
+    limits: { readonly quotaBytes: number; readonly journalDays: number },
+    keep: string,
+  ): Promise<readonly EvictedJob[]>;
 }
 
 /** How jobs with processes are staged on this machine, and why. */
@@ -638,11 +637,6 @@ export type SwapOutcome =
       readonly state?: JobState;
     };
 
-/** It may not be brought in any more; it is staged. */
-interface LateCommit {
-  readonly status: "late";
-}
-
 /** A path that a swap did not touch: a ref or index that moved on, a folder that is not empty, a path whose record is lost. */
 export interface UntouchedPath {
   readonly path: string;
@@ -666,7 +660,7 @@ export interface DamagedUndo {
   readonly jobId: string;
   readonly file: string;
   /** The paths that a rebuilt record would leave out; null where nothing can be rebuilt. */
-  readonly lost: readonly string[] | "newer" | null;
+  readonly lost: readonly string[] | "closed" | "newer" | null;
 }
 
 export interface DamageSearch {

@@ -82,7 +82,7 @@ export interface Workspace {
    */
   stop(jobId: string): Promise<StopJobResult>;
   /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
-  repair(): Promise<RepairedJob | null>;
+  repair(halted?: string): Promise<RepairedJob | null>;
   /** Rewrites records of jobs that cannot be read. */
   repairRecords(): Promise<readonly RepairedRecord[]>;
   /** The jobs whose undo data is damaged, and what could be rebuilt; nothing is changed. */

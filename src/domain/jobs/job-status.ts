@@ -2,7 +2,7 @@ import type { WordsByLocale } from "../texts/worded.ts";
 
 /**
  * The status of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
- * not applied because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that the user discarded. A `running` or `interrupted` job has no result.
+ * not applied because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that the user discarded. A `running` or `interrupted` job has no result; of an `unreadable` one it is not known.
  */
 export const JOB_STATUSES = [
   "applied",
@@ -17,6 +17,7 @@ export const JOB_STATUSES = [
   "refused",
   "running",
   "interrupted",
+  "unreadable",
 ] as const;
 
 export type JobStatus = (typeof JOB_STATUSES)[number];
@@ -24,8 +25,11 @@ export type JobStatus = (typeof JOB_STATUSES)[number];
 /** Whether a job can be undone. `none`: there is nothing to undo. */
 export type UndoState = "available" | "unavailable" | "none" | "undone";
 
-/** `begun`: a swap of it began and did not end. `due`: it was to be committed, and nothing of that began. */
-export type Unsettled = "begun" | "due";
+/**
+ * `begun`: a swap of it began and did not end. `halted`: so it did, and a record without which it cannot be completed is damaged
+ * or of a newer version. `due`: it was to be committed, and nothing of that began.
+ */
+export type Unsettled = "begun" | "halted" | "due";
 
 export const PROCESS_DIED = "its process died";
 
@@ -42,6 +46,8 @@ export interface JobStatusFacts {
   readonly totalCmds: number;
   readonly executedCmds: number;
   readonly unsettled?: Unsettled;
+  /** The file of its record that cannot be read. */
+  readonly damaged?: string;
   /** Why a draft was kept instead of landing. */
   readonly red?: RedReason;
   readonly interruptions?: readonly { readonly aside?: unknown }[];
@@ -62,6 +68,7 @@ export function toKeptStatus(red: RedReason | undefined): "preview" | "worse" | 
 
 /** `alive`: whether the process of a running job still works on it. */
 export function toJobStatus(job: JobStatusFacts, alive: boolean): JobStatus {
+  if (job.damaged !== undefined) return "unreadable";
   if (job.unsettled !== undefined) return alive && job.state === "staged" ? "running" : "interrupted";
   switch (job.state) {
     case "running":
@@ -94,6 +101,7 @@ export function toUndoState({
   unsettled,
 }: Pick<JobStatusFacts, "state" | "kind" | "changeCount" | "unsettled">): UndoState {
   // An undo finishes what was begun, and takes it back.
+  if (unsettled === "halted") return "unavailable";
   if (unsettled === "begun") return changeCount > 0 ? "available" : "none";
   if (state === "undone") return changeCount > 0 ? "undone" : "none";
   if (state === "evicted" || kind === "none") return "unavailable";

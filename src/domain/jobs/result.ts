@@ -99,8 +99,9 @@ export interface Conflict {
     | "unjudged"
     /** It had been moved, and could not be put back. */
     | "kept-aside"
-    /** A damaged file in the record of an interrupted job, which cannot be completed without it. */
-    | "damaged";
+    /** A file in the record of an interrupted job, which cannot be completed without it; `newer`: of a newer version. */
+    | "damaged"
+    | "newer";
   /**
    * The process that holds it open, the later job that changed it, the job that was cut off there, or the folder in which
    * the entry is kept.
@@ -112,8 +113,13 @@ export interface Conflict {
 export function isHalfDone(conflicts: readonly Conflict[], jobId?: string): boolean {
   return conflicts.some(
     ({ reason, by }) =>
-      reason === "kept-aside" || (reason === "interrupted" && (jobId === undefined || by === jobId)),
+      reason === "kept-aside" || (isOfInterrupted(reason) && (jobId === undefined || by === jobId)),
   );
+}
+
+/** Whether the path of a conflict belongs to a job that was cut off half-way. */
+export function isOfInterrupted(reason: Conflict["reason"]): boolean {
+  return reason === "interrupted" || reason === "damaged" || reason === "newer";
 }
 
 /** The system refused to change a path; there was no concurrent edit. */

@@ -196,7 +196,8 @@ function differenceReason(
     return folderReason(request, op, current, expected);
   if (sameUntouched(current, expected)) return null;
   // Changing the mode in place would also change a hard link that was created since.
-  if (op.inPlace === true && lastSwap === null && hasOtherNames(root, op.path)) return "changed";
+  const names = () => inParent(root, op.path, (parent, name) => lstatEntry(`${parent}/${name}`)?.nlink ?? 0);
+  if (op.inPlace === true && lastSwap === null && names() > 1) return "changed";
   if (sameBody(current, expected) && own.isOurs(current, 0n)) return null;
   if (current.kind !== expected.kind || op.area === "object") return "changed";
   const hash = direction === "forward" ? op.aHash : op.bHash;
@@ -205,10 +206,6 @@ function differenceReason(
     return "changed";
   const said = inParent(root, op.path, (parent, name) => hashAt(`${parent}/${name}`, current, isIndex));
   return said === hash ? null : "changed";
-}
-
-function hasOtherNames(root: string, path: string): boolean {
-  return inParent(root, path, (parent, name) => (lstatEntry(`${parent}/${name}`)?.nlink ?? 0) > 1);
 }
 
 /** A folder that is removed with its contents must be unused; from a folder that the job created, only the job's entries leave. */

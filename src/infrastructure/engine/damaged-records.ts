@@ -1,4 +1,13 @@
-import { closeSync, copyFileSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  readdirSync,
+  readSync,
+  renameSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import type { JobRecord } from "../../application/ports/jobs.ts";
 import type {
@@ -16,11 +25,13 @@ import {
   hasRecords,
   type Intent,
   ifSound,
+  isClosed,
   isNewerRecord,
   type JobFolder,
   jobFolder,
   listJobIds,
   type Op,
+  openRecord,
   openSwapRecord,
   opSlotPath,
   type Plan,
@@ -116,13 +127,9 @@ function reachedOps(folder: JobFolder, plan: Plan, { state, turn }: StateFile): 
   const ops = new Map(plan.ops.map((op) => [op.n, op]));
   const isLent = ([n]: Intent["found"][number]) => {
     const op = ops.get(n);
-    return op?.a === null && hasEntries(join(rootOf(plan, op), op.path));
+    return op?.a === null && attemptOr([], () => readdirSync(join(rootOf(plan, op), op.path))).length > 0;
   };
   return reached.every(isLent) ? [] : reached;
-}
-
-function hasEntries(folder: string): boolean {
-  return attemptOr([], () => readdirSync(folder)).length > 0;
 }
 
 function identifyIn(root: string, path: string) {
@@ -166,8 +173,7 @@ export function rebuildPlan(
   const rebuilt = findProvenOps(folder, workspace);
   if (rebuilt === null || (wholeOnly && rebuilt.lost.length > 0)) return null;
   const { plan, record, turn, lost } = rebuilt;
-  for (const file of [planFile(folder), swapRecordPath(folder, turn)])
-    if (existsSync(file)) copyFileSync(file, `${file}.damaged`);
+  for (const file of [planFile(folder), swapRecordPath(folder, turn)]) keepDamaged(file);
   if (record !== null) {
     const lines = openSwapRecord(folder, turn, { ...record, roots: plan.roots });
     for (const op of plan.ops) lines.add(op, record.entries.get(op.n) as SwapRecordEntry);
@@ -204,7 +210,7 @@ function findProvenPreview(folder: JobFolder): ProvenOps | null {
 function findProvenOps(folder: JobFolder, workspace: string): ProvenOps | null {
   const state = readSoundState(folder) ?? lastSwap(folder);
   if (NEXT[state.state] === undefined) return null;
-  if ([planFile(folder), swapRecordPath(folder, state.turn)].some(isNewerRecord)) return null;
+  if ([planFile(folder), swapRecordPath(folder, state.turn)].some(whyUnreadable)) return null;
   if (state.turn === 0) return findProvenPreview(folder);
   const planned = salvagePlan(planFile(folder));
   const swapped = salvageSwapRecord(folder, state.turn);
@@ -379,7 +385,7 @@ export function findDamagedUndo(
       const now = file === null ? state : readSoundState(folder);
       if (now?.turn === state.turn && now.state === state.state) {
         if (file !== null) {
-          const lost = findProvenOps(folder, workspace)?.lost ?? (isNewerRecord(file) ? "newer" : null);
+          const lost = findProvenOps(folder, workspace)?.lost ?? whyUnreadable(file);
           damaged.push({ jobId: id, file, lost });
         }
         break;
@@ -388,6 +394,12 @@ export function findDamagedUndo(
     }
   }
   return damaged;
+}
+
+/** Why a record is neither used nor rebuilt although it may be intact; null if it is not. */
+export function whyUnreadable(file: string): "closed" | "newer" | null {
+  if (isClosed(file, constants.R_OK)) return "closed";
+  return isNewerRecord(file) ? "newer" : null;
 }
 
 /** Null also where neither is there: the job changed nothing, or its undo data was evicted. */
@@ -412,13 +424,17 @@ const HEADER_ALONE = -1;
  * file alone; null if these cannot be intact. Both files name the same ops in one order.
  */
 function readLastNumber(file: string): number | null {
-  if (!existsSync(file)) return null;
-  const descriptor = openSync(file, "r");
+  const descriptor = openRecord(file);
+  if (descriptor === null) return null;
   try {
     const { size } = fstatSync(descriptor);
     const bytes = Buffer.alloc(Math.min(size, END_BYTES));
     const readAt = (position: number) =>
-      bytes.toString("latin1", 0, readSync(descriptor, bytes, 0, bytes.length, position));
+      bytes.toString(
+        "latin1",
+        0,
+        attemptOr(0, () => readSync(descriptor, bytes, 0, bytes.length, position)),
+      );
     const head = readAt(0);
     const tail = size > END_BYTES ? readAt(size - END_BYTES) : head;
     if (!head.startsWith("{") || !tail.endsWith("\n") || (head + tail).includes("\0")) return null;
@@ -433,8 +449,14 @@ function readLastNumber(file: string): number | null {
 
 /** The damaged file is kept beside. */
 function rewriteFile(file: string, write: () => void): void {
-  copyFileSync(file, `${file}.damaged`);
+  keepDamaged(file);
   write();
+}
+
+/** A copy, so that the record has a file at any moment; what cannot be copied is moved away. */
+function keepDamaged(file: string): void {
+  const kept = `${file}.damaged`;
+  if (existsSync(file) && !succeeds(() => copyFileSync(file, kept))) renameSync(file, kept);
 }
 
 function bornAt({ id }: JobFolder): number {

@@ -23,14 +23,13 @@ import { succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { createWorkspaceFiles } from "../jobs/folder-view.ts";
 import {
-  ClosedRecord,
   checkFolders,
   createJobFolder,
   DamagedRecord,
   hasRecords,
   type Intent,
   ifSound,
-  isNewerRecord,
+  isHalted,
   type JobFolder,
   jobFolder,
   openSlots,
@@ -42,6 +41,7 @@ import {
   readOwnRoots,
   readState,
   removeSlots,
+  resumeSwap,
   swappedJobId,
   sweepTrash,
   toChanges,
@@ -270,10 +270,9 @@ export function createTransactions(deps: TransactionDeps): Transactions {
         return outcome.status === "done" && damaged !== null ? { ...outcome, rebuilt: damaged } : outcome;
       } catch (error) {
         if (!(error instanceof DamagedRecord)) throw error;
-        if (error instanceof ClosedRecord)
-          return { status: "refused", reason: "closed", paths: [error.path] };
-        if (isNewerRecord(error.file)) return { status: "refused", reason: "newer", paths: [error.file] };
-        const { rebuildPlan } = await import("./damaged-records.ts");
+        const { rebuildPlan, whyUnreadable } = await import("./damaged-records.ts");
+        const why = whyUnreadable(error.file);
+        if (why !== null) return { status: "refused", reason: why, paths: [error.file] };
         if (damaged !== null || rebuildPlan(jobFolder(storage.folder, request[0]), workspace) === null)
           return { status: "refused", reason: "damaged", paths: [error.file] };
         damaged = error.file;
@@ -288,10 +287,12 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     force: boolean,
   ): Promise<SwapOutcome> {
     if (!existsSync(workspace)) return { status: "refused", reason: "workspace-gone" };
-    const interrupted = await finishInterrupted(swapParts);
-    if (interrupted?.outcome === "stuck")
-      return { status: "conflict", conflicts: conflictsOfStuck(interrupted) };
     const folder = jobFolder(storage.folder, jobId);
+    do {
+      const interrupted = await finishInterrupted(swapParts);
+      if (interrupted?.outcome === "stuck")
+        return { status: "conflict", conflicts: conflictsOfStuck(interrupted) };
+    } while (resumeSwap(storage.folder, folder));
     const state = readState(folder);
     if (state === null) return { status: "refused", reason: "unknown-job" };
     const own = readOwnPlan(folder, workspace, sealed.get(jobId));
@@ -320,10 +321,13 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     }
   }
 
-  async function repair(): Promise<RepairedJob | null> {
-    const intent = readIntent(storage.folder);
-    if (intent === null) return null;
-    const outcome = await locked(swappedJobId(intent), () => finishInterrupted(swapParts));
+  async function repair(halted?: string): Promise<RepairedJob | null> {
+    const jobId = halted ?? swappedJobId(readIntent(storage.folder));
+    if (jobId === undefined && readIntent(storage.folder) === null) return null;
+    const outcome = await locked(jobId, () => {
+      const isOwn = halted === undefined || resumeSwap(storage.folder, jobFolder(storage.folder, halted));
+      return isOwn ? finishInterrupted(swapParts) : null;
+    });
     return outcome === "busy" ? null : outcome;
   }
 
@@ -395,7 +399,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       const state = stateOrDamage(folder);
       if (state !== "running" && state !== "staged") return;
       const intent = readIntent(storage.folder);
-      if (intent === "damaged" || swappedJobId(intent) === jobId) return;
+      if (intent === "damaged" || swappedJobId(intent) === jobId || isHalted(folder)) return;
       removeSlots(folder);
       setState(folder, "discarded", { bytes: 0 });
     };

@@ -48,6 +48,7 @@ import {
   readSwapRecord,
   readText,
   stateFile,
+  swappedJobId,
   withPath,
   writeDurably,
   writeWhole,
@@ -146,8 +147,9 @@ export function createJobArchive(
     if (record === null || state === null) return null;
     groups.set(jobId, record.groupId);
     const isDue = state.state === "staged" && record.outcome === "committed";
-    const swapping = intent !== null && intent !== "damaged" && intent.job_id === jobId ? intent : null;
-    const unsettled = swapping !== null ? "begun" : isDue ? "due" : null;
+    const isOpen = swappedJobId(intent) === jobId;
+    const swapping = isOpen ? intent : readIntent(folder.path);
+    const unsettled = swapping !== null ? (isOpen ? "begun" : "halted") : isDue ? "due" : null;
     const marks = readRepairMarks(folder);
     const { reversedBy, broughtInBy, ...own } = record;
     const reversedAt = state.state === "committed" ? standsSince(reversedBy) : null;
@@ -367,11 +369,12 @@ function withCurrentAside(storage: string, jobId: string, marks: readonly Repair
 
 function interruptionsOf(
   marks: readonly RepairMark[],
-  swapping: Intent | null,
+  swapping: Intent | DamagedIntent | null,
   turn: number,
 ): Pick<StoredJob, "interruptions" | "standsRepaired"> {
   const all: Interruption[] = marks.map(({ turn: _, ...interruption }) => interruption);
-  if (swapping !== null) all.push({ direction: swapping.direction, outcome: "open", left: [] });
+  if (swapping !== null && swapping !== "damaged")
+    all.push({ direction: swapping.direction, outcome: "open", left: [] });
   if (all.length === 0) return {};
   const last = marks.at(-1);
   const isLast = last !== undefined && last.turn === (last.outcome === "finished" ? turn : turn + 1);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { EvictedJob } from "../../domain/jobs/result.ts";
 import {
   appendJournal,
+  isHalted,
   type JobFolder,
   jobFolder,
   listJobIds,
@@ -73,7 +74,8 @@ export function evictPastQuota(
   const intent = readIntent(storage);
   // Before a repair, it is unknown which job's slots are in use.
   if (intent === "damaged") return [];
-  const busy = swappedJobId(intent);
+  const isKept = (folder: JobFolder) =>
+    folder.id === keep || folder.id === swappedJobId(intent) || isHalted(folder);
   const jobs = listJobIds(storage)
     .map((id) => ({ folder: jobFolder(storage, id), state: readSoundState(jobFolder(storage, id)) }))
     .filter(({ state }) => state !== null && state.state !== "running")
@@ -85,7 +87,7 @@ export function evictPastQuota(
   for (const job of jobs) {
     const { folder, state } = job;
     if (total <= quotaBytes) break;
-    if (folder.id === keep || folder.id === busy || !HOLDS_UNDO.has(state?.state ?? "")) continue;
+    if (isKept(folder) || !HOLDS_UNDO.has(state?.state ?? "")) continue;
     const before = bytesOf(job);
     removeSlots(folder);
     const bytes = before - storyBytes(folder);
@@ -100,7 +102,7 @@ export function evictPastQuota(
   }
   for (const { folder } of jobs) {
     if (total <= quotaBytes) break;
-    if (folder.id === keep || folder.id === busy) continue;
+    if (isKept(folder)) continue;
     total -= storyBytes(folder);
     removeTree(folder.path);
   }

@@ -1,6 +1,6 @@
 import { renameSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import type { JobState, RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
+import type { RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
 import type { InterruptedFiles, KeptAside } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { findUnjudgedTogether } from "../jobs/git-places.ts";
@@ -8,6 +8,7 @@ import {
   addRepairMark,
   clearIntent,
   DamagedRecord,
+  haltSwap,
   type Intent,
   ifSound,
   intentFile,
@@ -242,7 +243,7 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
     skip: plan.ops.filter(({ n }) => !active.has(n)).map(({ n }) => n),
     found: steps
       .filter((step) => !isRecorded(step, recordedStep(step.op, direction, lastSwap)))
-      .map(toFoundEntry),
+      .map(({ op, goes, comes }) => [op.n, goes, comes] as const),
     doors: findUnwritableFolders(plan, steps),
     folders: withoutPlanned(standing, plan),
     around: [...around].map(([path, found]) => [path, found && { ino: found.ino, ctime: found.ctime }]),
@@ -423,16 +424,16 @@ function isRecorded(step: SwapStep, recorded: SwapStep): boolean {
   return sameUntouched(step.goes, recorded.goes) && isSameEntry(step.comes, recorded.comes);
 }
 
-function toFoundEntry({ op, goes, comes }: SwapStep): Intent["found"][number] {
-  return [op.n, goes, comes];
-}
-
 /** A path that was saved in the last instant, or that the system does not let us rename; bugs are thrown on. */
 function toConflict(error: unknown, workspace: string): Conflict {
   if (!(error instanceof SwapFailure)) throw error;
   if (error.cause !== undefined && typeof (error.cause as { code?: unknown }).code !== "string") throw error;
   const isChange = error.cause === undefined || isAbsence(error.cause);
-  return { path: relative(workspace, error.path), reason: isChange ? "changed" : systemReason(error.cause) };
+  const { code = "" } = (error.cause ?? {}) as { code?: string };
+  return {
+    path: relative(workspace, error.path),
+    reason: isChange ? "changed" : (REASONS[code] ?? "no-access"),
+  };
 }
 
 const REASONS: Readonly<Record<string, Conflict["reason"]>> = {
@@ -440,10 +441,6 @@ const REASONS: Readonly<Record<string, Conflict["reason"]>> = {
   EDQUOT: "no-space",
   EIO: "disk-error",
 };
-
-function systemReason(cause: unknown): Conflict["reason"] {
-  return REASONS[(cause as { code?: string }).code ?? ""] ?? "no-access";
-}
 
 interface SystemFault {
   readonly code: string;
@@ -483,7 +480,9 @@ async function settleSwap(
   const steps = new Map(work.steps.map((step) => [step.op.n, step]));
   const anchors = createAnchors();
   const breath = createBreath();
-  const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
+  const stamp = plan.ops.some(({ a, b }) => (a?.kind === "directory") !== (b?.kind === "directory"))
+    ? takeStamp(`${folder.path}/stamp`)
+    : 0n;
   const record = openSwapRecord(folder, intent.turn, {
     stamp: String(stamp),
     swaps: [...(lastSwap?.swaps ?? []), takeSwapTime(deps.storage, deps.now())],
@@ -509,7 +508,7 @@ async function settleSwap(
   deps.at("stands");
   noteOrder(deps.storage, folder.id);
   writeState(folder, {
-    state: targetState(intent.direction),
+    state: intent.direction === "undo" ? "undone" : "committed",
     at: deps.now().toISOString(),
     bytes: jobBytes(folder, slotBytes),
     turn: intent.turn,
@@ -533,14 +532,6 @@ function currentEntryAt(plan: Plan, op: Op, step: SwapStep | undefined, anchors:
   }
   if (step === undefined || keepsFolder(op) || step.comes === null) return now;
   return isSameEntry(now, step.comes) ? now : step.comes;
-}
-
-function movesContents({ a, b }: Op): boolean {
-  return (a?.kind === "directory") !== (b?.kind === "directory");
-}
-
-function targetState(direction: Intent["direction"]): JobState {
-  return direction === "undo" ? "undone" : "committed";
 }
 
 export function foreignRootConflict(
@@ -587,10 +578,13 @@ export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | n
     conflicts: [conflict],
     left: [],
   });
+  const { whyUnreadable } = await import("./damaged-records.ts");
   // Without the plan no slot has a path: the slots stay as they are, and other jobs can run.
   const setAside = (file: string) => {
-    renameSync(intentFile(storage), join(folder.path, "intent.json"));
-    return stuck({ path: file, reason: "damaged" });
+    const why = whyUnreadable(file);
+    if (why === "closed") return stuck({ path: file, reason: "no-access" });
+    haltSwap(storage, folder);
+    return stuck({ path: file, reason: why ?? "damaged" });
   };
   if (own === null) return setAside(planFile(folder));
   if (own.status === "foreign") return stuck(foreignRootConflict(own, workspace));

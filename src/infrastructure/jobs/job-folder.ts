@@ -25,7 +25,7 @@ import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { Identity, isAbsence, type StoredIdentity, shownBelow } from "../platform/entry-identity.ts";
+import { Identity, type StoredIdentity, shownBelow } from "../platform/entry-identity.ts";
 import { O_PATH } from "../platform/open-folder.ts";
 import { addToSum, checksum, toSum } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
@@ -312,7 +312,7 @@ export function readPlan(folder: JobFolder): Plan | null {
 
 /** The lines of a damaged record that are still as they were written. `isSure`: their sums prove it. */
 function salvageLines(path: string) {
-  const written = [...readLines(path)].filter((line) => findSum(line) !== "wrong");
+  const written = (ifSound(() => [...readLines(path)]) ?? []).filter((line) => findSum(line) !== "wrong");
   const summed = written.filter((line) => findSum(line) === "right");
   const isSure = summed.length > 0;
   const [first = "", ...rest] = isSure ? summed : written;
@@ -456,9 +456,13 @@ export function swapRecordPath(folder: JobFolder, turn: number): string {
   return join(folder.path, `stands.${turn}.ndjson`);
 }
 
+/** A journal that cannot be added to, such as a folder in its place, is moved away: the line says what was done. */
 export function appendJournal(folder: JobFolder, line: string): void {
   const path = join(folder.path, "journal.ndjson");
-  withPath(path, () => appendFileSync(path, line));
+  const append = () => withPath(path, () => appendFileSync(path, line));
+  if (succeeds(append)) return;
+  if (isClosed(path, constants.W_OK) || lstatSync(path).isDirectory()) renameSync(path, `${path}.damaged`);
+  append();
 }
 
 /** A home layer of the job's own, and the build output of the baseline's checks. */
@@ -633,20 +637,20 @@ function* readLines(path: string): Generator<string> {
     for (const line of piece.toString("utf8").split("\n")) if (line !== "") yield line;
 }
 
+/** Null if it is not there. A pipe in its place is not waited for. */
+export function openRecord(path: string): number | null {
+  return ifThere(path, () => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
+}
+
 /** The bytes of a file that is there, in pieces of whole lines. Each is valid until the next one is read. */
 function* readPieces(path: string): Generator<Buffer> {
-  let fd: number;
-  try {
-    fd = openSync(path, "r");
-  } catch (error) {
-    if (isAbsence(error)) return;
-    throw error;
-  }
+  const fd = openRecord(path);
+  if (fd === null) return;
   try {
     let bytes = Buffer.allocUnsafe(Math.min(fstatSync(fd).size + 1, PIECE_BYTES));
     let held = 0;
     for (;;) {
-      const count = readSync(fd, bytes, held, bytes.length - held, null);
+      const count = ifThere(path, () => readSync(fd, bytes, held, bytes.length - held, null)) ?? 0;
       const end = count === 0 ? held : bytes.subarray(0, held + count).lastIndexOf(NEWLINE) + 1;
       if (end > 0) yield bytes.subarray(0, end);
       if (count === 0) return;
@@ -670,8 +674,11 @@ const VERSION = /^\{"v":(\d+)/;
 
 /** Whether a later version of PicoClaw wrote a record: this one neither reads nor rebuilds it. */
 export function isNewerRecord(path: string): boolean {
-  const [header = ""] = readLines(path);
-  return readSums(header).isNewer;
+  const isNewer = ifSound(() => {
+    const [header = ""] = readLines(path);
+    return readSums(header).isNewer;
+  });
+  return isNewer === true;
 }
 
 function addSum(line: string): string {
@@ -723,8 +730,9 @@ function syncFolder(path: string): void {
   }
 }
 
+/** Null also where it cannot be read: for files that can be done without. */
 export function readText(path: string): string | null {
-  return existsSync(path) ? readFileSync(path, "utf8") : null;
+  return attemptOr(null, () => readFileSync(path, "utf8"));
 }
 
 /** A file of a job's record that holds something else than was written: a disk or a loss of power cut it, or filled it. */
@@ -769,17 +777,22 @@ function checkRecord<T>(value: unknown, file: string, isOne: (value: T) => boole
 
 /** Reads the output of `writeWhole`: null also for an empty file. */
 export function readRecord<T>(path: string, isOne: (value: T) => boolean): T | null {
-  const text = readIfOpen(path);
+  const text = ifThere(path, () => readFileSync(path, "utf8"));
   return text === null || text === "" ? null : checkRecord(parseRecord(text, path), path, isOne);
 }
 
-/** Does not ask whether the file exists: in a folder that may not be entered, none seems to. */
-function readIfOpen(path: string): string | null {
+/**
+ * Null if there is no such record. It does not ask whether the file exists: in a folder that may not be entered, none seems
+ * to. Any other failure is a fact about this one record, for example a folder in its place or a bad sector.
+ */
+function ifThere<T>(path: string, read: () => T): T | null {
   try {
-    return readFileSync(path, "utf8");
+    return read();
   } catch (error) {
-    if (isAbsence(error)) return null;
-    throw (error as { code?: string }).code === "EACCES" ? new ClosedRecord(path) : error;
+    const { code } = error as { code?: string };
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    if (code === "EMFILE" || code === "ENFILE") throw error;
+    throw code === "EACCES" || code === "EPERM" ? new ClosedRecord(path) : new DamagedRecord(path);
   }
 }
 
@@ -840,7 +853,7 @@ export type DamagedIntent = "damaged";
 
 export function readIntent(storage: string): Intent | DamagedIntent | null {
   const path = intentFile(storage);
-  const text = readText(path);
+  const text = ifThere(path, () => (lstatSync(path).isFile() ? readFileSync(path, "utf8") : ""));
   if (text === null) return null;
   const read = ifSound((): Intent => {
     const written = checkRecord<Omit<Intent, "found"> & { found: readonly WrittenEntries[] }>(
@@ -864,6 +877,25 @@ export function swappedJobId(intent: Intent | DamagedIntent | null): string | un
 
 export function clearIntent(storage: string): void {
   rmSync(intentFile(storage), { force: true });
+}
+
+/**
+ * Puts the intent of a swap that cannot be completed into its job's folder: other jobs can run, and this one stays half-way
+ * until `resumeSwap` puts it back for another try, for example by a newer version.
+ */
+export function haltSwap(storage: string, folder: JobFolder): void {
+  renameSync(intentFile(storage), intentFile(folder.path));
+}
+
+export function isHalted(folder: JobFolder): boolean {
+  return existsSync(intentFile(folder.path));
+}
+
+/** False if there is nothing to resume, or another swap is to be completed first. */
+export function resumeSwap(storage: string, folder: JobFolder): boolean {
+  if (!isHalted(folder) || existsSync(intentFile(storage))) return false;
+  renameSync(intentFile(folder.path), intentFile(storage));
+  return true;
 }
 
 export function intentFile(storage: string): string {

@@ -194,6 +194,7 @@ const STATUSES: readonly JobStatus[] = [
   "taken-back",
   "running",
   "interrupted",
+  "unreadable",
 ];
 
 /** Seconds after which the list of what runs is read again. */

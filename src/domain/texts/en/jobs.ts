@@ -197,18 +197,15 @@ export const workTexts = {
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
   recordDamaged: (jobId: string, file: string) =>
     `The record of ${jobId} is damaged, so it cannot be undone or applied again: ${file}\nOther jobs are not affected. To restore what can be restored: picoclaw doctor --repair`,
-  /** In the place of a status. */
-  recordUnreadable: (isClosed: boolean): string =>
-    isClosed ? "Cannot be read: permission denied" : "Record damaged",
   recordClosed: (jobId: string, path: string) =>
     `${jobId} cannot be read, because permission is denied in ${path}\nUndo and redo need to read it. Run picoclaw as the user who ran that job, or take it over: sudo chown -R "$(id -u)" '${path.replaceAll("'", "'\\''")}'`,
   recordLost: (jobId: string, file: string) =>
     `The record of ${jobId} is damaged and cannot be restored: ${file}\nThe job cannot be undone; what it kept is left in that folder. Other jobs are not affected.`,
   recordRepaired: (jobId: string, file: string) =>
     `The record of ${jobId} was damaged and has been restored. The damaged file was kept: ${file}.damaged`,
-  undoDamaged: (jobId: string, file: string, lost: readonly string[] | "newer" | null) =>
-    `A record of the undo data of job ${jobId} ${lost === "newer" ? "was written by a newer PicoClaw" : "is damaged or gone"}: ${file}\n${
-      lost === null
+  undoDamaged: (jobId: string, file: string, lost: readonly string[] | "closed" | "newer" | null) =>
+    `A record of the undo data of job ${jobId} ${lost === "newer" ? "was written by a newer PicoClaw" : lost === "closed" ? "cannot be read: permission denied" : "is damaged or gone"}: ${file}\n${
+      lost === null || lost === "closed"
         ? "The job can be neither undone nor applied again."
         : lost === "newer"
           ? "This version leaves it as it is. Use the newer version for this job."
@@ -224,8 +221,8 @@ export const workTexts = {
     `PicoClaw cannot restore it. The files that the job kept lie in ${slots}: copy what you need. Other jobs are not affected.`,
   undoDataGone: (action: string, jobId: string, list: readonly string[]) =>
     `The ${action === "undo" ? "undo data" : "data"} for these files of ${jobId} is gone, so nothing was changed:${paths(list)}`,
-  repairImpossible: (jobId: string, file: string) =>
-    `${jobId} was interrupted half-way and cannot be completed, because its record is damaged: ${file}\nThe files stay as they are now, and what was moved lies in the folder \`slots\` beside that record. Other jobs can be applied and undone again.`,
+  repairImpossible: (jobId: string, file: string, isNewer: boolean) =>
+    `${jobId} was interrupted half-way and cannot be completed, because its record ${isNewer ? "was written by a newer PicoClaw" : "is damaged"}: ${file}\nThe files stay as they are now, and what was moved lies in the folder \`slots\` beside that record. ${isNewer ? "To complete it, run this with the newer version: picoclaw doctor --repair. " : ""}Other jobs can be applied and undone again.`,
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or discard.`,
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
     `${jobId} is a preview: nothing of it is applied, so there is nothing to undo. ` +
@@ -564,6 +561,8 @@ function status(is: JobStatus, failed: number): string {
       return "Running";
     case "interrupted":
       return "Interrupted";
+    case "unreadable":
+      return "Record unreadable";
   }
 }
 

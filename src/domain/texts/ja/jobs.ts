@@ -186,7 +186,6 @@ export const workTexts: typeof en.workTexts = {
   parentNoFolder: (path) => `${path}（上のフォルダがないか、リンクやファイルになっています）`,
   recordDamaged: (jobId, file) =>
     `${jobId} の記録が壊れているため、取り消しも再適用もできません: ${file}\nほかのジョブには影響ありません。復元できるものを復元するには: picoclaw doctor --repair`,
-  recordUnreadable: (isClosed) => (isClosed ? "読み取れません: 権限がありません" : "記録が壊れています"),
   recordClosed: (jobId, path) =>
     `${jobId} を読み取れません。次のフォルダで権限がありません: ${path}\n取り消しとやり直しには、このジョブの読み取りが必要です。そのジョブを実行したユーザーで picoclaw を実行するか、所有者を変更してください: sudo chown -R "$(id -u)" '${path.replaceAll("'", "'\\''")}'`,
   recordLost: (jobId, file) =>
@@ -194,8 +193,8 @@ export const workTexts: typeof en.workTexts = {
   recordRepaired: (jobId, file) =>
     `${jobId} の壊れた記録を復元しました。壊れたファイルは残してあります: ${file}.damaged`,
   undoDamaged: (jobId, file, lost) =>
-    `ジョブ ${jobId} の取り消しデータの記録${lost === "newer" ? "は、新しいバージョンの PicoClaw が書いたものです" : "が壊れているか、なくなっています"}: ${file}\n${
-      lost === null
+    `ジョブ ${jobId} の取り消しデータの記録${lost === "newer" ? "は、新しいバージョンの PicoClaw が書いたものです" : lost === "closed" ? "は、権限がないため読み取れません" : "が壊れているか、なくなっています"}: ${file}\n${
+      lost === null || lost === "closed"
         ? "このジョブは取り消しも再適用もできません。"
         : lost === "newer"
           ? "このバージョンは記録を変更しません。このジョブには新しいバージョンを使ってください。"
@@ -211,8 +210,8 @@ export const workTexts: typeof en.workTexts = {
     `この記録は復元できません。ジョブが保存したファイルは ${slots} にあります。必要なものをコピーしてください。ほかのジョブには影響ありません。`,
   undoDataGone: (action, jobId, list) =>
     `${jobId} の次のファイルの${action === "undo" ? "取り消しデータ" : "データ"}がもうないため、何も変更しませんでした:${paths(list)}`,
-  repairImpossible: (jobId, file) =>
-    `${jobId} は途中で中断していて、記録が壊れているため完了できません: ${file}\nファイルは今のまま残り、移動したものはその記録の隣の \`slots\` フォルダにあります。ほかのジョブは再び適用や取り消しができます。`,
+  repairImpossible: (jobId, file, isNewer) =>
+    `${jobId} は途中で中断していて、${isNewer ? "記録を新しいバージョンの PicoClaw が書いた" : "記録が壊れている"}ため完了できません: ${file}\nファイルは今のまま残り、移動したものはその記録の隣の \`slots\` フォルダにあります。${isNewer ? "完了するには、新しいバージョンで picoclaw doctor --repair を実行してください。" : ""}ほかのジョブは再び適用や取り消しができます。`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
   notAPreview: (jobId) => `${jobId} はプレビューではないため、適用や破棄はできません。`,
   stillAPreview: (jobId, at) =>
@@ -529,6 +528,8 @@ function status(is: JobStatus, failed: number): string {
       return "実行中";
     case "interrupted":
       return "途中で終了";
+    case "unreadable":
+      return "記録を読み取れません";
   }
 }
 
