@@ -254,7 +254,8 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   function rememberHung(): void {
     const measured = recallChecks(memory, checks);
     const hung = runs.hung();
-    if (measured !== null && hung.length > (measured.hung ?? []).length) memory.keep({ ...measured, hung });
+    const files = (list: typeof hung = []) => list.map(({ file }) => file).join("\0");
+    if (measured !== null && files(hung) !== files(measured.hung)) memory.keep({ ...measured, hung });
   }
   async function judgeByOwn(draft: JudgedDraft, attempt: number): Promise<DraftJudgement> {
     const { none } = deps;
@@ -321,7 +322,9 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
       const results = lastResults;
       const record = recallChecks(memory, checks);
       const landed = draft.diff();
-      if (results === null || record === null || landed.length > MOST_COMPARED) return () => {};
+      // What hangs is tried again in a run over the workspace.
+      const isHung = runs.hung().length > 0;
+      if (results === null || record === null || isHung || landed.length > MOST_COMPARED) return () => {};
       const paths = landed.map(({ path }) => path);
       const others = memory.fingerprint(paths);
       const readNow = (path: string) => (files.look(path).kind === "file" ? files.read(path) : null);

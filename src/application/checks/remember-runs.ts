@@ -1,9 +1,11 @@
-import { isTestFile } from "../../domain/checks/affected-tests.ts";
+import { findLoaded, isTestFile } from "../../domain/checks/affected-tests.ts";
+import { filesHolding } from "../../domain/checks/connected.ts";
 import { hangingFiles, restOfLine, withoutFiles } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import { isSameFile } from "../../domain/platform/file-bytes.ts";
+import type { HungTest } from "../ports/checks.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
-import { findAffected } from "./affected.ts";
+import { findAffected, toChangedTexts } from "./affected.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
 
 interface RunMemoryDeps {
@@ -11,7 +13,7 @@ interface RunMemoryDeps {
   readonly now: () => number;
   /** How long all checks took the last time; 0 if unknown. */
   readonly usualMs: number;
-  readonly hung: readonly string[];
+  readonly hung: readonly HungTest[];
 }
 
 /** Runs over the same files: those of the workspace, with `instead` in the place of some. */
@@ -35,6 +37,8 @@ interface RememberedRun {
 /** A run is ended at this many times its usual time, and not before this many seconds. */
 const USUAL_TIMES = 4;
 const LEAST_SECONDS = 60;
+/** What hung is tried again after a day: the machine may have been the reason. */
+const HUNG_FOR_MS = 24 * 60 * 60 * 1000;
 
 /**
  * The runs of one job's checks, by what was run over which files. The same line over the same files is not run twice: the baseline,
@@ -42,7 +46,8 @@ const LEAST_SECONDS = 60;
  */
 export function createRunMemory(deps: RunMemoryDeps) {
   const known: RunLayers[] = [];
-  const hung = new Set(deps.hung);
+  /** Null before the first run. */
+  let hung: Map<string, HungTest> | null = null;
   /** Those of them that this job saw, or left out of a run. */
   const named = new Set<string>();
   const remembering = new WeakSet<JudgedDraft>();
@@ -64,17 +69,24 @@ export function createRunMemory(deps: RunMemoryDeps) {
     // A run with less than twice the line's own time would probably be ended for nothing.
     return Math.max(limit, Math.ceil((2 * (own ?? 0)) / 1000));
   }
-  /** The line without them; the whole line where nothing would be left. */
-  const leaveOut = (line: string) => withoutFiles(line, [...hung]) ?? line;
+  /** A run over the unchanged workspace tries those again that changed since; a run over a draft would have nothing to compare them with. */
+  function readHung(draft: JudgedDraft, isBefore: boolean): Map<string, HungTest> {
+    const texts = isBefore && deps.hung.length > 0 ? textsBefore(draft) : null;
+    const isSame = ({ file, seen, at }: HungTest) =>
+      texts === null || (deps.now() - at < HUNG_FOR_MS && checksumOf(file, texts) === seen);
+    return new Map(deps.hung.filter(isSame).map((one) => [one.file, one]));
+  }
   /** Runs one line without the test files that hang. A file that hangs over the unchanged workspace is left out of every later run. */
   async function runLine(
     draft: JudgedDraft,
     request: Omit<CheckRequest, "commands">,
     about: { readonly line: string; readonly isBefore: boolean },
   ): Promise<Checked> {
-    const left = leaveOut(about.line);
+    hung ??= readHung(draft, about.isBefore);
+    const known = hung;
+    const left = withoutFiles(about.line, [...known.keys()]) ?? about.line;
     const isLess = (file: string) => withoutFiles(about.line, [file]) !== about.line;
-    if (left !== about.line) for (const file of hung) if (isLess(file)) named.add(file);
+    if (left !== about.line) for (const file of known.keys()) if (isLess(file)) named.add(file);
     let printedAt = deps.now();
     const onOutput = (text: string) => {
       printedAt = deps.now();
@@ -87,11 +99,13 @@ export function createRunMemory(deps: RunMemoryDeps) {
     const hangs = about.isBefore && isSilent && run?.outcome === "timed-out";
     if (!hangs) return checked;
     // A line that cannot leave them out is not the last one: the affected tests are run by their files.
-    for (const file of hangingFiles(run.whole, run, listTestFiles(draft))) {
-      hung.add(file);
+    const texts = textsBefore(draft);
+    const tests = [...texts].flatMap(([path, text]) => (isTestFile(path, text) ? [path] : []));
+    for (const file of hangingFiles(run.whole, run, tests)) {
+      known.set(file, { file, seen: checksumOf(file, texts), at: deps.now() });
       if (withoutFiles(about.line, [file]) !== null) named.add(file);
     }
-    const rest = withoutFiles(about.line, [...hung]);
+    const rest = withoutFiles(about.line, [...known.keys()]);
     return rest === null || rest === left ? checked : runLine(draft, request, about);
   }
   async function check(draft: JudgedDraft, layers: RunLayers, request: CheckRequest): Promise<Checked> {
@@ -123,7 +137,7 @@ export function createRunMemory(deps: RunMemoryDeps) {
   }
   return {
     /** Test files that hang over the unchanged workspace; later runs leave them out. */
-    hung: (): readonly string[] => [...hung],
+    hung: (): readonly HungTest[] => (hung === null ? deps.hung : [...hung.values()]),
     named: (): readonly string[] => [...named],
     /** The draft as checks see it, with every run remembered. Files of the workspace count as they are at the first run. */
     over(draft: JudgedDraft): JudgedDraft {
@@ -150,8 +164,22 @@ export function createRunMemory(deps: RunMemoryDeps) {
   };
 }
 
-function listTestFiles(draft: JudgedDraft): string[] {
-  return [...findAffected(draft).texts].flatMap(([path, text]) => (isTestFile(path, text) ? [path] : []));
+/** The project's code without the draft's changes. */
+function textsBefore(draft: JudgedDraft): ReadonlyMap<string, string> {
+  const texts = new Map(findAffected(draft).texts);
+  for (const { path, before } of toChangedTexts(draft))
+    if (before === null) texts.delete(path);
+    else texts.set(path, before);
+  return texts;
+}
+
+/** Of a file, or of the files that hold a test, and of all that they load. */
+function checksumOf(name: string, texts: ReadonlyMap<string, string>): number {
+  let sum = 0;
+  for (const path of findLoaded(texts, texts.has(name) ? [name] : filesHolding(name, texts)))
+    for (const text of [path, texts.get(path) ?? ""])
+      for (let at = 0; at < text.length; at++) sum = (Math.imul(sum, 31) + text.charCodeAt(at)) | 0;
+  return sum;
 }
 
 /** Null where the content of a changed file is not known. */

@@ -26,6 +26,15 @@ export type Baseline =
     }
   | { readonly ok: false; readonly why: WhyNotChecked };
 
+/** A test file, or a test of Go, that does not end here. */
+export interface HungTest {
+  readonly file: string;
+  /** A checksum of the file and of what it imports. */
+  readonly seen: number;
+  /** When, in milliseconds. */
+  readonly at: number;
+}
+
 export interface CheckRecord {
   /** The checks that ran; another list of checks makes the record worthless. */
   readonly lines: readonly string[];
@@ -40,8 +49,7 @@ export interface CheckRecord {
   readonly results: readonly CheckResult[] | null;
   /** Files that these checks were seen to notice when they are broken. */
   readonly noticed?: readonly string[];
-  /** Test files that do not end here. */
-  readonly hung?: readonly string[];
+  readonly hung?: readonly HungTest[];
 }
 
 export interface CheckProgress extends ProgressFacts {

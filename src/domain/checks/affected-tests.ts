@@ -278,10 +278,16 @@ export function loadsByImport(
   texts: ReadonlyMap<string, string>,
   tests: readonly string[],
 ): (path: string) => boolean {
-  const resolve = createResolver(new Set(texts.keys()), { wholeNames: true });
-  const loaded = new Set<string>(tests);
-  for (const path of loaded) for (const target of resolve(path, texts.get(path) ?? "")) loaded.add(target);
+  const loaded = findLoaded(texts, tests);
   return (path) => LOADED_BY_IMPORT.test(path) && loaded.has(path);
+}
+
+/** These files, and those that they import, directly or not. */
+export function findLoaded(texts: ReadonlyMap<string, string>, files: readonly string[]): Set<string> {
+  const resolve = createResolver(new Set(texts.keys()), { wholeNames: true });
+  const loaded = new Set(files);
+  for (const path of loaded) for (const target of resolve(path, texts.get(path) ?? "")) loaded.add(target);
+  return loaded;
 }
 
 /** The files among `paths` that a file imports, by its text alone; in Go, the files of the packages. */

@@ -114,10 +114,51 @@ test("a file that hangs in a run which names no files is left out of those that 
   await runs.check({ ...before, commands: ["npm test"] });
   await runs.check({ ...before, commands: ["node --test a.test.mjs serves.test.mjs"] });
   expect(lines).toEqual(["npm test", "node --test a.test.mjs"]);
-  expect([memory.hung(), memory.named()]).toEqual([["serves.test.mjs"], ["serves.test.mjs"]]);
+  expect([memory.hung().map(({ file }) => file), memory.named()]).toEqual([
+    ["serves.test.mjs"],
+    ["serves.test.mjs"],
+  ]);
   const next = createRunMemory({ fingerprint: () => "w", now: () => 0, usualMs: 0, hung: memory.hung() });
   await next.over(draft).check({ ...before, commands: ["node --test a.test.mjs"] });
   expect(next.named()).toEqual([]);
+});
+
+test("a file that hung is run again once it, or what it imports, changed, or after a day", async () => {
+  const texts: Record<string, string> = {
+    "a.test.mjs": 'test("holds", () => {});\n',
+    "serves.test.mjs": 'import "./port.mjs";\ntest("serves", () => {});\n',
+    "port.mjs": "export const port = 80;\n",
+    "other.mjs": "export const other = 1;\n",
+  };
+  const line = "node --test a.test.mjs serves.test.mjs";
+  const { memory, draft, before } = openHanging(Object.keys(texts), { [line]: ["node /w/serves.test.mjs"] });
+  const files = { ...draft.files, read: (path: string) => Buffer.from(texts[path] ?? "") };
+  const project = { ...draft, files } as JudgedDraft;
+  await memory.over(project).check({ ...before, commands: [line] });
+  const hung = memory.hung();
+  const linesOf = async (now: number, over: "baseline" | "draft" = "baseline") => {
+    const lines: string[] = [];
+    const check: JudgedDraft["check"] = (request) => {
+      lines.push(...request.commands);
+      return draft.check(request);
+    };
+    const changes: JudgedDraft["changes"] = () => [{ path: "port.mjs", kind: "modified" }];
+    const diff = () => [{ path: "port.mjs", before: Buffer.from("80"), after: Buffer.from("81") }];
+    const next = createRunMemory({ fingerprint: () => "w", now: () => now, usualMs: 0, hung });
+    const judged = over === "draft" ? { ...project, changes, diff, check } : { ...project, check };
+    await next.over(judged).check({ ...before, over, commands: [line] });
+    return lines;
+  };
+  const left = ["node --test a.test.mjs"];
+  const at = hung[0]?.at ?? 0;
+  expect(await linesOf(at)).toEqual(left);
+  texts["other.mjs"] = "export const other = 2;\n";
+  expect(await linesOf(at)).toEqual(left);
+  expect(await linesOf(at + 25 * 60 * 60 * 1000)).toContain(line);
+  texts["port.mjs"] = "export const port = 81;\n";
+  expect(await linesOf(at)).toContain(line);
+  // Without a run over the workspace there is nothing to compare it with.
+  expect(await linesOf(at, "draft")).toEqual(left);
 });
 
 test("a check whose only file hangs is ended by its time limit, and the next check is run", async () => {
