@@ -30,10 +30,12 @@ export function checkResults(checks: readonly ProjectCheck[], runs: readonly Che
   });
 }
 
-type RanCheck = Pick<CheckRun, "outcome" | "exitCode" | "whole">;
+type RanCheck = Pick<CheckRun, "outcome" | "exitCode" | "whole"> & Partial<Pick<CheckRun, "directory">>;
 
-/** The result of one run, wherever it ran. */
-export function checkResult({ kind, command, line }: ProjectCheck, run: RanCheck): CheckResult {
+/** The result of one run, wherever it ran: paths of its folder are relative. */
+export function checkResult({ kind, command, line }: ProjectCheck, ran: RanCheck): CheckResult {
+  const { directory } = ran;
+  const run = directory === undefined ? ran : { ...ran, whole: ran.whole.replaceAll(`${directory}/`, "") };
   const absent = absentProgram(run.exitCode, run.whole);
   const results = kind === "test" ? readResults(run.whole) : null;
   // A runner that found no test is green for any code.

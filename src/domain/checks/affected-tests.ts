@@ -40,6 +40,18 @@ export function isTestFile(path: string, text: string): boolean {
 const BEGINS_TEST =
   /^\s*(?:(?:async )?def (test\w*)|(?:test|it|describe|suite)(?:\.\w+)?\s*\(\s*["'`](.+?)["'`]|func ((?:Test|Fuzz|Example)\w*))/;
 
+/** The lines of the tests with this title, each up to the next test. */
+export function findTestLines(text: string, title: string): string {
+  let isOwn = false;
+  return text
+    .split("\n")
+    .filter((line) => {
+      if (BEGINS_TEST.test(line) || /^\s*(?:pub )?fn \w/.test(line)) isOwn = line.includes(title);
+      return isOwn;
+    })
+    .join("\n");
+}
+
 /** A decorator or an attribute of the test that follows. */
 const MARKS_TEST = /^\s*(?:@|#\[)/;
 

@@ -1,7 +1,14 @@
-import { type ChangedText, importsOf } from "./affected-tests.ts";
-import { type Connection, findCheckConnection, findConnection, findTestFile, isTied } from "./connected.ts";
+import { type ChangedText, findTestLines } from "./affected-tests.ts";
+import {
+  type Connection,
+  filesHolding,
+  findCheckConnection,
+  findConnection,
+  findTestFile,
+  isTied,
+} from "./connected.ts";
 import { type Declaration, type Declared, resolveDeclarations } from "./declarations.ts";
-import type { ProjectCheck } from "./find-checks.ts";
+import { isTestPath, type ProjectCheck } from "./find-checks.ts";
 import { bareTestName } from "./test-results.ts";
 import {
   type CheckResult,
@@ -97,16 +104,29 @@ export function settleRedTests(red: RedTests): SettledRed {
   return settleRed(left, { gone, withCode, declared, unread: commands, connection });
 }
 
-/** The tests of deleted files, where everything that such a file imports from the project is deleted, too. */
+/** What a line defines for other files: functions and methods, and other names without an indentation. */
+const DEFINES =
+  /^(?:\s*(?:export\s+(?:default\s+)?|pub(?:\([^)]*\))?\s+|async\s+|static\s+)*(?:function\*?|def|func(?:\s*\([^)]*\))?|fn|class)|(?:export\s+)?(?:const|let|var|type|struct|enum|interface))\s+(\w+)/gm;
+
+const definedIn = (text: string) => [...text.matchAll(DEFINES)].flatMap(([, name]) => name ?? []);
+
+/** Missing tests that use code which the change removes: it is not defined anywhere any more, so they could not run. */
 function removedWithCode(tests: readonly string[], { diff = [], texts }: RedTests): string[] {
-  const deleted = diff.filter(({ after }) => after === null);
-  const paths = [...texts.keys(), ...deleted.map(({ path }) => path)];
-  const files = deleted.filter(({ path, before }) => {
-    const imported = importsOf(paths, path, before ?? "").filter((one) => one !== path);
-    return imported.length > 0 && imported.every((one) => deleted.some((other) => other.path === one));
+  const before = new Map(diff.map((one) => [one.path, one.before ?? ""]));
+  const left = new Set([...texts.values()].flatMap(definedIn));
+  const removed = [...before]
+    .flatMap(([path, text]) => (isTestPath(path) ? [] : definedIn(text)))
+    .filter((name) => !left.has(name));
+  if (removed.length === 0) return [];
+  return tests.filter((test) => {
+    const parts = test.split(/::| > | › |\//).map((part) => part.replace(/ #\d+$|\[.*\]$/, ""));
+    const used = new Set(
+      filesHolding(test, before)
+        .flatMap((path) => parts.map((part) => findTestLines(before.get(path) ?? "", part)))
+        .flatMap((lines) => lines.match(/\w+/g) ?? []),
+    );
+    return removed.some((name) => used.has(name) && !parts.includes(name));
   });
-  const before = new Map(files.map(({ path, before: text }) => [path, text ?? ""]));
-  return tests.filter((test) => findTestFile(test, undefined, before) !== null);
 }
 
 /** Tests that the coder declares as removed are not worse; the rest of the judgement stays. */

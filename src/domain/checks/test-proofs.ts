@@ -1,5 +1,5 @@
 import { isTestPath } from "./find-checks.ts";
-import type { NewTests } from "./test-results.ts";
+import { holds, type NewTests } from "./test-results.ts";
 import type { CheckResult } from "./verdict.ts";
 
 /** The results of new tests over the old code; null where its run does not name them. */
@@ -47,13 +47,16 @@ export function breakFile(path: string, text: string): string | null {
   return broken;
 }
 
-/** Whether a check has another result over a broken file than over the intact one. */
+/**
+ * Whether a test that passes over the intact file does not pass over the broken one. Where no names are known, any other result counts; a
+ * package without tests that cannot be compiled ends `go test` and shows nothing about tests.
+ */
 export function noticesBreak(whole: CheckResult, broken: CheckResult): boolean {
-  if (whole.state !== broken.state) return true;
   const [before, now] = [whole.results, broken.results];
-  if (before === null || now === null) return before !== now;
+  if (before?.listed === "all" && now?.listed === "all")
+    return [...before.tests].some(([name, outcome]) => holds(outcome) && !holds(now.tests.get(name)));
+  if (whole.state !== broken.state || before === null || now === null)
+    return whole.state !== broken.state || before !== now;
   const { passed, failed, skipped } = before.counts;
-  if (now.counts.passed !== passed || now.counts.failed !== failed || now.counts.skipped !== skipped)
-    return true;
-  return [...before.tests].some(([name, outcome]) => now.tests.get(name) !== outcome);
+  return now.counts.passed !== passed || now.counts.failed !== failed || now.counts.skipped !== skipped;
 }

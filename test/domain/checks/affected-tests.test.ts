@@ -191,16 +191,30 @@ describe("a file that is broken on purpose", () => {
     expect(breakFile("a.ts", 'export type A = string;\nexport * from "./b.ts";\n')).toBeNull();
     expect(breakFile("a.ts", "export const a = 1;\n")).not.toBeNull();
   });
-  const result = (passed: number, state: CheckResult["state"] = "green"): CheckResult => ({
+  const result = (
+    passed: number,
+    state: CheckResult["state"] = "green",
+    tests?: readonly string[],
+  ): CheckResult => ({
     kind: "test",
     command: "t",
     state,
-    results: { formats: ["tap"], listed: "all", tests: new Map(), counts: { passed, failed: 0, skipped: 0 } },
+    results: {
+      formats: ["tap"],
+      listed: tests === undefined ? "failed" : "all",
+      tests: new Map(tests?.map((name) => [name, "pass"])),
+      counts: { passed, failed: 0, skipped: 0 },
+    },
   });
   test("is noticed by an exit code or by a count", () => {
     expect(noticesBreak(result(2), result(2))).toBe(false);
     expect(noticesBreak(result(2), result(1))).toBe(true);
     expect(noticesBreak(result(2), result(2, "red"))).toBe(true);
+  });
+  test("of a package without tests that cannot be compiled is noticed by no test", () => {
+    const whole = result(2, "green", ["a", "b"]);
+    expect(noticesBreak(whole, result(2, "red", ["a", "b"]))).toBe(false);
+    expect(noticesBreak(whole, result(1, "red", ["a"]))).toBe(true);
   });
 });
 

@@ -44,6 +44,81 @@ test("a test that is deleted with all the code it imports is removed with its co
   expect([judgement.verdict, judgement.worse, found.removedWithCode]).toEqual(["same", [], ["multiplies"]]);
 });
 
+const changes = (path: string, before: string, after: string) => ({ path, before, after });
+const GO_ADD = "func TestAdd(t *testing.T) {\n\tAdd(1, 2)\n}\n";
+
+test.each([
+  [
+    "pytest",
+    "test_mul[1-2]",
+    "calc.py",
+    "def add(a):\n    pass\n",
+    "\n\ndef mul(a):\n    pass\n",
+    "test_calc.py",
+    "def test_add():\n    add(1)\n",
+    "\n\ndef test_mul(a):\n    mul(a)\n",
+  ],
+  [
+    "go",
+    "ex.com/m/calc::TestMul/one",
+    "calc/calc.go",
+    "func Add() {}\n",
+    "\nfunc (c Calc) Mul() {}\n",
+    "calc/calc_test.go",
+    GO_ADD,
+    '\nfunc TestMul(t *testing.T) {\n\tt.Run("one", func(t *testing.T) { c.Mul() })\n}\n',
+  ],
+  [
+    "node",
+    "multiplies",
+    "src/math.js",
+    "export const add = 1;\n",
+    "export function mul() {}\n",
+    "test/math.test.js",
+    'test("adds", () => add(1));\n',
+    'test("multiplies", () => mul(2));\n',
+  ],
+])(
+  "a test that is removed from its file together with the function it uses is removed with its code: %s",
+  (_tool, name, source, kept, cut, file, others, own) => {
+    const [before, now] = [result({ adds: "pass", [name]: "pass" }), result({ adds: "pass" })];
+    const old = result({});
+    const texts = new Map([
+      [source, kept],
+      [file, others],
+    ]);
+    const both = [changes(source, kept + cut, kept), changes(file, others + own, others)];
+    const { judgement, found } = settle([before, now, old], { diff: both, texts });
+    expect([judgement.verdict, judgement.worse, found.removedWithCode]).toEqual(["same", [], [name]]);
+    const rewritten = kept + cut.replace("1", "2");
+    const stays = [changes(source, kept + cut, `${rewritten} `), changes(file, others + own, others)];
+    const left = settle([before, now, old], {
+      diff: stays,
+      texts: new Map([
+        [source, rewritten],
+        [file, others],
+      ]),
+    });
+    expect(left.judgement.verdict).toBe("worse");
+  },
+);
+
+test("another test of the file is not removed with the code", () => {
+  const diff = [
+    changes("calc.py", "def mul():\n    pass\n", ""),
+    changes("test_calc.py", "def test_add():\n    add(1)\n\ndef test_mul():\n    mul(1)\n", ""),
+  ];
+  const [before, now] = [
+    result({ adds: "pass", test_add: "pass", test_mul: "pass" }),
+    result({ adds: "pass" }),
+  ];
+  const { judgement, found } = settle([before, now, result({})], {
+    diff,
+    texts: new Map([["add.py", "def add():\n    pass\n"]]),
+  });
+  expect([judgement.verdict, found.removedWithCode]).toEqual(["worse", ["test_mul"]]);
+});
+
 test("a test that is deleted while its code stays is worse, unless the coder declares it", () => {
   const diff = [gone("test/mul.test.js", MUL_TEST)];
   const texts = new Map([["src/mul.js", "export const mul = 1;\n"]]);
