@@ -196,8 +196,8 @@ const NO_TESTS_YET = {
 } as const;
 
 /**
- * Runs the affected tests by the same line over the draft and over the old code; null where they cannot run alone. With `first` they
- * run before all other tests: the old code is run only if one is red, and the result is null if none is.
+ * Runs the affected tests by one line over the draft and the old code; null where they cannot run alone. With `first` they run before
+ * all others: the old code is run only if one is red, and the result is null if none is.
  */
 export async function judgeAffected(
   deps: AffectedDeps,

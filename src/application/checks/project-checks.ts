@@ -2,13 +2,7 @@ import { type Declaration, readDeclarations, withoutDeclarations } from "../../d
 import { foldAccounts } from "../../domain/checks/failures.ts";
 import { findCalledCheck, isKnownCheck, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
-import {
-  type CheckResult,
-  type ChecksFacts,
-  notChecked,
-  type WhyNotChecked,
-  withoutEmpty,
-} from "../../domain/checks/verdict.ts";
+import { type CheckResult, type ChecksFacts, notChecked, withoutEmpty } from "../../domain/checks/verdict.ts";
 import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
 import type { Baseline } from "../ports/checks.ts";
@@ -271,7 +265,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     await formatFirst(opened, attempt);
     const own = await judgeByOwn(draft, attempt);
     lastResults = own.results ?? null;
-    const isOpen = own.facts.notChecked !== null && HELPED_BY_PROPOSAL.includes(own.facts.notChecked);
+    const isOpen = HELPED_BY_PROPOSAL.test(own.facts.notChecked ?? "");
     if (isOpen && proposed !== null) judgedOver = memory.fingerprint();
     const judged =
       isOpen && proposed !== null
@@ -346,14 +340,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
 const MOST_COMPARED = 500;
 
 /** If no check judged for one of these reasons, a command that the coder proposes may. */
-const HELPED_BY_PROPOSAL: readonly WhyNotChecked[] = [
-  "no-checks",
-  "slow",
-  "dependencies-missing",
-  "cannot-run",
-  "red-before",
-  "blind",
-];
+const HELPED_BY_PROPOSAL = /^(?:no-checks|slow|dependencies-missing|cannot-run|red-before|blind)$/;
 
 /**
  * Judges by the command that the coder proposes, over the old and the new code like any check of the project. Nothing about it is

@@ -6,6 +6,7 @@ import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { HungTest } from "../ports/checks.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
 import { findAffected, toChangedTexts } from "./affected.ts";
+import { SLOW_FOR_MS } from "./baseline.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
 
 interface RunMemoryDeps {
@@ -37,8 +38,6 @@ interface RememberedRun {
 /** A run is ended at this many times its usual time, and not before this many seconds. */
 const USUAL_TIMES = 4;
 const LEAST_SECONDS = 60;
-/** What hung is tried again after a day: the machine may have been the reason. */
-const HUNG_FOR_MS = 24 * 60 * 60 * 1000;
 
 /**
  * The runs of one job's checks, by what was run over which files. The same line over the same files is not run twice: the baseline,
@@ -73,7 +72,7 @@ export function createRunMemory(deps: RunMemoryDeps) {
   function readHung(draft: JudgedDraft, isBefore: boolean): Map<string, HungTest> {
     const texts = isBefore && deps.hung.length > 0 ? textsBefore(draft) : null;
     const isSame = ({ file, seen, at }: HungTest) =>
-      texts === null || (deps.now() - at < HUNG_FOR_MS && checksumOf(file, texts) === seen);
+      texts === null || (deps.now() - at < SLOW_FOR_MS && checksumOf(file, texts) === seen);
     return new Map(deps.hung.filter(isSame).map((one) => [one.file, one]));
   }
   /** Runs one line without the test files that hang. A file that hangs over the unchanged workspace is left out of every later run. */
@@ -166,11 +165,8 @@ export function createRunMemory(deps: RunMemoryDeps) {
 
 /** The project's code without the draft's changes. */
 function textsBefore(draft: JudgedDraft): ReadonlyMap<string, string> {
-  const texts = new Map(findAffected(draft).texts);
-  for (const { path, before } of toChangedTexts(draft))
-    if (before === null) texts.delete(path);
-    else texts.set(path, before);
-  return texts;
+  const changed = toChangedTexts(draft).map(({ path, before }) => [path, before ?? ""] as const);
+  return new Map([...findAffected(draft).texts, ...changed]);
 }
 
 /** Of a file, or of the files that hold a test, and of all that they load. */
@@ -222,10 +218,7 @@ function findPart({ runs }: RunLayers, how: string, line: string) {
   return null;
 }
 
-/**
- * Runs the rest of a line and joins both runs. The project's settings may run files of the first part again: if all of them, the rest is
- * already the whole; if some, the whole line runs, so that each test counts once.
- */
+/** Runs the rest of a line and joins both runs. If settings run all files of the first again, the rest is the whole; if some, the line runs. */
 async function runRest(
   run: (line: string) => Promise<Checked>,
   line: string,

@@ -29,9 +29,8 @@ export type Baseline =
 /** A test file, or a test of Go, that does not end here. */
 export interface HungTest {
   readonly file: string;
-  /** A checksum of the file and of what it imports. */
+  /** A checksum of the file and of what it imports, and when that was. */
   readonly seen: number;
-  /** When, in milliseconds. */
   readonly at: number;
 }
 

@@ -36,9 +36,8 @@ export interface RedTests {
 }
 
 /**
- * Decides which red tests a change answers for, by facts and the coder's declarations, never by the request. A test that the coder
- * declared to fix, or that is connected with the change, is `still-red`. A test that the coder declares as not its own, with a reason, is
- * excused unless it is tied to the change.
+ * Decides which red tests a change answers for, never by the request. One that the coder declared to fix, or that is connected with the
+ * change, is `still-red`. One that the coder declares as not its own, with a reason, is excused unless it is tied to the change.
  */
 export function settleRedTests(red: RedTests): SettledRed {
   const { texts, judgement } = red;
@@ -91,14 +90,8 @@ export function settleRedTests(red: RedTests): SettledRed {
     return declared.get(test)?.kind === "fixes" || (how !== null && isTied(how));
   };
   const own = unable.filter(isOwn);
-  const owned =
-    own.length === 0
-      ? judgement
-      : {
-          ...judgement,
-          redBefore: [...redBefore, ...own],
-          unable: unable.filter((test) => !own.includes(test)),
-        };
+  const others = unable.filter((test) => !own.includes(test));
+  const owned = { ...judgement, redBefore: [...redBefore, ...own], unable: others };
   const commands = unread.map(({ now }) => now.command);
   const left = withoutRenamed(withoutGone(owned, { gone, declared, isGreen }), red);
   return settleRed(left, { gone, withCode, declared, unread: commands, connection });
@@ -207,11 +200,9 @@ function settleRed(
     return one?.kind === kind && (kind === "removes" || one.reason !== "");
   };
   const named = (tests: readonly string[]) => tests.filter((test) => !unread.includes(test));
-  const [isMeant, isRewritten, isRemoved] = [
-    said("meant-to-fail"),
-    said("changes-checks"),
-    said("removes"),
-  ] as const;
+  const isMeant = said("meant-to-fail");
+  const isRewritten = said("changes-checks");
+  const isRemoved = said("removes");
   const rewritten = judgement.rewritten ?? [];
   const weakened = judgement.weakened.filter((test) => !isRemoved(test));
   const settled = {

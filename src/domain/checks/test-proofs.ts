@@ -47,10 +47,7 @@ export function breakFile(path: string, text: string): string | null {
   return broken;
 }
 
-/**
- * Whether a test that passes over the intact file does not pass over the broken one. Where no names are known, any other result counts; a
- * package without tests that cannot be compiled ends `go test` and shows nothing about tests.
- */
+/** Whether a test that passes over the intact file fails over the broken one; without names, any other result counts. */
 export function noticesBreak(whole: CheckResult, broken: CheckResult): boolean {
   const [before, now] = [whole.results, broken.results];
   if (before?.listed === "all" && now?.listed === "all")

@@ -1,7 +1,4 @@
-/**
- * `error`: the test could not be set up, so it shows nothing about the code. `parent`: a suite, or a test with subtests, that did not
- * fail by itself; it is not counted.
- */
+/** `error`: it could not be set up and shows nothing. `parent`: a suite, or a test with subtests, that did not fail by itself. */
 export type TestOutcome = "pass" | "fail" | "skip" | "error" | "parent";
 
 /** A parent that did not fail by itself passed. */

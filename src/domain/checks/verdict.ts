@@ -52,11 +52,10 @@ export function isUnable({ results, failure }: CheckResult): boolean {
 }
 
 /**
- * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only
- * tests fail that did not exist before. `red-before`: red as before, nothing worse. `still-red`: as before, and the change is
- * connected with a red test, or was declared to fix it. `doubtful`: nothing is worse, but the code refers to the test run, a red test
- * passes only because the draft rewrote it, or a test of the changed code became flaky. `unknown`: red before and after, and the failing
- * tests are unknown.
+ * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only new tests fail. `red-before`:
+ * red as before, nothing worse. `still-red`: as before, and the change is connected with a red test, or was declared to fix it.
+ * `doubtful`: nothing is worse, but the code refers to the test run, a red test passes only because the draft rewrote it, or a test of
+ * the changed code became flaky. `unknown`: red before and after, and the failing tests are unknown.
  */
 export type Verdict =
   | "same"
@@ -215,9 +214,8 @@ function compare({ baseline, draft, old, demandsSame, unableBefore }: Comparison
 }
 
 /**
- * Cases of a table test under another name. Tools number them, as in `test_style[styles16-x]` or `TestStyle/#03`, so an inserted row
- * renames the later ones; so do other values or ids, and a test that becomes a table gets cases. Returns the old and the new name of each
- * such case; names that differ only in their number are paired first.
+ * The old and new names of table cases. Tools number them, as in `test_style[styles16-x]` or `TestStyle/#03`, so an inserted row renames
+ * the later ones; so do other values, and a test that becomes a table. Names that differ only in their number are paired first.
  */
 function renumberedCases(
   names: readonly string[],
@@ -463,9 +461,8 @@ export function checkRunState(exitCode: number | null, printed: string, line = "
 }
 
 /**
- * Why no check judged a change. `slow`: slower than `checks.auto_limit` in the last measurement. `untrusted`: the folder is not trusted,
- * and no sandbox is available here. `unavailable`: no throw-away view can be made. `blind`: the tests also pass if the changed files are
- * broken.
+ * Why no check judged. `slow`: slower than `checks.auto_limit` at last. `untrusted`: the folder is not trusted, and no sandbox is
+ * available here. `unavailable`: no throw-away view can be made. `blind`: the tests also pass if the changed files are broken.
  */
 export type WhyNotChecked =
   | "no-checks"
