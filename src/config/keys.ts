@@ -62,12 +62,13 @@ function collect(
   leads: (path: readonly string[]) => boolean,
 ): KeyInfo[] {
   const kept = reference || node.reference === true;
-  const children = childrenOf(node).flatMap(([key, child]) =>
+  const inner = childrenOf(node);
+  const children = inner.flatMap(([key, child]) =>
     path.includes("*") || key === "*" || leads([...path, key])
       ? collect(child, [...path, key], kept, leads)
       : [],
   );
-  if (path.length === 0 || (children.length > 0 && node.description === undefined)) return children;
+  if (path.length === 0 || (inner.length > 0 && node.description === undefined)) return children;
   const own: KeyInfo = {
     path,
     node,

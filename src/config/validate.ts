@@ -69,7 +69,7 @@ function acceptAny(choices: readonly SchemaNode[], value: unknown, path: Path): 
   return alike === undefined || others.length > 0 ? refusedValue(path) : alike;
 }
 
-/** A section that is missing has the defaults of its keys, which stand written out for those of the tree. */
+/** A section that is missing has the defaults of its keys; for those of the tree, `defaults.json` has them written out. */
 function acceptAbsent(node: SchemaNode, path: Path): AcceptResult {
   if (node.properties !== undefined && "default" in node) {
     const written =

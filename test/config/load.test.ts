@@ -180,6 +180,14 @@ describe("the environment", () => {
     ]);
   });
 
+  test("the name of a section alone is no key", async () => {
+    const sections = ["WORKER", "SECURITY", "COMMAND_EXECUTOR_DOCKER", "PROVIDERS_CLAUDE"];
+    const { warnings } = await load({
+      env: Object.fromEntries(sections.map((name) => [`PICOCLAW_${name}`, "1"])),
+    });
+    expect(warnings.map((one) => one.code)).toEqual(sections.map(() => "unknown-variable"));
+  });
+
   test("a variable that a file refers to is not unknown", async () => {
     const { warnings } = await load({
       env: { PICOCLAW_DATABASE: "postgres://h/d", PICOCLAW_PORT: "1234", PICOCLAW_MCP_PLACE: "x" },
