@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   fstatSync,
   mkdirSync,
@@ -83,7 +84,9 @@ export function replaceFile(file: string, text: string | null): void {
   // Of a process that had this number and died.
   rmSync(draft, { force: true });
   try {
-    writeFileSync(draft, text, { flag: "wx", mode: there === undefined ? 0o600 : there.mode & 0o777 });
+    writeFileSync(draft, text, { flag: "wx", mode: 0o600 });
+    // By name: a mode at its creation would lose what the umask forbids.
+    if (there !== undefined) chmodSync(draft, there.mode & 0o777);
     renameSync(draft, real);
   } catch (error) {
     rmSync(draft, { force: true });
