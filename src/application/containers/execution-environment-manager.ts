@@ -313,9 +313,9 @@ export class ExecutionEnvironmentManager {
           ref: task.branch,
           target: task.targetBranch,
         },
-        lease: "process",
-        signal: NEVER_ABORTED,
         ...options,
+        lease: options.lease ?? "process",
+        signal: options.signal ?? NEVER_ABORTED,
         environmentName: environmentName ?? undefined,
       });
       return prepared;

@@ -4,7 +4,11 @@ import {
   cloneFailure,
   networkToClone,
 } from "../../../src/application/containers/clone-repository.ts";
-import { executionResult } from "../../../src/application/containers/execution-environment-manager.ts";
+import {
+  type EnvironmentManagerDeps,
+  ExecutionEnvironmentManager,
+  executionResult,
+} from "../../../src/application/containers/execution-environment-manager.ts";
 import {
   type PrepareDeps,
   prepareEnvironment,
@@ -16,7 +20,7 @@ import {
   gitEnvironment,
   isRefName,
 } from "../../../src/domain/containers/clone-plan.ts";
-import type { PrepareEvent } from "../../../src/domain/containers/preparation.ts";
+import type { PrepareEvent, PrepareFailure } from "../../../src/domain/containers/preparation.ts";
 import { quoteWords } from "../../../src/domain/platform/paths.ts";
 
 const ENDED: ExecResult = {
@@ -381,4 +385,22 @@ test("results have the public shape and words", () => {
     "out of disk space (limit 1.5g)",
     "too many processes (limit 512)",
   ]);
+});
+
+test("an option of a program that is undefined is one that is absent", async () => {
+  const asked: object[] = [];
+  const failed: PrepareFailure = { ok: false, code: "engine", subject: "", detail: "" };
+  const manager = new ExecutionEnvironmentManager({
+    config: { shallow: false },
+    defaultEnvironment: "base",
+    credentialFor: () => null,
+    records: { read: () => null, save: () => {}, remove: () => {}, list: () => [] },
+    openPreparation: async () => async (request: object) => {
+      asked.push(request);
+      return failed;
+    },
+  } as unknown as EnvironmentManagerDeps);
+  const options = { signal: undefined, lease: undefined } as object;
+  await manager.tryPrepare({ uuid: "a", repository: "/a" }, null, options);
+  expect(asked).toMatchObject([{ lease: "process", signal: { aborted: false } }]);
 });
