@@ -121,13 +121,14 @@ export function createOwners({ folder, newId }: { readonly folder: string; reado
     /** Forgets the files of those who are gone. */
     sweep(): void {
       for (const id of known()) {
-        if (!isAlive(id)) rmSync(fileOf(id), { force: true });
+        if (!isAlive(id)) attemptOr(undefined, () => rmSync(fileOf(id), { force: true }));
       }
     },
     close(): void {
       if (!state.held) return;
-      rmSync(fileOf(state.held.id), { force: true });
-      closeSync(state.held.fd);
+      const { id, fd } = state.held;
+      attemptOr(undefined, () => rmSync(fileOf(id), { force: true }));
+      closeSync(fd);
       delete state.held;
     },
   };
