@@ -39,11 +39,12 @@ async function openProgram() {
 
 /**
  * The launcher starts the runtime elsewhere, so that it reads no file of the user's folder; a launch without it stays where it
- * is. The result is a folder that cannot be entered: it is gone, or the runtime cannot say its name.
+ * is. The result is a folder that cannot be entered: it is gone, or the runtime cannot say its name. The launcher's variables are
+ * for this process alone, not for the programs that it starts.
  */
 function enterStartFolder(env: NodeJS.ProcessEnv): string | null {
   const { PICOCLAW_STARTED_IN: folder } = env;
-  delete env.PICOCLAW_STARTED_IN;
+  for (const own of ["PICOCLAW_STARTED_IN", "MIMALLOC_ALLOW_THP", "MIMALLOC_ARENA_RESERVE"]) delete env[own];
   try {
     process.chdir(folder ?? process.cwd());
     return null;
