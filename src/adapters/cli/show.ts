@@ -67,12 +67,19 @@ export function describeJob(
       ),
     ),
   ];
+  const commands = validatedJournal(journal).flatMap(({ event }) => {
+    if (event.type === "command_started") {
+      const { type, action, target } = event.command;
+      return [`[${event.index + 1}] ${type} ${action} ${target.trim().split("\n")[0]}`];
+    }
+    return event.type === "command_finished" ? finished(event) : [];
+  });
   const lines = [
     [wordHeadline(messages, facts), wordEnd(messages, job, journal)].filter(Boolean).join(": "),
     "",
     `${messages.jobLine(name)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
-    wordSummary(messages, facts),
+    ...(facts.totalCmds === 0 ? [] : [wordSummary(messages, facts)]),
     ...(work.attempts === 0 ? [] : wordWork(historyMessagesFor(messages.locale), work)),
     ...wordUnreadable(messages, [job]),
     ...(damagedUndo === undefined ? [] : [messages.undoDamaged(name, damagedUndo.file, damagedUndo.lost)]),
@@ -80,14 +87,7 @@ export function describeJob(
       ? []
       : [job.unsettled ? messages.jobInterrupted(name, interruptedDirection(job)) : messages.jobDied(name)]),
     ...(files ? interruptedFileLines(messages, files, all ? Number.POSITIVE_INFINITY : SHOWN_LINES) : []),
-    "",
-    ...validatedJournal(journal).flatMap(({ event }) => {
-      if (event.type === "command_started") {
-        const { type, action, target } = event.command;
-        return [`[${event.index + 1}] ${type} ${action} ${target.trim().split("\n")[0]}`];
-      }
-      return event.type === "command_finished" ? finished(event) : [];
-    }),
+    ...(commands.length === 0 ? [] : ["", ...commands]),
     "",
     messages.changesHeader(countFiles(job.changes)),
     ...(all ? changedFiles(job.changes) : folded.files).map(

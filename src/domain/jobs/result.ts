@@ -324,7 +324,7 @@ export function formatResult(result: CommandResult, index: number, messages: Mes
 export function wordError({ errorWords }: Messages, error: string): string {
   const said = error.split(" (output: ", 1)[0] ?? "";
   let text = said;
-  for (const [fixed, own] of Object.entries(errorWords)) text = text.replace(new RegExp(fixed), own);
+  for (const [fixed, own] of Object.entries(errorWords)) text = text.replace(new RegExp(fixed, "gm"), own);
   return text + error.slice(said.length);
 }
 

@@ -16,6 +16,7 @@ import {
   wordError,
 } from "../../../src/domain/jobs/result.ts";
 import type { FileTrouble, Remedy } from "../../../src/domain/platform/machine-trouble.ts";
+import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 import { environmentMessages } from "../../../src/domain/texts/containers.ts";
 import * as enJobs from "../../../src/domain/texts/en/jobs.ts";
 import { formatBytes } from "../../../src/domain/texts/format-text.ts";
@@ -377,9 +378,21 @@ describe("results", () => {
         "移動・コピーできません: d: フォルダをそのフォルダ自身の中には移動できません: d/e",
       ],
       ["make: command failed: exit status 2", "make: コマンドが失敗しました: 終了コード 2"],
+      [
+        "protected file cannot be modified: .env (restored)\nprotected file cannot be modified: b (restored)",
+        "保護されたファイルは変更できません: .env（元に戻しました）\n保護されたファイルは変更できません: b（元に戻しました）",
+      ],
       ["is a directory: $& d", "フォルダです: $& d"],
     ] as const)
       expect([wordError(ja, error), wordError(en, error)]).toEqual([words, error]);
+  });
+
+  test("one model that talks and codes is named once", () => {
+    for (const locale of LOCALES) {
+      const { who } = terminalMessagesFor(locale);
+      expect(who("p/m", "p/m").split("p/m")).toHaveLength(2);
+      expect(who("p/m", "p/n")).toMatch(/p\/m.*p\/n/);
+    }
   });
 
   test("a script is shown as its first line", () => {

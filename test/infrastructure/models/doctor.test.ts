@@ -52,7 +52,7 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
       ok: false,
       optional: true,
       remedy:
-        "where PicoClaw runs: picoclaw login (asks for a key of the providers it lists), or export ANTHROPIC_API_KEY=…; restart picoclaw serve if it runs",
+        "picoclaw login (asks for the key, tests it and keeps it), or export ANTHROPIC_API_KEY=… where PicoClaw runs",
     }),
   );
   const retired = await startModelServer({

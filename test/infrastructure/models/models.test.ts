@@ -178,7 +178,7 @@ describe("missing configuration", () => {
     expect(await role("coder3", {})).toMatchObject({
       code: "no-key",
       message:
-        "claude has no key: the environment variable ANTHROPIC_API_KEY is not set\n→ where PicoClaw runs: picoclaw login (asks for a key of the providers it lists), or export ANTHROPIC_API_KEY=…; restart picoclaw serve if it runs",
+        "claude has no key: the environment variable ANTHROPIC_API_KEY is not set\n→ picoclaw login (asks for the key, tests it and keeps it), or export ANTHROPIC_API_KEY=… where PicoClaw runs",
     });
     expect(isModel(await role("coder3", {}, { ANTHROPIC_API_KEY: "sk-ant-xxxxxxxx" }))).toMatchObject({
       provider: "claude",

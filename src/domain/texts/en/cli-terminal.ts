@@ -8,7 +8,9 @@ export const terminalTexts = {
   title: (version: string, folder: string, branch: string) =>
     `picoclaw ${version}  ${folder}${branch === "" ? "" : ` on ${branch}`}`,
   who: (talks: string | null, codes: string | null) =>
-    `talks: ${talks ?? (codes === null ? "not set up yet (picoclaw init)" : "no local model (/cloud on: the coder's model)")} · codes: ${codes ?? "not set up yet (picoclaw init)"}`,
+    talks !== null && talks === codes
+      ? `talks and codes: ${talks}`
+      : `talks: ${talks ?? (codes === null ? "not set up yet (picoclaw init)" : "no local model (/cloud on: the coder's model)")} · codes: ${codes ?? "not set up yet (picoclaw init)"}`,
   newChat: (name: string) => `a new chat${name === "" ? "" : ` (${name})`}`,
   goesOn: (name: string, messages: number, at: string, last: string) =>
     `continuing the chat${name === "" ? "" : ` ${name}`}: ${messages === 1 ? "1 message" : `${messages} messages`}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new starts a new one`,

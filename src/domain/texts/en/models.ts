@@ -72,7 +72,7 @@ export const modelsTexts = {
     startOllama: (address: string | null) =>
       `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init${address === null ? "" : `; tried: ${address}`}`,
     setKey: (variable: string) =>
-      `where PicoClaw runs: picoclaw login (asks for a key of the providers it lists), or export ${variable}=…; restart picoclaw serve if it runs`,
+      `picoclaw login (asks for the key, tests it and keeps it), or export ${variable}=… where PicoClaw runs`,
     /** `successor`: what the provider's own list has in its place. */
     checkModelName: (provider: string, successor: string | null = null) =>
       successor === null

@@ -4,7 +4,9 @@ import { jobOrder } from "../format-text.ts";
 export const terminalTexts: typeof en.terminalTexts = {
   title: (version, folder, branch) => `picoclaw ${version}  ${folder}${branch === "" ? "" : `（${branch}）`}`,
   who: (talks, codes) =>
-    `会話: ${talks ?? (codes === null ? "未設定（picoclaw init）" : "ローカルのモデルなし（/cloud on でコーダーのモデル）")} · コード: ${codes ?? "未設定（picoclaw init）"}`,
+    talks !== null && talks === codes
+      ? `会話とコード: ${talks}`
+      : `会話: ${talks ?? (codes === null ? "未設定（picoclaw init）" : "ローカルのモデルなし（/cloud on でコーダーのモデル）")} · コード: ${codes ?? "未設定（picoclaw init）"}`,
   newChat: (name) => `新しい会話${name === "" ? "" : `（${name}）`}`,
   goesOn: (name, messages, at, last) =>
     `会話${name === "" ? "" : `「${name}」`}の続きです: ${messages} 件、最後は ${at}${last === "" ? "" : `「${last}」`} · /new で新しく始めます`,

@@ -30,7 +30,7 @@ export const historyTexts = {
   statsDay: "日付",
   statsModel: "モデル",
   noModel: "(モデルなし)",
-  figureHeader: ["日付", "リクエスト", "トークン", "費用", "ジョブ", "1 回目で成功", "取り消し"],
+  figureHeader: ["日付", "回数", "トークン", "費用", "ジョブ", "初回成功", "取消"],
   replaced: "置き換えた行:",
   replacedNothing: "置き換えた行はありません。",
   replacedBy: "置き換え後:",

@@ -97,6 +97,7 @@ export const workTexts: typeof en.workTexts = {
     "failed to (?:rename|copy) ": "移動・コピーできません: ",
     "protected file cannot be modified: ": "保護されたファイルは変更できません: ",
     "git internals cannot be modified by file_edit: ": "git の内部ファイルは file_edit で変更できません: ",
+    " \\(restored\\)$": "（元に戻しました）",
     "file path outside workspace: ": "workspace の外のパスです: ",
     "no such file or directory: ": "ファイルまたはフォルダがありません: ",
     "is a directory: ": "フォルダです: ",

@@ -60,7 +60,7 @@ export const modelsTexts: typeof en.modelsTexts = {
     startOllama: (address) =>
       `Ollama を起動する（ollama serve。入手: https://ollama.com/download）か、picoclaw init で別のモデルを選んでください${address === null ? "" : `。接続先: ${address}`}`,
     setKey: (variable) =>
-      `PicoClaw を動かしているマシンで picoclaw login（一覧にあるプロバイダーのキーを尋ねます）か export ${variable}=… を実行してください。picoclaw serve は再起動が必要です`,
+      `picoclaw login（キーを尋ね、確認して保存します）か、PicoClaw を動かしている環境で export ${variable}=… を実行してください`,
     checkModelName: (provider, successor = null) =>
       successor === null
         ? `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`
