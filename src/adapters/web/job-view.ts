@@ -248,7 +248,7 @@ function toTimelineEntry(
         what: html`<span>${event.success ? "✓" : "✗"} ${command !== undefined && commandLine(t, command)} ${duration(event.duration)}</span>
 ${error !== "" && html`<p class="error">${visible(wordError(messages, error))}</p>`}
 ${event.notes.map((note) => html`<p class="note">${visible(wordNote(messages, note))}</p>`)}
-${event.output.trim() !== "" && html`<details ${!event.success && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
+${event.output.trim() !== "" && html`<details ${!event.success && command?.type !== "file_edit" && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
       };
     }
     case "merged":

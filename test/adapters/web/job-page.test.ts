@@ -126,6 +126,17 @@ test("a job that changed nothing ends without a change, and its page says once w
       changes: [],
       notes: [],
     },
+    { type: "command_started", index: 1, command },
+    {
+      type: "command_finished",
+      index: 1,
+      success: false,
+      output: "does not match\nNothing of this edit was written.",
+      error: "does not match",
+      duration: 3,
+      changes: [],
+      notes: [],
+    },
     { type: "committed", changes: 0 },
     { type: "undone", changes: 0 },
     { type: "redone", changes: 0 },
@@ -146,6 +157,9 @@ test("a job that changed nothing ends without a change, and its page says once w
   expect(page).not.toContain("0 changes");
   expect(page).toContain('<p class="error">command failed: exit status 1</p>');
   expect(page).not.toContain("blockquote");
+  // The report of an edit is for its model: folded, unlike a program's output.
+  expect(page).toMatch(/<details open>.*\n?.*printed/);
+  expect(page).toMatch(/<details ><summary>[^<]*<\/summary><pre[^>]*>does not match/);
   await db.destroy();
 });
 

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import type { Kysely } from "kysely";
 import { toBlocks } from "../../../src/adapters/channels/slack-channel.ts";
 import { WINDOW_CHARACTERS } from "../../../src/adapters/web/markdown.ts";
+import { say } from "../../../src/application/chat/reply-words.ts";
+import type { Reply } from "../../../src/application/ports/chat.ts";
 import { slackMessagesFor } from "../../../src/domain/texts/channels.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
@@ -27,7 +29,7 @@ afterEach(async () => {
 const LINE = "Some **words** with `code`, a [link](https://example.org/x) and _more_ of them.\n\n";
 const answer = (characters: number) => `begins\n\n${LINE.repeat(Math.ceil(characters / LINE.length))}ends`;
 
-async function open(answers: readonly string[]) {
+async function open(answers: readonly string[], more: Partial<Reply> = {}) {
   const { store } = await openMessages({ db, now: () => new Date() });
   const at = new Date().toISOString();
   for (const [n, text] of answers.entries()) {
@@ -40,7 +42,7 @@ async function open(answers: readonly string[]) {
       text: `ask ${n}`,
     };
     await store.addAll([newMessage(said, id, at)]);
-    const reply = { text, ok: true, sessionId: "s", jobs: [], actions: [] };
+    const reply = { text, ok: true, sessionId: "s", jobs: [], actions: [], ...more };
     await db
       .insertInto("replies")
       .values({
@@ -86,6 +88,17 @@ test("a page of six answers of 3.9 MB is small, and others are answered meanwhil
   expect(done.match(/<p>begins/g)).toHaveLength(6);
   expect(done).not.toContain("ends</p>");
   expect(ms).toBeLessThan(100);
+});
+
+test("a cloud model is named below its answer, and nowhere else", async () => {
+  const more = {
+    said: [{ kind: "text", text: "It adds." }, say("cloudAnswered", "claude/m-1")],
+    model: { provider: "claude", model: "m-1", local: false },
+  } satisfies Partial<Reply>;
+  const page = await (await (await open(["It adds."], more)).ask("/chat/operator")).text();
+  expect(page).toContain("<p>It adds.</p>");
+  expect(page.match(/m-1/g)).toHaveLength(1);
+  expect(page).not.toContain("came from a cloud model");
 });
 
 test("the rest is read window by window to the end, by those alone who may read the chat", async () => {

@@ -146,6 +146,8 @@ function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, button
         },
       });
     } else if (piece.kind === "coder" && before?.kind === "job" && drawn.has(before.facts.jobId)) continue;
+    // The footer says the same.
+    else if (piece.kind === "say" && piece.name === "cloudAnswered" && reply.model) continue;
     // Status, files and undo of a tool's jobs are on their cards.
     else if (piece.kind === "loop-status" && reply.jobs.length > 0) continue;
     else if (piece.kind === "loop" && reply.jobs.length > 0)
