@@ -40,13 +40,14 @@ export function isTestFile(path: string, text: string): boolean {
 const BEGINS_TEST =
   /^\s*(?:(?:async )?def (test\w*)|(?:test|it|describe|suite)(?:\.\w+)?\s*\(\s*["'`](.+?)["'`]|func ((?:Test|Fuzz|Example)\w*))/;
 
-/** The lines of the tests with this title, each up to the next test. */
-export function findTestLines(text: string, title: string): string {
+/** The lines of the tests with one of these titles, each up to the next test. */
+export function findTestLines(text: string, titles: readonly string[]): string {
   let isOwn = false;
   return text
     .split("\n")
     .filter((line) => {
-      if (BEGINS_TEST.test(line) || /^\s*(?:pub )?fn \w/.test(line)) isOwn = line.includes(title);
+      const begins = BEGINS_TEST.exec(line) ?? /^\s*(?:pub )?fn (\w+)/.exec(line);
+      if (begins !== null) isOwn = begins.slice(1).some((name) => titles.includes(name));
       return isOwn;
     })
     .join("\n");

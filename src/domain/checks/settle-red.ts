@@ -1,4 +1,4 @@
-import { type ChangedText, findTestLines } from "./affected-tests.ts";
+import { type ChangedText, findTestLines, isCodePath } from "./affected-tests.ts";
 import {
   type Connection,
   filesHolding,
@@ -55,17 +55,13 @@ export function settleRedTests(red: RedTests): SettledRed {
   const namesOf = (test: string): readonly string[] => {
     const pair = pairOf(test);
     const failures = [...(pair?.now.results?.failures ?? []), ...(pair?.before.results?.failures ?? [])];
-    const file = findTestFile(
-      test,
-      failures.find((one) => one.test === test),
-      texts,
-    );
+    const own = failures.find((one) => one.test === test);
+    const file = findTestFile(test, own, texts);
     return [test, bareTestName(test), ...(file === null ? [] : [file]), ...(pair ? [pair.now.command] : [])];
   };
   const { redBefore = [], silenced = [], rewritten = [], unable = [], newFailing, weakened } = judgement;
-  const gone = judgement.worse.filter((test) =>
-    red.results.every(({ results }) => !results?.tests.has(test)),
-  );
+  const isMissing = (test: string) => red.results.every(({ results }) => !results?.tests.has(test));
+  const gone = judgement.worse.filter(isMissing);
   const told = [...redBefore, ...silenced, ...rewritten, ...unable, ...newFailing, ...weakened, ...gone];
   const withCode = removedWithCode([...weakened, ...gone], red);
   const isGreen = red.results.every(({ state }) => state === "green");
@@ -101,24 +97,24 @@ export function settleRedTests(red: RedTests): SettledRed {
 const DEFINES =
   /^(?:\s*(?:export\s+(?:default\s+)?|pub(?:\([^)]*\))?\s+|async\s+|static\s+)*(?:function\*?|def|func(?:\s*\([^)]*\))?|fn|class)|(?:export\s+)?(?:const|let|var|type|struct|enum|interface))\s+(\w+)/gm;
 
-const definedIn = (text: string) => [...text.matchAll(DEFINES)].flatMap(([, name]) => name ?? []);
+const wordsIn = (text: string): readonly string[] => text.match(/\w+/g) ?? [];
 
-/** Missing tests that use code which the change removes: it is not defined anywhere any more, so they could not run. */
+/** Tests that the change deletes and that use code which it removes: no code names it any more, so they could not run. */
 function removedWithCode(tests: readonly string[], { diff = [], texts }: RedTests): string[] {
+  if (tests.length === 0) return [];
   const before = new Map(diff.map((one) => [one.path, one.before ?? ""]));
-  const left = new Set([...texts.values()].flatMap(definedIn));
-  const removed = [...before]
-    .flatMap(([path, text]) => (isTestPath(path) ? [] : definedIn(text)))
-    .filter((name) => !left.has(name));
-  if (removed.length === 0) return [];
+  const sources = diff.filter(({ path }) => isCodePath(path) && !isTestPath(path));
+  const code = sources.map((one) => (one.before ?? "").replace(/#\[cfg\(test\)\].*/s, ""));
+  const removed = new Set(code.flatMap((text) => [...text.matchAll(DEFINES)].map(([, name = ""]) => name)));
+  for (const text of texts.values()) for (const word of wordsIn(text)) removed.delete(word);
   return tests.filter((test) => {
-    const parts = test.split(/::| > | › |\//).map((part) => part.replace(/ #\d+$|\[.*\]$/, ""));
-    const used = new Set(
-      filesHolding(test, before)
-        .flatMap((path) => parts.map((part) => findTestLines(before.get(path) ?? "", part)))
-        .flatMap((lines) => lines.match(/\w+/g) ?? []),
-    );
-    return removed.some((name) => used.has(name) && !parts.includes(name));
+    const names = [bareTestName(test), ...test.split(/::|\//)];
+    const titles = names.map((name) => name.replace(/ #\d+$|\[.*\]$/, ""));
+    const own = (text = "") => wordsIn(findTestLines(text, titles));
+    const files = filesHolding(test, before).filter((path) => own(before.get(path)).length > 0);
+    const isUsed = (word: string) => removed.has(word) && !titles.includes(word);
+    const isGone = (path: string) => own(texts.get(path)).length === 0 && own(before.get(path)).some(isUsed);
+    return files.length > 0 && files.every(isGone);
   });
 }
 

@@ -119,6 +119,85 @@ test("another test of the file is not removed with the code", () => {
   expect([judgement.verdict, found.removedWithCode]).toEqual(["worse", ["test_mul"]]);
 });
 
+const CUT = "def mul():\n    pass\n";
+const MUL_PY = "def test_mul():\n    mul(1)\n";
+const KEPT = "def test_add():\n    add(1)\n";
+test.each([
+  [
+    "its callers stay",
+    "test_mul",
+    "",
+    [["use.py", "def total():\n    return mul()\n"]],
+    [["test_calc.py", MUL_PY, ""]],
+  ],
+  [
+    "the name is that of a method which the patterns do not find",
+    "test_mul",
+    "",
+    [["use.ts", "class Use {\n  mul() {}\n}\n"]],
+    [["test_calc.py", MUL_PY, ""]],
+  ],
+  [
+    "only a test with a longer title uses it",
+    "multiplies",
+    "",
+    [],
+    [
+      [
+        "a.test.js",
+        'test("multiplies", () => 1);\ntest("multiplies twice", () => mul());\n',
+        'test("others", () => 1);\n',
+      ],
+    ],
+  ],
+  [
+    "it is still in its file, which cannot be loaded",
+    "test_mul",
+    "",
+    [],
+    [["test_calc.py", MUL_PY, MUL_PY + KEPT]],
+  ],
+  [
+    "it uses a helper of Rust's tests",
+    "tests::test_mul",
+    "",
+    [],
+    [
+      [
+        "lib.rs",
+        "#[cfg(test)]\nmod tests {\n  fn sample() {}\n  #[test]\n  fn test_mul() { sample(); }\n}\n",
+        "",
+      ],
+    ],
+  ],
+  [
+    "it uses a name of an example in the documentation",
+    "multiplies",
+    "",
+    [],
+    [
+      ["README.md", "const price = mul(2);\n", ""],
+      ["a.test.js", 'test("multiplies", () => (price) => price);\n', ""],
+    ],
+  ],
+  [
+    "another file has a test of that title, which does not use it",
+    "test_mul",
+    "",
+    [],
+    [
+      ["test_calc.py", MUL_PY, ""],
+      ["test_other.py", MUL_PY.replace("mul(1)", "add(1)"), ""],
+    ],
+  ],
+] as const)("a missing test is not removed with its code if %s", (_why, name, kept, rest, tests) => {
+  const diff = [changes("calc.py", CUT, kept), ...tests.map(([path, was, is]) => changes(path, was, is))];
+  const texts = new Map<string, string>([...rest, ...tests.map(([path, , after]) => [path, after] as const)]);
+  const [before, now] = [result({ adds: "pass", [name]: "pass" }), result({ adds: "pass" })];
+  const { judgement, found } = settle([before, now, result({})], { diff, texts });
+  expect([judgement.verdict, judgement.worse, found.removedWithCode ?? []]).toEqual(["worse", [name], []]);
+});
+
 test("a test that is deleted while its code stays is worse, unless the coder declares it", () => {
   const diff = [gone("test/mul.test.js", MUL_TEST)];
   const texts = new Map([["src/mul.js", "export const mul = 1;\n"]]);
