@@ -248,8 +248,8 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   function rememberHung(): void {
     const measured = recallChecks(memory, checks);
     const hung = runs.hung();
-    const files = (list: typeof hung = []) => list.map(({ file }) => file).join("\0");
-    if (measured !== null && files(hung) !== files(measured.hung)) memory.keep({ ...measured, hung });
+    const isNew = JSON.stringify(hung) !== JSON.stringify(measured?.hung ?? []);
+    if (measured !== null && isNew) memory.keep({ ...measured, hung });
   }
   async function judgeByOwn(draft: JudgedDraft, attempt: number): Promise<DraftJudgement> {
     const { none } = deps;

@@ -1,8 +1,12 @@
 import { expect, test } from "bun:test";
 import type { JudgedDraft } from "../../../src/application/checks/judge-draft.ts";
+import { createProjectChecks } from "../../../src/application/checks/project-checks.ts";
 import { createRunMemory } from "../../../src/application/checks/remember-runs.ts";
+import { createAdvise } from "../../../src/application/platform/advise.ts";
+import type { CheckRecord } from "../../../src/application/ports/checks.ts";
 import type { CheckRequest } from "../../../src/application/ports/jobs-draft.ts";
 import { readResults } from "../../../src/domain/checks/read-results.ts";
+import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 
 const REQUEST: CheckRequest = {
   commands: ["go test ./..."],
@@ -103,7 +107,7 @@ function openHanging(names: readonly string[], hanging: Readonly<Record<string, 
     },
   };
   const memory = createRunMemory({ fingerprint: () => "w", now: () => clock.ms, usualMs: 0, hung: [] });
-  return { memory, draft, lines, before: { ...REQUEST, over: "baseline" as const } };
+  return { memory, draft, lines, clock, before: { ...REQUEST, over: "baseline" as const } };
 }
 
 test("a file that hangs in a run which names no files is left out of those that do", async () => {
@@ -159,6 +163,43 @@ test("a file that hung is run again once it, or what it imports, changed, or aft
   expect(await linesOf(at)).toContain(line);
   // Without a run over the workspace there is nothing to compare it with.
   expect(await linesOf(at, "draft")).toEqual(left);
+});
+
+test("a file that hangs again after a day is left out for another day", async () => {
+  const line = "node --test a.test.mjs serves.test.mjs";
+  const { draft, lines, clock } = openHanging(["a.test.mjs", "serves.test.mjs"], {
+    [line]: ["node /w/serves.test.mjs"],
+  });
+  let [record, workspace]: [CheckRecord | null, string] = [null, ""];
+  const runsOfJob = async (named: string) => {
+    workspace = named;
+    lines.length = 0;
+    const checks = createProjectChecks({
+      checks: [{ kind: "test", command: line, line }],
+      settings: { command: null, timeout: 60, auto_limit: 60, network: false, enabled: "auto" },
+      memory: {
+        fingerprint: () => workspace,
+        recall: () => record,
+        keep: (kept) => {
+          record = kept;
+        },
+        running: new Map(),
+      },
+      texts: checksMessagesFor("en"),
+      now: () => clock.ms,
+      advise: createAdvise(),
+      signal: new AbortController().signal,
+    });
+    checks.declare("Fixes: serves");
+    await checks.judge(draft, 1);
+    return [...lines];
+  };
+  const left = "node --test a.test.mjs";
+  expect(await runsOfJob("first")).toEqual([line, left]);
+  expect(await runsOfJob("second")).toEqual([left]);
+  clock.ms += 25 * 60 * 60 * 1000;
+  expect(await runsOfJob("third")).toEqual([line, left]);
+  expect(await runsOfJob("fourth")).toEqual([left]);
 });
 
 test("a check whose only file hangs is ended by its time limit, and the next check is run", async () => {
