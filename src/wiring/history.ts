@@ -60,9 +60,9 @@ export function createWordFigures(...of: Parameters<typeof createReadFigures>): 
   return async (scope, days) => {
     const { MOST_DAYS, readDays, wordFigures } = await import("../adapters/cli/stats.ts");
     const count = readDays(days);
-    if (count === null) return (locale) => historyMessagesFor(locale).statsDays(MOST_DAYS);
+    if (count === null) return [(locale) => historyMessagesFor(locale).statsDays(MOST_DAYS), false];
     const figures = await createReadFigures(...of)(scope, count);
-    return (locale) => wordFigures(historyMessagesFor(locale), figures);
+    return [(locale) => wordFigures(historyMessagesFor(locale), figures)];
   };
 }
 

@@ -89,7 +89,9 @@ test("a session is started over and resumed; usage adds up", () => {
   const figures = cli.run(["stats", "--days", "7"]).out;
   expect(figures).toContain("demo/demo");
   expect(cli.chat("/stats 7").out).toBe(figures);
-  expect(cli.chat("/stats 0").out).toBe("The days are a number from 1 to 366.\n");
+  const refused = { code: 3, out: "The days are a number from 1 to 366.\n" };
+  expect(cli.chat("/stats 0")).toMatchObject(refused);
+  expect(cli.chat("/cost nothing").code).toBe(refused.code);
 }, 300_000);
 
 test("a failed classifier is logged", () => {

@@ -141,8 +141,8 @@ export interface JobDeps extends ChatBase {
   readonly farJobs?: FarJobs;
   /** The workspace's jobs as its history. Absent where they are not kept. */
   readonly openHistory?: () => Promise<WorkspaceHistory>;
-  /** The text of `stats` over these jobs and this usage, for as many days as the words say. */
-  readonly figures: (of: FigureScope, days: string) => Promise<(locale: Locale) => string>;
+  /** The answer of `stats` over these jobs and this usage, for as many days as the words say. */
+  readonly figures: (of: FigureScope, days: string) => Promise<Parameters<typeof answerInEveryLanguage>>;
   /** Whether git knows a branch, a tag or a commit of that name; null if that is unknown. */
   readonly isCommit: (name: string) => Promise<boolean | null>;
 }

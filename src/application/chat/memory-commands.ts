@@ -272,8 +272,8 @@ export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, Lo
     cost,
     async stats(chat, look, rest) {
       const jobs = jobsVisibleTo(chat, look);
-      const word = await chat.figures({ ...toUsageOwner(scopeOf(look)), jobs }, rest.trim());
-      return answerInEveryLanguage(word);
+      const worded = await chat.figures({ ...toUsageOwner(scopeOf(look)), jobs }, rest.trim());
+      return answerInEveryLanguage(...worded);
     },
   };
 }

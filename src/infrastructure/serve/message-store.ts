@@ -208,13 +208,10 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
     return { added: false, id: (known as MessageRow).id, work: null };
   }
 
-  const setState = (within: StoreTransaction, id: string, state: "received" | "done") =>
-    updateRows(
-      within,
-      "messages",
-      { id },
-      { state, finished_at: state === "done" ? now().toISOString() : null },
-    );
+  const setState = (within: StoreTransaction, id: string, state: "received" | "done") => {
+    const finished_at = state === "done" ? now().toISOString() : null;
+    return updateRows(within, "messages", { id }, { state, finished_at });
+  };
 
   const store: MessageStore = {
     ...createMessageViews(db, workspace),
