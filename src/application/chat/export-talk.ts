@@ -47,7 +47,9 @@ export async function readTalk(
         ? []
         : (jobs.get(groupId) ?? []).map((job) => toTalkJob(workspace, job, locale)),
   }));
-  return { title: mask(exported.title(chatKey, root)), locale, turns };
+  // A message that no model answered is stored with an empty answer.
+  const held = turns.filter(({ text, jobs: ran }) => text.trim() !== "" || ran.length > 0);
+  return { title: mask(exported.title(chatKey, root)), locale, turns: held };
 }
 
 function toTalkJob(
@@ -92,7 +94,7 @@ export async function writeMarkdown({ title, turns }: TalkDocument): Promise<str
       if (diff !== "") parts.push(fenced(diff));
     }
   }
-  return `${parts.join("\n\n")}\n`;
+  return `${parts.filter((part) => part !== ">").join("\n\n")}\n`;
 }
 
 function fenced(diff: string): string {

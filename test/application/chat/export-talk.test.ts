@@ -85,3 +85,13 @@ test("an empty chat yields no document", async () => {
   const silent = { ...deps, sessions: { ...deps.sessions, list: async () => [] } };
   expect(await readTalk(silent, "web:ann", "ja")).toBeNull();
 });
+
+test("an answer that failed, and a job without figures, leave no empty quotation", async () => {
+  const said = [turn(1, { text: "hello" }), turn(2, { role: "assistant", agent: "Mio" }), ...turns];
+  const sessions = { ...deps.sessions, turns: async () => ({ turns: said, damaged: 0 }) };
+  const talk = await readTalk({ ...deps, sessions }, "web:ann", "en");
+  if (talk === null) throw new Error("nothing was said");
+  const text = await writeMarkdown(talk);
+  expect(text).not.toContain("## Mio");
+  expect(text).not.toMatch(/\n\n>\n(?:\n|$)/);
+});
