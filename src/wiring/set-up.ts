@@ -11,7 +11,12 @@ import { openEngine, readEngineFacts } from "../infrastructure/containers/docker
 import { findLoggedInHeads } from "../infrastructure/heads/heads.ts";
 import { findModels } from "../infrastructure/models/find-sources.ts";
 import { findProgram } from "../infrastructure/sandbox/staging.ts";
-import { isThere, surveyMachine, writeFirstConfig } from "../infrastructure/setup/survey-machine.ts";
+import {
+  isThere,
+  keepWindow,
+  surveyMachine,
+  writeFirstConfig,
+} from "../infrastructure/setup/survey-machine.ts";
 import { openModels } from "./models.ts";
 import type { Environment } from "./services.ts";
 
@@ -46,6 +51,7 @@ export async function openSetUp(
     found: { ...surveyed, heads },
     exists: () => isThere(file),
     write: (text, replace) => writeFirstConfig(file, text, replace),
+    keepWindow: (model, window) => keepWindow(resolveHome(env), model, window),
     openModels: (text) => modelsOf(env, place, file, text),
   });
 }

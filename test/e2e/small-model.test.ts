@@ -92,6 +92,7 @@ function layOut(cli: Cli, server: LlamaServer): void {
     providers: {
       small: {
         ...{ type: "openai-compatible", base_url: `${server.url}/v1`, model: "tiny", local: true },
+        max_tokens: 400,
         api_key: "env:SMALL_KEY",
       },
     },

@@ -33,6 +33,8 @@ export async function startLlamaServer(
     [
       ...["--model", model, "--alias", "tiny", "--host", "127.0.0.1", "--port", "0", "--api-key", key],
       ...["--ctx-size", `${context}`, "--parallel", `${slots}`, "--threads", "1", "--no-webui", "--offline"],
+      // The server ends an answer whose reader left only between two batches.
+      ...["--batch-size", "128", "--ubatch-size", "128"],
       ...options,
     ],
     { stdio: ["ignore", "pipe", "pipe"] },

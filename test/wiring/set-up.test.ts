@@ -6,6 +6,7 @@ import { describeFound, describeNothing } from "../../src/application/setup/setu
 import { loadConfig } from "../../src/config/load.ts";
 import { type ModelChoice, offeredFor, usualChoice } from "../../src/domain/setup/first-config.ts";
 import { setupMessagesFor } from "../../src/domain/texts/setup.ts";
+import { openModels } from "../../src/wiring/models.ts";
 import { openSetUp } from "../../src/wiring/set-up.ts";
 import { NO_LOCAL_SERVERS } from "../e2e/cli-kit.ts";
 
@@ -69,6 +70,12 @@ function start(env: Record<string, string>) {
       return opened;
     },
     opening: () => openSetUp(here, { ...at, startOver: false }),
+    async models() {
+      const loaded = await loadConfig({ env: here, ...at });
+      if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
+      const { config, secrets, home } = loaded;
+      return { models: openModels(config, secrets, { env: here, home, locale: "en" }) };
+    },
     config: async () => {
       const loaded = await loadConfig({ env: here, ...at });
       if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
@@ -162,6 +169,61 @@ describe("set-up", () => {
     expect(found.sources).toMatchObject([
       { provider: "llamacpp", address: `http://127.0.0.1:${port}/v1`, local: true },
     ]);
+  });
+
+  /** As a llama.cpp of 2026 answers, started with a window of this size for each of its slots. */
+  function llamaCpp(context: number): string {
+    const listed = { id: "my-model", object: "model", owned_by: "llamacpp", meta: { n_ctx_train: 8192 } };
+    const props = {
+      default_generation_settings: { params: { n_predict: -1 }, n_ctx: context },
+      total_slots: 2,
+    };
+    server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch(request) {
+        const { pathname } = new URL(request.url);
+        if (pathname === "/props") return Response.json(props);
+        return pathname === "/v1/models"
+          ? Response.json({ object: "list", data: [listed] })
+          : Response.json({ error: { code: 404 } }, { status: 404 });
+      },
+    });
+    return `${server.port}`;
+  }
+
+  test.each([16_384, 2_048])(
+    "the window of a llama.cpp of %d tokens is asked, shown and kept",
+    async (context) => {
+      const at = start({ LLAMA_ARG_PORT: llamaCpp(context) });
+      const table = join(folder, "home/models.json");
+      mkdirSync(join(folder, "home"));
+      writeFileSync(table, JSON.stringify({ dated: "2026-01-02", models: { "my-model": { images: true } } }));
+      const opened = await at.open();
+      for (const locale of ["en", "ja"] as const) {
+        const line = describeFound(opened.found, setupMessagesFor(locale)).find((one) =>
+          one.includes("llamacpp"),
+        );
+        expect(line).toContain(`${context}`);
+        expect(line?.includes("--ctx-size")).toBe(context < 8_192);
+      }
+      opened.write(usualChoice(opened.found), { replace: false });
+      expect(JSON.parse(readFileSync(table, "utf8"))).toEqual({
+        dated: "2026-01-02",
+        models: { "my-model": { images: true, context } },
+      });
+      const { models } = await at.models();
+      expect(models.forRole("chat")).toMatchObject({ model: "my-model", window: context });
+    },
+  );
+
+  test("a table of models that cannot be read is not written over by a window", async () => {
+    const at = start({ LLAMA_ARG_PORT: llamaCpp(4_096) });
+    mkdirSync(join(folder, "home"));
+    writeFileSync(join(folder, "home/models.json"), "{ mine");
+    const opened = await at.open();
+    expect(opened.write(usualChoice(opened.found), { replace: false })).toMatchObject({ written: true });
+    expect(readFileSync(join(folder, "home/models.json"), "utf8")).toBe("{ mine");
   });
 
   test("a local server that wants a key is reported with the way in, and does not hide the other ways", async () => {

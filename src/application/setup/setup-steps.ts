@@ -20,12 +20,21 @@ export interface SetUpDeps {
   readonly found: SetupFindings;
   readonly exists: () => boolean;
   readonly write: (text: string, replace: boolean) => WriteConfigResult;
+  readonly keepWindow: (model: string, window: number) => void;
   /** The models as this very text would configure them. */
   readonly openModels: (text: string) => Promise<{ readonly models: Models; readonly coder: ModelRole }>;
 }
 
 /** The first configuration of a machine, on which this was found. */
-export function createSetUp({ locale, file, found, exists, write, openModels }: SetUpDeps): OpenSetup {
+export function createSetUp({
+  locale,
+  file,
+  found,
+  exists,
+  write,
+  keepWindow,
+  openModels,
+}: SetUpDeps): OpenSetup {
   const textOf = (choice: ModelChoice) => firstConfig(found, choice, setupMessagesFor(locale).file);
   return {
     ok: true,
@@ -34,7 +43,14 @@ export function createSetUp({ locale, file, found, exists, write, openModels }: 
     found,
     exists,
     test: async (choice, signal) => testChoice(choice, await openModels(textOf(choice)), signal),
-    write: (choice, { replace }) => write(textOf(choice), replace),
+    write(choice, { replace }) {
+      const result = write(textOf(choice), replace);
+      for (const chosen of result.written ? [choice.chat, choice.coder] : []) {
+        const window = found.sources.find(({ provider }) => provider === chosen?.provider)?.window;
+        if (chosen !== null && window !== undefined) keepWindow(chosen.model, window);
+      }
+      return result;
+    },
   };
 }
 
@@ -144,7 +160,7 @@ export function describeFound(found: SetupFindings, words: SetupMessages): strin
       mark(
         source.trouble === null,
         source.trouble === null
-          ? words.source(source.provider, source.models?.length ?? 0)
+          ? words.source(source.provider, source.models?.length ?? 0, source.window)
           : describeListTrouble(source, source.trouble, words),
       ),
     ),

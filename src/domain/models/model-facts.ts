@@ -118,6 +118,8 @@ export interface ModelSource {
   readonly local: boolean;
   /** The variable that holds its key; null: it needs none. */
   readonly keyVariable: string | null;
+  /** Tokens that its one model takes, as the server was started; absent: unknown. */
+  readonly window?: number | undefined;
   /** As it lists them; null: `trouble` says why not. */
   readonly models: readonly string[] | null;
   readonly trouble: ListTrouble | null;

@@ -2,7 +2,7 @@ import { isOpenAi, OPENROUTER } from "../../domain/config/configured-kinds.ts";
 import { chooseOffered, SHIPPED_CATALOGUE } from "../../domain/models/catalogue.ts";
 import { joinUrl, localityOf } from "../../domain/models/locality.ts";
 import type { ModelSource } from "../../domain/models/model-facts.ts";
-import { listModels, listOffered } from "./list-models.ts";
+import { askWindow, listModels, listOffered } from "./list-models.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -36,7 +36,10 @@ async function findSources(env: Env, providers: Providers, signal: AbortSignal):
         if (onlyIfThere === true && !wantsKey && (models === null || models.length === 0)) return null;
         const wanted = source.usual === null ? usual : [source.usual];
         const chosen = models === null ? source.usual : chooseOffered(models, wanted, SHIPPED_CATALOGUE);
-        return { ...source, models, trouble, usual: chosen };
+        const props = joinUrl(address.replace(/\/v1\/*$/, ""), "props");
+        const window =
+          local && models?.length === 1 ? await askWindow({ url: props, headers, local, signal }) : undefined;
+        return { ...source, window, models, trouble, usual: chosen };
       }),
   );
   const found = answers.flatMap((one) => (one === null ? [] : [one]));
@@ -44,7 +47,7 @@ async function findSources(env: Env, providers: Providers, signal: AbortSignal):
   return found.filter(({ address }, at) => found.findIndex((one) => sameServer(one.address, address)) === at);
 }
 
-type AskedSource = Omit<ModelSource, "models" | "trouble"> & {
+type AskedSource = Omit<ModelSource, "window" | "models" | "trouble"> & {
   readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
   /** The user did not name it: where nothing answers, there is nothing to report. */

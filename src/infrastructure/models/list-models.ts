@@ -1,18 +1,17 @@
 import { billionsOf, type InstalledModel } from "../../domain/models/catalogue.ts";
 import { joinUrl, localityOf } from "../../domain/models/locality.ts";
 import type { ListTrouble } from "../../domain/models/model-facts.ts";
-import { fieldAt, textAt } from "./json-fields.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
+import { countAt, fieldAt, textAt } from "./json-fields.ts";
 import { type Fetch, plainly } from "./model-settings.ts";
 import { answersToAnyName } from "./wire.ts";
 
 /** The characters of a model's name; any other name is not shown and not written anywhere. */
 const NAME = /^[\w./:-]{1,200}$/;
 
-const LIST_MS = 1_000;
-
 /** The names of an Ollama's models, for a person who waits; none where it does not answer at once. */
 export async function listModelNames(baseUrl: string): Promise<readonly string[]> {
-  const installed = await listModels(baseUrl, AbortSignal.timeout(LIST_MS));
+  const installed = await listModels(baseUrl, AbortSignal.timeout(1_000));
   return (installed ?? []).map(({ name }) => name);
 }
 
@@ -77,13 +76,15 @@ async function requestList(asked: ListRequest, keys: readonly string[], ask: Fet
   // Google answers 400 to a key that it does not know.
   const refused = status === 401 || status === 403 || (status === 400 && /API_KEY_INVALID/.test(text));
   if (refused) return { ok: false, trouble: { kind: "refused", status } };
-  const answered: Listed = { ok: false, trouble: { kind: "answered", status } };
-  if (!response.ok) return answered;
-  try {
-    const body: unknown = JSON.parse(text);
-    const entries = keys.map((key) => fieldAt(body, key)).find(Array.isArray);
-    return entries === undefined ? answered : { ok: true, entries };
-  } catch {
-    return answered;
-  }
+  const body = response.ok ? attemptOr(undefined, () => JSON.parse(text)) : undefined;
+  const entries = keys.map((key) => fieldAt(body, key)).find(Array.isArray);
+  return entries === undefined ? { ok: false, trouble: { kind: "answered", status } } : { ok: true, entries };
+}
+
+/** The tokens that the one model of a llama.cpp takes in a request; undefined where the server does not say. */
+export async function askWindow(asked: ListRequest): Promise<number | undefined> {
+  const ask = fetch as unknown as Fetch;
+  const answer = await ask(asked.url, { method: "GET", ...asked, ...plainly(asked) }).catch(() => null);
+  const body: unknown = answer?.ok ? await answer.json().catch(() => null) : null;
+  return countAt(body, "default_generation_settings", "n_ctx") || undefined;
 }

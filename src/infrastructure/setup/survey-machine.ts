@@ -1,6 +1,8 @@
-import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { WriteConfigResult } from "../../application/ports/setup.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isJsonObject, ownMember } from "../../domain/platform/json-members.ts";
 import { KEY_VARIABLES, type SetupFindings } from "../../domain/setup/first-config.ts";
 
 const PATIENCE_MS = 4000;
@@ -34,6 +36,18 @@ export async function surveyMachine({
 
 export function isThere(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Keeps the window that a model's server was started with in `models.json`. A file of the user's that is no table stays as it is. */
+export function keepWindow(home: string, model: string, context: number): void {
+  const file = join(home, "models.json");
+  const table = isThere(file)
+    ? attemptOr(null, () => JSON.parse(readFileSync(file, "utf8")))
+    : { models: {} };
+  if (!isJsonObject(table) || !isJsonObject(table.models)) return;
+  const known = ownMember(table.models, model);
+  const models = { ...table.models, [model]: { ...(isJsonObject(known) && known), context } };
+  writeFileSync(file, `${JSON.stringify({ ...table, models }, null, 2)}\n`, { mode: 0o600 });
 }
 
 /** Writes the first configuration. A file that could not be written whole does not count. */

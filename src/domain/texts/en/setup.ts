@@ -55,7 +55,9 @@ export const setupTexts = {
   noOllama: (baseUrl: string) =>
     `Ollama, which runs models on this machine, does not answer (${baseUrl}). Get it: https://ollama.com/download`,
   noModels: (baseUrl: string) => `Ollama (${baseUrl}) has no models yet. For example: ollama pull qwen3:8b`,
-  source: (provider: string, models: number) => `${provider}: ${models} ${models === 1 ? "model" : "models"}`,
+  /** `window`: the tokens that its one model takes; undefined: unknown. */
+  source: (provider: string, models: number, window?: number) =>
+    `${provider}: ${models} ${models === 1 ? "model" : "models"}${window === undefined ? "" : ` with a window of ${window} tokens`}${window !== undefined && window < 8192 ? "; less than 8192 is too small for most work: start the server with --ctx-size 16384, then picoclaw init --force" : ""}`,
   /** The key is there, the list of models is not. */
   sourceUnreachable: (provider: string, address: string) =>
     `${provider}: ${address} cannot be reached (no network, or the wrong address). The key was not tested.`,

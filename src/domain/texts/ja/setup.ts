@@ -45,7 +45,8 @@ export const setupTexts: typeof en.setupTexts = {
   noOllama: (baseUrl) =>
     `このマシンでモデルを動かす Ollama が応答しません（${baseUrl}）。入手: https://ollama.com/download`,
   noModels: (baseUrl) => `Ollama (${baseUrl}) にまだモデルがありません。例: ollama pull qwen3:8b`,
-  source: (provider, models) => `${provider}: モデル ${models} 個`,
+  source: (provider, models, window) =>
+    `${provider}: モデル ${models} 個${window === undefined ? "" : `、コンテキスト ${window} トークン`}${window !== undefined && window < 8192 ? "（8192 未満では多くの作業に足りません。サーバーを --ctx-size 16384 で起動し、picoclaw init --force を実行してください）" : ""}`,
   sourceUnreachable: (provider, address) =>
     `${provider}: ${address} に接続できません（ネットワークがないか、アドレスが違います）。キーは試していません。`,
   sourceRefused: (provider, address, variable) =>
