@@ -11,12 +11,7 @@ import { openEngine, readEngineFacts } from "../infrastructure/containers/docker
 import { findLoggedInHeads } from "../infrastructure/heads/heads.ts";
 import { findModels } from "../infrastructure/models/find-sources.ts";
 import { findProgram } from "../infrastructure/sandbox/staging.ts";
-import {
-  isThere,
-  keepWindow,
-  surveyMachine,
-  writeFirstConfig,
-} from "../infrastructure/setup/survey-machine.ts";
+import * as setup from "../infrastructure/setup/survey-machine.ts";
 import { openModels } from "./models.ts";
 import type { Environment } from "./services.ts";
 
@@ -31,7 +26,7 @@ export async function openSetUp(
   if (!before.ok && !startOver) return { ok: false, locale: resolveLocale({ env }), problems: before.errors };
   const config = before.ok ? before.config : DEFAULTS;
   const engine = openEngine(config.command_executor.docker, env);
-  const surveyed = await surveyMachine({
+  const surveyed = await setup.surveyMachine({
     env,
     findModels: (signal) =>
       findModels(
@@ -49,9 +44,9 @@ export async function openSetUp(
     locale: resolveLocale({ env, config }),
     file,
     found: { ...surveyed, heads },
-    exists: () => isThere(file),
-    write: (text, replace) => writeFirstConfig(file, text, replace),
-    keepWindow: (model, window) => keepWindow(resolveHome(env), model, window),
+    exists: () => setup.isThere(file),
+    write: (text, replace) => setup.writeFirstConfig(file, text, replace),
+    keepWindow: (model, window) => setup.keepWindow(resolveHome(env), model, window),
     openModels: (text) => modelsOf(env, place, file, text),
   });
 }

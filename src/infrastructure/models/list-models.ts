@@ -83,8 +83,8 @@ async function requestList(asked: ListRequest, keys: readonly string[], ask: Fet
 
 /** The tokens that the one model of a llama.cpp takes in a request; undefined where the server does not say. */
 export async function askWindow(asked: ListRequest): Promise<number | undefined> {
-  const ask = fetch as unknown as Fetch;
-  const answer = await ask(asked.url, { method: "GET", ...asked, ...plainly(asked) }).catch(() => null);
+  const init = { method: "GET", ...asked, ...plainly(asked) } as const;
+  const answer = await (fetch as unknown as Fetch)(asked.url, init).catch(() => null);
   const body: unknown = answer?.ok ? await answer.json().catch(() => null) : null;
   return countAt(body, "default_generation_settings", "n_ctx") || undefined;
 }
