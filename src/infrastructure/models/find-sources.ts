@@ -36,9 +36,8 @@ async function findSources(env: Env, providers: Providers, signal: AbortSignal):
         if (onlyIfThere === true && !wantsKey && (models === null || models.length === 0)) return null;
         const wanted = source.usual === null ? usual : [source.usual];
         const chosen = models === null ? source.usual : chooseOffered(models, wanted, SHIPPED_CATALOGUE);
-        const url = joinUrl(address.replace(/\/v1\/*$/, ""), "props");
-        const asksWindow = local && models?.length === 1;
-        const window = asksWindow ? await askWindow({ url, headers, local, signal }) : undefined;
+        const props = { url: joinUrl(address.replace(/\/v1\/*$/, ""), "props"), headers, local, signal };
+        const window = local && models?.length === 1 ? await askWindow(props) : undefined;
         return { ...source, window, models, trouble, usual: chosen };
       }),
   );
