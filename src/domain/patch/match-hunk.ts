@@ -414,7 +414,7 @@ export function findWithinLines(
   hunk: Hunk,
 ): Placement | { readonly there: number } | null {
   const { file, budget } = target;
-  const eol = file.mainEol();
+  const eol = file.mainEol() || "\n";
   const side = (other: HunkLine["tag"]) =>
     hunk.lines.flatMap(({ tag, text }) => (tag === other ? [] : [text]));
   const sought = side("+");
@@ -435,7 +435,7 @@ export function findWithinLines(
   const next = new MatchTarget(lines, new LineIndex(lines, budget), budget, target.hints);
   if (searchHunk(next, hunk, { after: 0, offset: 0 }).found === "one") return null;
   const rest = file.line(last).slice(end - file.starts[last]!);
-  const insert = (file.text.slice(file.starts[first], at) + made + rest).split(eol || "\n");
+  const insert = (file.text.slice(file.starts[first], at) + made + rest).split(eol);
   const remove = file.excerpt(first, last + 1 - first).split("\n");
   return {
     line: first,

@@ -174,6 +174,12 @@ describe("a block that quotes a part of its lines", () => {
     ["over two lines", "let x = sum(a,\n  b) + c;\n", "sum(a,\n  b)", "sum(\n  b)"],
     ["with itself in the replacement", 'import { add } from "x";\n', "{ add", "{ add, mul"],
     ["in a file without a last line end", "a\nlet x = one;", "= one", "= two"],
+    [
+      "as two lines, in a file of one line without an end",
+      "let x = one; // why",
+      "= one;",
+      "= two;\nlet y = x;",
+    ],
   ])("%s", (_name, before, search, replace) => {
     const { once, twice } = edit(before, search, replace);
     expect(once).toMatchObject({ ok: true, text: before.replace(search, replace) });
