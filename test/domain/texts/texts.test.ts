@@ -18,6 +18,7 @@ import {
 import type { FileTrouble, Remedy } from "../../../src/domain/platform/machine-trouble.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 import { environmentMessages } from "../../../src/domain/texts/containers.ts";
+import { pulls } from "../../../src/domain/texts/en/chat-pulls.ts";
 import * as enJobs from "../../../src/domain/texts/en/jobs.ts";
 import { formatBytes } from "../../../src/domain/texts/format-text.ts";
 import * as jaJobs from "../../../src/domain/texts/ja/jobs.ts";
@@ -393,6 +394,11 @@ describe("results", () => {
       expect(who("p/m", "p/m").split("p/m")).toHaveLength(2);
       expect(who("p/m", "p/n")).toMatch(/p\/m.*p\/n/);
     }
+  });
+
+  test("one file that a commit leaves out is a singular", () => {
+    expect(pulls.commitStop({ why: "nothing", changed: 1 })).toContain("the 1 file with changes is not");
+    expect(pulls.commitStop({ why: "nothing", changed: 2 })).toContain("the 2 files with changes are not");
   });
 
   test("a script is shown as its first line", () => {

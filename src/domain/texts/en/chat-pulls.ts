@@ -132,7 +132,7 @@ export const pulls = {
       case "nothing":
         return stop.changed === 0
           ? "Nothing to commit: the working tree is clean."
-          : `Nothing to commit: nothing is staged, and the ${files(stop.changed)} with changes are not this chat's. Stage what belongs together (git add), then /commit.`;
+          : `Nothing to commit: nothing is staged, and the ${files(stop.changed)} with changes ${stop.changed === 1 ? "is" : "are"} not this chat's. Stage what belongs together (git add), then /commit.`;
     }
   },
   pullUsage:
