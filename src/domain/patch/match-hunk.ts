@@ -1,4 +1,4 @@
-import { indentLength, isAscii, trimBlank } from "../platform/bytes-text.ts";
+import { indentLength, isAscii, readableText, trimBlank } from "../platform/bytes-text.ts";
 import type { Hunk, HunkLine, MatchStrategy } from "./patch-command.ts";
 import {
   type KeyRung,
@@ -407,7 +407,7 @@ export function searchHunk(target: MatchTarget, hunk: Hunk, progress: MatchProgr
 
 /**
  * A block that quotes a part of its lines: its text occurs once in the file, byte for byte, and cuts no word. Null where that does not
- * hold, or where the block would change its own result again. `there`: the line at which the file has the result already.
+ * hold, line ends are of two kinds, or the block would change its own result again. `there`: the line at which the file has the result already.
  */
 export function findWithinLines(
   target: MatchTarget,
@@ -417,12 +417,16 @@ export function findWithinLines(
   const eol = file.mainEol() || "\n";
   const side = (other: HunkLine["tag"]) =>
     hunk.lines.flatMap(({ tag, text }) => (tag === other ? [] : [text]));
-  const sought = side("+");
+  const [sought, result] = [side("+"), side("-")];
   // A blank line at an edge is the end of another line.
   if ([sought[0], sought.at(-1)].some((text) => trimBlank(text ?? "") === "")) return null;
-  const [old, made] = [sought.join(eol), side("-").join(eol)];
+  const [old, made] = [sought.join(eol), result.join(eol)];
   const at = placeOnce(file.text, old);
   if (!spendBudget(budget, file.text.length / SCANNED_IN_STEP) || at < 0) return null;
+  if ((eol === "\r\n" ? /\r(?!\n)|(?<!\r)\n/ : /\r/).test(file.text)) return null;
+  // Whole lines may have given way to it before, wherever its result is; nothing is everywhere.
+  const keys = result.map((text) => lineKey("indent", text));
+  if (keys.length === 0 || target.index.findAll("indent", keys).length > 0) return null;
   const within = made.indexOf(old);
   const isResult = (text: string, place: number) => within >= 0 && text.startsWith(made, place - within);
   const end = at + old.length;
@@ -431,27 +435,26 @@ export function findWithinLines(
   const after = file.text.slice(0, at) + made + file.text.slice(end);
   const again = placeOnce(after, old);
   if (again >= 0 && !isResult(after, again)) return null;
-  const lines = new TextLines(after);
-  const next = new MatchTarget(lines, new LineIndex(lines, budget), budget, target.hints);
+  const edited = new TextLines(after);
+  const next = new MatchTarget(edited, new LineIndex(edited, budget), budget, target.hints);
   if (searchHunk(next, hunk, { after: 0, offset: 0 }).found === "one") return null;
   const rest = file.line(last).slice(end - file.starts[last]!);
   const insert = (file.text.slice(file.starts[first], at) + made + rest).split(eol);
   const remove = file.excerpt(first, last + 1 - first).split("\n");
-  return {
-    line: first,
-    lines: [...remove.map(toLine("-")), ...insert.map(toLine("+"))],
-    strategy: "exact",
-  };
+  const lines = [...remove.map(toLine("-")), ...insert.map(toLine("+"))];
+  return { line: first, lines, strategy: "exact" };
 }
 
 const toLine = (tag: HunkLine["tag"]) => (text: string) => ({ tag, text, eol: "\n" });
-const WORD = /\w/;
+/** Letters that have a case: languages without them write words without spaces, or join other words to them. */
+const CUT_WORD = /[\p{Ll}\p{Lu}\p{M}\p{Nd}_]\0[\p{Ll}\p{Lu}\p{M}\p{Nd}_]/u;
 
 /** The only place of a text that says something, where it begins and ends with whole words; else -1. */
 function placeOnce(text: string, part: string): number {
   const at = SIGNIFICANT.test(part) ? text.indexOf(part) : -1;
   if (at < 0 || text.includes(part, at + 1)) return -1;
-  const cuts = (place: number) => WORD.test(text.charAt(place - 1)) && WORD.test(text.charAt(place));
+  const near = (from: number, to: number) => readableText(text.slice(Math.max(0, from), to));
+  const cuts = (place: number) => CUT_WORD.test(`${near(place - 4, place)}\0${near(place, place + 4)}`);
   return cuts(at) || cuts(at + part.length) ? -1 : at;
 }
 

@@ -161,13 +161,25 @@ test("no generated edit is applied twice", () => {
 describe("a block that quotes a part of its lines", () => {
   const edit = (before: string, search: string, replace: string) => {
     const block = parseSearchReplace(
-      `f.txt\n<<<<<<< SEARCH\n${search}\n=======\n${replace}\n>>>>>>> REPLACE\n`,
+      `f.txt\n<<<<<<< SEARCH\n${search}\n=======\n${replace}${replace && "\n"}>>>>>>> REPLACE\n`,
     );
     const read = block.ok ? block.commands[0]?.edit : undefined;
     if (read?.kind !== "search-replace") throw new Error("not read");
     const once = apply(before, [read.hunk], "search-replace");
     return { once, twice: apply(once.text, [read.hunk], "search-replace") };
   };
+
+  test.each([
+    ["removed", "one(foo)\nfoo\n", ""],
+    ["replaced by what says too little", "one(foo)\nfoo\n", "}"],
+  ])(
+    "a whole line is %s, and the line that holds its text stays when that is sent again",
+    (_name, before, made) => {
+      const { once, twice } = edit(before, "foo", made);
+      expect(once.text).toBe(before.replace("\nfoo\n", made === "" ? "\n" : `\n${made}\n`));
+      expect(twice).toMatchObject({ ok: false, text: once.text });
+    },
+  );
 
   test.each<[name: string, before: string, search: string, replace: string]>([
     ["inside of a line", "f() {\n  return a - b;\n}\n", "return a - b", "return a + b"],
@@ -180,6 +192,7 @@ describe("a block that quotes a part of its lines", () => {
       "= one;",
       "= two;\nlet y = x;",
     ],
+    ["beside a word of another language", toBytesText("# 合計total\n"), "total", "sum"],
   ])("%s", (_name, before, search, replace) => {
     const { once, twice } = edit(before, search, replace);
     expect(once).toMatchObject({ ok: true, text: before.replace(search, replace) });
@@ -190,6 +203,10 @@ describe("a block that quotes a part of its lines", () => {
     ["a word is not cut", "let total = subtotal;\nmyadd(a, b);\n", "add(a"],
     ["two places are refused", "x = f(a); y = f(a);\n", "f(a)"],
     ["a bracket says too little", "f(a, (b))\n", "))"],
+    ["a word with an accent is not cut", toBytesText("un café noir\n"), "caf"],
+    ["a word in Cyrillic is not cut", toBytesText("слово который\n"), toBytesText("кот")],
+    ["lines with ends of two kinds", "one\n  f(a, b);\r\ntwo\n", "f(a, b)"],
+    ["line ends of old Macintosh files", "one\r  f(a, b);\rtwo\r", "f(a, b)"],
   ])("%s", (_name, before, search) => {
     expect(edit(before, search, "other").once).toMatchObject({ ok: false, text: before });
   });
