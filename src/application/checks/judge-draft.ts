@@ -578,7 +578,8 @@ async function judgeAlone(
     files: alone.files,
     of: alone.of,
     wholeSeconds: Math.round((record?.durationMs ?? deps.settings.auto_limit * 1000) / 1000),
-    isAtLeast: record?.wasEnded ?? true,
+    isAtLeast:
+      record?.wasEnded !== false || record.results?.every(({ state }) => state === "timed-out") === true,
     ...(isUnread && { isUnread }),
   };
   return { facts: { ...facts, affectedOnly }, runs };

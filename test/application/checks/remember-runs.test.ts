@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { measureBaseline } from "../../../src/application/checks/baseline.ts";
 import type { JudgedDraft } from "../../../src/application/checks/judge-draft.ts";
 import { createProjectChecks } from "../../../src/application/checks/project-checks.ts";
 import { createRunMemory } from "../../../src/application/checks/remember-runs.ts";
@@ -200,6 +201,29 @@ test("a file that hangs again after a day is left out for another day", async ()
   clock.ms += 25 * 60 * 60 * 1000;
   expect(await runsOfJob("third")).toEqual([line, left]);
   expect(await runsOfJob("fourth")).toEqual([left]);
+});
+
+test("checks that took far longer than the last time are slow, so that the affected tests judge alone", async () => {
+  const line = "node --test a.test.mjs b.test.mjs";
+  const { memory, draft } = openHanging(["a.test.mjs", "b.test.mjs"], { [line]: [] });
+  const quick = { lines: [line], fingerprint: "old", at: 0, durationMs: 9, wasEnded: false, isFlaky: false };
+  const kept: CheckRecord[] = [{ ...quick, results: null }];
+  const baseline = await measureBaseline(
+    {
+      checks: [{ kind: "test", command: line, line }],
+      settings: { command: null, timeout: 300, auto_limit: 1500, network: false, enabled: "auto" },
+      memory: {
+        fingerprint: () => "new",
+        recall: () => kept.at(-1) ?? null,
+        keep: (record) => void kept.push(record),
+        running: new Map(),
+      },
+      now: () => 0,
+      signal: new AbortController().signal,
+    },
+    memory.over(draft),
+  );
+  expect([baseline, kept.at(-1)?.wasEnded]).toEqual([{ ok: false, why: "slow" }, false]);
 });
 
 test("a check whose only file hangs is ended by its time limit, and the next check is run", async () => {
