@@ -47,13 +47,15 @@ export function breakFile(path: string, text: string): string | null {
   return broken;
 }
 
-/** Whether a test that passes over the intact file fails over the broken one; without names, any other result counts. */
+/** Whether a test that passes, or a test file that loads, no longer does over the broken file; without names, any other result counts. */
 export function noticesBreak(whole: CheckResult, broken: CheckResult): boolean {
   const [before, now] = [whole.results, broken.results];
   if (before?.listed === "all" && now?.listed === "all")
-    return [...before.tests].some(([name, outcome]) => holds(outcome) && !holds(now.tests.get(name)));
-  if (whole.state !== broken.state || before === null || now === null)
-    return whole.state !== broken.state || before !== now;
+    return [...before.tests.keys(), ...[...now.tests.keys()].filter(isTestPath)].some(
+      (name) => holds(before.tests.get(name) ?? "pass") && !holds(now.tests.get(name)),
+    );
+  if (whole.state !== broken.state) return true;
+  if (before === null || now === null) return before !== now;
   const { passed, failed, skipped } = before.counts;
   return now.counts.passed !== passed || now.counts.failed !== failed || now.counts.skipped !== skipped;
 }
