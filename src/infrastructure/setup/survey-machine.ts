@@ -4,6 +4,7 @@ import type { WriteConfigResult } from "../../application/ports/setup.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isJsonObject, ownMember } from "../../domain/platform/json-members.ts";
 import { KEY_VARIABLES, type SetupFindings } from "../../domain/setup/first-config.ts";
+import { replaceFile } from "../platform/text-files.ts";
 
 const PATIENCE_MS = 4000;
 
@@ -47,7 +48,7 @@ export function keepWindow(home: string, model: string, context: number): void {
   if (!isJsonObject(table) || !isJsonObject(table.models)) return;
   const known = ownMember(table.models, model);
   const models = { ...table.models, [model]: { ...(isJsonObject(known) && known), context } };
-  writeFileSync(file, `${JSON.stringify({ ...table, models }, null, 2)}\n`, { mode: 0o600 });
+  replaceFile(file, `${JSON.stringify({ ...table, models }, null, 2)}\n`);
 }
 
 /** Writes the first configuration. A file that could not be written whole does not count. */
