@@ -141,14 +141,16 @@ test("a chat says the cause of one failed command once, with its output and with
   const causes = async (script: string, request = {}) => {
     const facts = await factsOf([edit("create", "a", "1"), shell(script)], request);
     return [en, ja].map((messages) =>
-      wordChatJob(messages, facts, "p").match(/exit status 3|終了コード 3|\.env \(/g),
+      wordChatJob(messages, facts, "p").match(
+        /exit status 3|終了コード 3|\.env \(restored\)|\.env（元に戻しました）/g,
+      ),
     );
   };
   expect(await causes("echo said; exit 3")).toEqual([["exit status 3"], ["終了コード 3"]]);
   expect(await causes("exit 3", { atomic: true })).toEqual([["exit status 3"], ["終了コード 3"]]);
   expect(await causes("echo said; rm .env; exit 3")).toEqual([
-    ["exit status 3", "exit status 3", ".env ("],
-    ["終了コード 3", "終了コード 3", ".env ("],
+    ["exit status 3", "exit status 3", ".env (restored)"],
+    ["終了コード 3", "終了コード 3", ".env（元に戻しました）"],
   ]);
 });
 
