@@ -4,7 +4,8 @@
  * what each costs, and a hash of its text. A test that gives the same result everywhere need not run everywhere: beside the full
  * machine, another one runs the files that are about it, a third of those that touch a part in which it differs, another third each
  * day, and a tenth of the others. Files that touch no more than every job does, or that are only skipped there, are of the others.
- * A costly file has its turn a quarter as often, on the full machine too. One that is new or that changed runs on every machine.
+ * A costly file has its turn a quarter as often, on the full machine too. One that is new runs on every machine, and so does one that
+ * changed; costly ones of those keep their turn on the other machines once they would take too long, unless the run is to be whole.
  */
 import { basename } from "node:path";
 
@@ -58,6 +59,8 @@ const TENTH = 10;
 /** A file that takes so many processor seconds is costly, and has its turn once where a cheap one has so many. */
 const COSTLY_SECONDS = 3;
 const RARER = 4;
+/** Changed costly files may take so many processor seconds on one of the other machines: a submission has ten minutes. */
+const CHANGED_SECONDS = 40;
 /** What the sandbox of any job touches, with bubblewrap or without: a file that touches no more is one of many that run a job. */
 const OF_EVERY_JOB = ["bwrap", "landlock", "mount", "namespaces", "uid"];
 /** The sandbox is what these are about. */
@@ -210,6 +213,8 @@ export function selectFiles(
     readonly record: PartsRecord | undefined;
     /** YYYY-MM-DD */
     readonly today: string;
+    /** Every changed file runs, regardless of its cost. Only such a run can be recorded. */
+    readonly isWhole?: boolean;
     readonly readText: (file: string) => string;
   },
 ): Selection {
@@ -218,6 +223,7 @@ export function selectFiles(
   const days = (Date.parse(today) - Date.parse(record.since)) / DAY_MS;
   if (!(days <= OLDEST_DAYS))
     return { files, why: `all files: the record of them is of ${record.since} (npm run record -- test)` };
+  const isFull = given.machine === FULL_MACHINE;
   const machine = MACHINES[given.machine] ?? { differs: () => true, lacks: () => false };
   const isNew = new Set<string>();
   const turns = files.flatMap((file) => {
@@ -226,9 +232,18 @@ export function selectFiles(
     if (known?.hash !== hashText(text)) isNew.add(file);
     if (known === undefined) return [];
     const { seconds, touches } = known;
-    const every = given.machine === FULL_MACHINE ? 1 : turnOf(machine, file, { touched: touches, text });
-    return { file, every: seconds < COSTLY_SECONDS ? every : every * RARER };
+    const every = isFull ? 1 : turnOf(machine, file, { touched: touches, text });
+    return { file, seconds, every: seconds < COSTLY_SECONDS ? every : every * RARER };
   });
+  if (!isFull && given.isWhole !== true) {
+    const costly = turns.filter(({ file, seconds }) => isNew.has(file) && seconds >= COSTLY_SECONDS);
+    let spent = 0;
+    for (const { file, seconds } of costly.sort((a, b) => a.seconds - b.seconds)) {
+      if (record.files[file]?.hash === NOT_RUN) continue;
+      spent += seconds;
+      if (spent > CHANGED_SECONDS) isNew.delete(file);
+    }
+  }
   // Another day on each machine.
   const day = Date.parse(today) / DAY_MS + Bun.hash.crc32(given.machine);
   const drawn = new Set(turns.filter((turn) => hasTurn(turn, day)).map(({ file }) => file));

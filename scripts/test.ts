@@ -43,6 +43,7 @@ const machine = process.env.PICOCLAW_TEST_BRIEF ?? "";
 const isBrief = machine !== "";
 /** At a submission the full machine leaves costly files to other days, each to its turn. */
 const isDaily = (process.env.PICOCLAW_TEST_DAILY ?? "") !== "";
+const isWhole = (process.env.PICOCLAW_TEST_WHOLE ?? "") !== "";
 /** Names the temporary folders of this run, and through them all that it starts. */
 const runName = process.pid.toString(36);
 const today = new Date().toISOString().slice(0, 10);
@@ -348,7 +349,7 @@ function filesHere(): readonly string[] {
   if (!isBrief && !isDaily) return files;
   const name = isBrief ? machine : FULL_MACHINE;
   const selection = selectFiles(files.map(nameOf), {
-    ...{ machine: name, today, record: lastRecord(), readText },
+    ...{ machine: name, today, isWhole, record: lastRecord(), readText },
   });
   console.log(`selected for ${name}: ${selection.why}`);
   return selection.files.map((file) => `./${file}`);

@@ -65,7 +65,7 @@ make() {
   shift
   case "$*" in *"--user root"*) owner=0 ;; esac
   # Temporary files in memory: tests write through to the disk at every step.
-  container=$(docker create --network none --tmpfs /tmp:exec,mode=1777 --env CI=true --env "PICOCLAW_TEST_BRIEF=${PICOCLAW_TEST_BRIEF:-}" --env LANG=C.UTF-8 "$@" "$image")
+  container=$(docker create --network none --tmpfs /tmp:exec,mode=1777 --env CI=true --env "PICOCLAW_TEST_BRIEF=${PICOCLAW_TEST_BRIEF:-}" --env "PICOCLAW_TEST_WHOLE=${PICOCLAW_TEST_WHOLE:-}" --env LANG=C.UTF-8 "$@" "$image")
   tar -C "$tree" --exclude=./.git --exclude=./coverage --owner=$owner --group=$owner -cf - . |
     docker cp - "$container:/home/somebody/picoclaw"
   echo "$container"

@@ -147,7 +147,7 @@ const anyTree = fc.record({
 type Tree = typeof anyTree extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** What runs on each of so many days. */
-function drawDays({ machine, files }: Tree, count: number) {
+function drawDays({ machine, files }: Tree, count: number, isWhole = false) {
   const named = files.map((file, n) => ({ ...file, name: `test/${file.folder}/${n}.test.ts` }));
   const recorded = named.filter(({ fate }) => fate !== "new");
   const record = {
@@ -160,7 +160,10 @@ function drawDays({ machine, files }: Tree, count: number) {
     ),
   };
   const changed = new Set(named.filter(({ fate }) => fate === "changed").map(({ name }) => name));
-  const given = { machine, record, readText: (file: string) => (changed.has(file) ? "changed" : "") };
+  const given = {
+    ...{ machine, record, isWhole },
+    readText: (file: string) => (changed.has(file) ? "changed" : ""),
+  };
   const all = named.map(({ name }) => name);
   const runs = Array.from({ length: count }, (_, day) =>
     selectFiles(all, { ...given, today: new Date(Date.UTC(2026, 4, 1 + day)).toISOString().slice(0, 10) }),
@@ -170,16 +173,37 @@ function drawDays({ machine, files }: Tree, count: number) {
 
 test("within the life of a record every file has its turn, and one that is new or changed runs every day", () => {
   fc.assert(
-    fc.property(anyTree, (tree) => {
-      const { named, runs } = drawDays(tree, 40);
-      for (const { name, fate } of named) {
+    fc.property(anyTree, fc.boolean(), (tree, isWhole) => {
+      const { named, runs } = drawDays(tree, 40, isWhole);
+      for (const { name, fate, seconds } of named) {
         const count = runs.filter(({ files }) => files.includes(name)).length;
-        if (fate === "recorded") expect(count).toBeGreaterThan(0);
+        const hasTurn = fate === "changed" && seconds >= 3 && tree.machine !== FULL_MACHINE && !isWhole;
+        if (fate === "recorded" || hasTurn) expect(count).toBeGreaterThan(0);
         else expect(count).toBe(40);
       }
     }),
     { numRuns: 60 },
   );
+});
+
+test("changed files that cost little run everywhere, costly ones for forty seconds, and all of them in a whole run", () => {
+  const costs = [2, 2, 15, 4, 20, 90];
+  const files: Tree["files"] = costs.map((seconds) => ({
+    folder: "e2e",
+    fate: "changed",
+    ...{ seconds, touches: [] },
+  }));
+  const costsOf = (machine: string, isWhole = false) => {
+    const { named, runs } = drawDays({ machine, files }, 40, isWhole);
+    return named
+      .filter(({ name }) => runs.every((run) => run.files.includes(name)))
+      .map(({ seconds }) => seconds);
+  };
+  for (const machine of MACHINES) {
+    expect(costsOf(machine)).toEqual([2, 2, 15, 4, 20]);
+    expect(costsOf(machine, true)).toEqual(costs);
+  }
+  expect(costsOf(FULL_MACHINE)).toEqual(costs);
 });
 
 test("a file keeps its day when others enter or leave the record", () => {
