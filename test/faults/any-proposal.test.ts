@@ -219,15 +219,22 @@ const SURFACES: Readonly<
     const server = await createServer({ script: scriptFor(one), config: configFor(one.row), env: { PATH } });
     open.push(() => server.close());
     fill(server, one.row.project);
-    const reply = await post(server, "/messages", { text: REQUEST, route: "CODE3", wait: 25 });
-    return { workspace: server.workspace, said: reply, undo: undoBy(server) };
+    const call = apiOf(server);
+    let reply = await call("POST", "/messages", { text: REQUEST, route: "CODE3", wait: 25 });
+    // The wait of one request has an end; on a busy machine the job takes longer.
+    const { message_id: id } = JSON.parse(reply) as { message_id: string };
+    while ((JSON.parse(reply) as { state: string }).state === "working") {
+      await Bun.sleep(200);
+      reply = await call("GET", `/messages/${id}`);
+    }
+    return { workspace: server.workspace, said: `${reply}\n${server.errors()}`, undo: undoBy(server) };
   },
   async "serve-jobs"(one) {
     const server = await createServer({ config: configFor(one.row), env: { PATH } });
     open.push(() => server.close());
     fill(server, one.row.project);
-    const reply = await post(server, "/jobs", { patch: one.patch, mode: "apply" });
-    return { workspace: server.workspace, said: reply, undo: undoBy(server) };
+    const reply = await apiOf(server)("POST", "/jobs", { patch: one.patch, mode: "apply" });
+    return { workspace: server.workspace, said: `${reply}\n${server.errors()}`, undo: undoBy(server) };
   },
   async acp(one) {
     const editor = createEditor(scriptFor(one), configFor(one.row));
@@ -320,18 +327,16 @@ const SURFACES: Readonly<
   },
 };
 
-async function post(
-  server: Awaited<ReturnType<typeof createServer>>,
-  path: string,
-  body: unknown,
-): Promise<string> {
+function apiOf(server: Awaited<ReturnType<typeof createServer>>) {
   const token = server.token("--scope", "read,chat,jobs");
-  const answer = await fetch(`${server.url}/api/v1${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  return `${await answer.text()}\n${server.errors()}`;
+  return async (method: string, path: string, body?: unknown): Promise<string> => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const answer = await fetch(`${server.url}/api/v1${path}`, {
+      ...{ method, headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return answer.text();
+  };
 }
 
 /** Words of the runtime that no person should read. */
