@@ -30,6 +30,8 @@ export interface FakeOptions {
   readonly local?: boolean | ((role: ModelRole) => boolean);
   readonly family?: ModelFamily;
   readonly seesImages?: boolean;
+  /** What a look at the model finds instead of it. */
+  readonly trouble?: ModelFailure["code"];
 }
 
 /** `answer` is asked in order; `at` counts the calls of that role from 0. */
@@ -48,7 +50,10 @@ export function createFakeModels(
         local,
         family: options.family ?? "claude",
         seesImages: options.seesImages,
-        check: async () => ({ ok: true, detail: "" }),
+        check: async () =>
+          options.trouble === undefined
+            ? { ok: true, detail: "" }
+            : { ok: false, failure: { code: options.trouble, message: "", retryable: false } },
         async *generate(request): AsyncGenerator<ModelEvent> {
           const at = counts.get(role) ?? 0;
           counts.set(role, at + 1);

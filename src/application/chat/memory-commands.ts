@@ -97,7 +97,7 @@ async function forgetNote(deps: StateDeps, { session }: ChatTurn, which: string)
   return answerAboutMemory((words) => words.forgotten(names));
 }
 
-interface UsageDeps {
+export interface UsageDeps {
   readonly usage: UsageStore;
   /** The day's budget in US dollars. */
   readonly daily: number | null;
@@ -105,39 +105,28 @@ interface UsageDeps {
 }
 
 /** Whose usage is reported: all usage, that of one chat, or that of all chats of one person at the console. */
-type UsageScope =
-  | { readonly of: "all" }
-  | { readonly of: "chat"; readonly chatKey: string }
-  /** `chatKey` is the person's first chat; the others are called `<chatKey>.<something>`. */
-  | { readonly of: "person"; readonly chatKey: string };
+interface UsageScope {
+  readonly of: "all" | "chat" | "person";
+  /** A person's `chatKey` is that of their first chat; the others are called `<chatKey>.<something>`. */
+  readonly owner: UsageOwner;
+}
 
 const DAYS = 7;
-
-function toUsageOwner(scope: UsageScope): UsageOwner {
-  if (scope.of === "all") return {};
-  return { chatKey: scope.chatKey, withChatsBelow: scope.of === "person" };
-}
 
 type UsageOwner = Pick<UsageFilter, "chatKey" | "withChatsBelow">;
 
 function sum(name: string, totals: readonly UsageTotal[]): UsageTotal {
-  return totals.reduce(
-    (line, total) => ({
-      name,
-      calls: line.calls + total.calls,
-      inputTokens: line.inputTokens + total.inputTokens,
-      outputTokens: line.outputTokens + total.outputTokens,
-      cachedTokens: line.cachedTokens + total.cachedTokens,
-      costUsd: line.costUsd + total.costUsd,
-      unpriced: line.unpriced + total.unpriced,
-    }),
-    { name, calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, unpriced: 0 },
-  );
-}
-
-/** One line for each day that has any usage, named by the date of its sessions. */
-function sumDays(byDay: readonly DayUsage[]): UsageTotal[] {
-  return byDay.filter(({ models }) => models.length > 0).map(({ day, models }) => sum(day, models));
+  const of = (figure: Exclude<keyof UsageTotal, "name">) =>
+    totals.reduce((all, total) => all + total[figure], 0);
+  return {
+    name,
+    calls: of("calls"),
+    inputTokens: of("inputTokens"),
+    outputTokens: of("outputTokens"),
+    cachedTokens: of("cachedTokens"),
+    costUsd: of("costUsd"),
+    unpriced: of("unpriced"),
+  };
 }
 
 /**
@@ -147,11 +136,10 @@ function sumDays(byDay: readonly DayUsage[]): UsageTotal[] {
 async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, wanted: string): Promise<Answer> {
   const { usage, clock, daily } = deps;
   const scope = scopeOf(look);
-  const only = toUsageOwner(scope);
-  const byDay = await modelsByDay(usage, clock, chat.now(), only);
+  const byDay = await modelsByDay(usage, clock, chat.now(), scope.owner);
   if (wanted !== "") return tellCostOf(byDay, wanted);
   const [today] = byDay;
-  const days = sumDays(byDay);
+  const days = byDay.flatMap(({ day, models: of }) => (of.length > 0 ? [sum(day, of)] : []));
   const models = today?.models ?? [];
   const here = await usage.totals({
     by: "chat",
@@ -168,7 +156,9 @@ async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, want
   });
   return {
     ...answerAboutMemory(({ usageHeader, usageLine, ...words }) => {
-      const lines = here.map((one) => usageLine({ ...one, name: usageHeader.chat }));
+      // Where this chat is all that is reported, its models are what it used.
+      const lines =
+        scope.of === "chat" ? [] : here.map((one) => usageLine({ ...one, name: usageHeader.chat }));
       if (models.length === 0) lines.push(words.noUsage);
       else lines.push(`${usageHeader[scope.of]}:`, ...models.map(usageLine));
       if (days.length > 0) lines.push("", `${usageHeader.days}:`, ...days.map(usageLine));
@@ -180,7 +170,7 @@ async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, want
 }
 
 interface DayUsage {
-  /** `20261116`, as sessions are called. */
+  /** `2026-11-16`. */
   readonly day: string;
   readonly models: readonly UsageTotal[];
 }
@@ -197,7 +187,7 @@ async function modelsByDay(
   let start = clock.startOfDay(now);
   for (let day = 0; day < DAYS; day++) {
     const models = await usage.totals({ by: "model", since: start, ...(until && { until }), ...only });
-    days.push({ day: clock.dayOf(start), models });
+    days.push({ day: clock.dayOf(start).replace(/(?=(?:..){1,2}$)/gu, "-"), models });
     until = start;
     start = clock.startOfDay(new Date(start.getTime() - 1));
   }
@@ -206,7 +196,7 @@ async function modelsByDay(
 
 /** A day by model, or a model by day. */
 function tellCostOf(byDay: readonly DayUsage[], wanted: string): Answer {
-  const day = byDay.find((one) => one.day === wanted.replaceAll("-", ""));
+  const day = byDay.find((one) => [one.day, one.day.replaceAll("-", "")].includes(wanted));
   const lines =
     day === undefined
       ? byDay.flatMap(({ day: name, models }) =>
@@ -215,15 +205,10 @@ function tellCostOf(byDay: readonly DayUsage[], wanted: string): Answer {
             .map((one) => ({ ...one, name })),
         )
       : day.models;
-  return answerAboutMemory(
-    (words) =>
-      lines.length === 0
-        ? words.noSuchCost(wanted)
-        : [`${day === undefined ? wanted : words.costOfDay(day.day)}:`, ...lines.map(words.usageLine)].join(
-            "\n",
-          ),
-    lines.length > 0,
-  );
+  return answerAboutMemory(({ costOfDay, usageLine, noSuchCost }) => {
+    const title = day === undefined ? wanted : costOfDay(day.day);
+    return lines.length === 0 ? noSuchCost(wanted) : [`${title}:`, ...lines.map(usageLine)].join("\n");
+  }, lines.length > 0);
 }
 
 export interface MemoryCommandDeps extends UsageDeps {
@@ -272,7 +257,7 @@ export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, Lo
     cost,
     async stats(chat, look, rest) {
       const jobs = jobsVisibleTo(chat, look);
-      const worded = await chat.figures({ ...toUsageOwner(scopeOf(look)), jobs }, rest.trim());
+      const worded = await chat.figures({ ...scopeOf(look).owner, jobs }, rest.trim());
       return answerInEveryLanguage(...worded);
     },
   };
@@ -370,8 +355,11 @@ async function listSessions(chat: StateDeps, session: ChatTurn["session"]): Prom
 
 /** The owner's own places see all; a person at the console sees all their chats there; elsewhere a chat sees its own. */
 function scopeOf({ message: { channel, userId }, sessionKey }: LookRequest): UsageScope {
-  if (isOwnersChannel(channel) || (channel === "web" && userId === "operator")) return { of: "all" };
-  return channel === "web" ? { of: "person", chatKey: `web:${userId}` } : { of: "chat", chatKey: sessionKey };
+  if (isOwnersChannel(channel) || (channel === "web" && userId === "operator"))
+    return { of: "all", owner: {} };
+  return channel === "web"
+    ? { of: "person", owner: { chatKey: `web:${userId}`, withChatsBelow: true } }
+    : { of: "chat", owner: { chatKey: sessionKey } };
 }
 
 /** The whole message: a decision holds its beginning. */

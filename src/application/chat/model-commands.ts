@@ -347,14 +347,25 @@ export async function nameAnsweringModels(
   { default_coder: role, coder }: Pick<Config["roles"], "default_coder" | "coder">,
 ): Promise<{ readonly chat: string | null; readonly coder: string | null }> {
   await models.look?.(AbortSignal.timeout(BANNER_MS));
+  // A model that is not there is not announced.
   const named = async (role: ModelRole) => {
-    const model = models.forRole(role);
-    if (!("generate" in model)) return null;
-    // A local model that is not there is not announced; one that is still loading is, and a cloud is not asked for a banner.
-    const soon = AbortSignal.timeout(BANNER_MS);
-    const check = model.local ? await model.check(soon) : null;
-    return check === null || check.ok || soon.aborted ? `${model.provider}/${model.model}` : null;
+    const found = await findModel(models, role);
+    return found?.trouble === null ? found.name : null;
   };
   const [talks, writes] = await Promise.all([named("chat"), named(role)]);
   return { chat: talks, coder: coder.head ?? writes };
+}
+
+/** The model of a role, and why it would not answer; null: none is set up. One that is still loading counts as there, and a cloud is not asked. */
+export async function findModel(
+  models: Pick<Models, "forRole">,
+  role: ModelRole,
+  choice?: ModelChoiceOfRole,
+): Promise<{ readonly name: string; readonly trouble: ModelFailure["code"] | null } | null> {
+  const model = models.forRole(role, choice);
+  if (!("generate" in model)) return null;
+  const soon = AbortSignal.timeout(BANNER_MS);
+  const check = model.local ? await model.check(soon) : null;
+  const isThere = check === null || check.ok || soon.aborted;
+  return { name: `${model.provider}/${model.model}`, trouble: isThere ? null : check.failure.code };
 }

@@ -1,13 +1,11 @@
 import { agentOf } from "../../domain/chat/agents.ts";
 import { findInCatalogue } from "../../domain/models/catalogue.ts";
 import { estimateTokens } from "../../domain/models/model-facts.ts";
-import type { DayClock } from "../../domain/platform/days.ts";
 import { type ContextLine, type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { nameJob } from "../jobs/job-names.ts";
-import type { ModelRole, UsageStore } from "../ports/models.ts";
 import { jobsVisibleTo } from "./chat-commands.ts";
 import {
   type AgentDeps,
@@ -19,14 +17,11 @@ import {
   type StateDeps,
 } from "./chat-turn.ts";
 import { wordJobStatus } from "./look-commands.ts";
-import type { ModelCommandDeps } from "./model-commands.ts";
+import type { UsageDeps } from "./memory-commands.ts";
+import { findModel, type ModelCommandDeps } from "./model-commands.ts";
 
-interface StateCommandDeps {
+interface StateCommandDeps extends UsageDeps {
   readonly models: ModelCommandDeps;
-  readonly usage: UsageStore;
-  /** The day's budget in US dollars. */
-  readonly daily: number | null;
-  readonly clock: DayClock;
   /** `session.history_tokens`, or what the models in use take. */
   readonly historyTokens: () => number;
 }
@@ -58,17 +53,20 @@ export async function tellStatus(
   look: LookRequest,
 ): Promise<Answer> {
   const { models: chosen, dry } = await chat.sessions.settings(look.message);
-  const nameOf = (role: ModelRole) => {
-    const model = deps.models.models.forRole(role, chosen[role]);
-    return "generate" in model ? `${agentOf(role)} ${model.provider}/${model.model}` : null;
-  };
+  const { models, defaultCoder } = deps.models;
+  const [talks = null, codes = null] = await Promise.all(
+    (["chat", defaultCoder] as const).map(async (role) => {
+      const found = await findModel(models, role, chosen[role]);
+      return found && { ...found, name: `${agentOf(role)} ${found.name}` };
+    }),
+  );
   const jobs = jobsVisibleTo(chat, look);
   const waiting = jobs.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined);
   const last = jobs.findLast(({ changes }) => changes.length > 0) ?? null;
   const facts = {
     folder: chat.workspace.root,
-    talks: nameOf("chat"),
-    codes: nameOf(deps.models.defaultCoder),
+    talks,
+    codes,
     dry: dry || chat.settings.dryRun,
     isAtWork: chat.steering.isOpen(look.sessionKey),
     previews: waiting.slice(-MOST_PREVIEWS).map((job) => ({ name: nameJob(job), title: job.title })),

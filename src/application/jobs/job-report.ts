@@ -29,19 +29,15 @@ import { changeLines, describeConflicts, type Surface, wordNote } from "./word-n
 /** A job that never began: the obstacle, and the remedy. */
 function describeRefusal(messages: Messages, workspace: string, refusal: JobRefusal): string[] {
   switch (refusal.code) {
-    case "auto-commit":
-      switch (refusal.cause) {
-        case "not-a-repository":
-          return [
-            messages.autoCommitAborted(messages.notARepository(workspace)),
-            messages.remedy("init-repository"),
-          ];
-        case "git-missing":
-          return [messages.autoCommitAborted(messages.gitMissing), messages.remedy("install-git")];
-        case "failed":
-          return [messages.autoCommitAborted(refusal.message)];
-      }
-      break;
+    case "auto-commit": {
+      if (refusal.cause === "failed") return [messages.autoCommitAborted(refusal.message)];
+      const isMissing = refusal.cause === "git-missing";
+      const why = isMissing ? messages.gitMissing : messages.notARepository(workspace);
+      return [
+        messages.autoCommitAborted(why),
+        messages.remedy(isMissing ? "install-git" : "init-repository"),
+      ];
+    }
     case "too-large": {
       const { bytes = 0, limitBytes = 0 } = refusal;
       const remedies = [messages.remedy("raise-copy-limit"), messages.remedy("transaction-none")];
@@ -82,11 +78,12 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
  * Beside a result's technical error, what it means to a person and what helps, as lines
  * `[3] …` under the list; the list itself keeps its form, which programs read.
  */
-function explainFailures(messages: Messages, workspace: string, results: readonly CommandResult[]): string[] {
-  return results.flatMap((result, index) => {
-    const text = explainFailure(messages, workspace, result);
+function explainFailures(messages: Messages, facts: RanJob, results: readonly CommandResult[]): string[] {
+  const lines = results.flatMap((result, index) => {
+    const text = explainFailure(messages, facts.workspace, result);
     return text === null ? [] : [`[${index + 1}] ${text.replaceAll("\n", "\n    ")}`];
   });
+  return countNotRun(facts) > 0 ? [...lines, messages.notRun(countNotRun(facts))] : lines;
 }
 
 /** An edit that did not match says where it might have been meant: the same report that a model gets. */
@@ -151,18 +148,16 @@ export function wordJob(messages: Messages, job: RanJob): string {
   const facts = nameByNumber(job);
   const first = wordHeadline(messages, facts);
   if (facts.dryRun) return paragraphs([first, wordDryRun(messages, facts, { counted: true })]);
-  const said = (error: string) => cutMiddle(wordError(messages, error), SHOWN_ERROR);
-  const commands = facts.commands.map((one) => ({ ...one, error: said(one.error) }));
+  const trouble = wordJobTrouble(messages, facts, "terminal");
+  const commands = leaveOutSaid(messages, facts, facts.commands, { trouble, limit: SHOWN_ERROR });
   const list = formatExecutionResults(commands, messages);
-  const failures = explainFailures(messages, facts.workspace, commands);
-  if (countNotRun(facts) > 0) failures.push(messages.notRun(countNotRun(facts)));
   return paragraphs([
     first,
-    wordJobTrouble(messages, facts, "terminal"),
+    trouble,
     wordSummary(messages, facts),
     list === "" ? "" : `${messages.details}\n${list}`,
     facts.gitCommit === undefined ? "" : messages.gitCommit(facts.gitCommit),
-    failures.join("\n"),
+    explainFailures(messages, facts, commands).join("\n"),
     changeLines(messages, facts.changes),
     [...wordAllNotes(messages, facts), ...closing(messages, facts, "terminal")].join("\n"),
   ]);
@@ -192,12 +187,8 @@ export function wordChatJob(
   const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
   const trouble = wordJobTrouble(messages, facts, "chat");
-  const unsaid = (error: string) => {
-    const [cause, whole] = [wordCause(messages, error), wordError(messages, error)];
-    const isSaid = facts.failedCmds === 1 && trouble.includes(cause) && whole.endsWith(cause);
-    return isSaid ? "" : cutMiddle(whole, CHAT_ERROR);
-  };
-  const commands = facts.commands.map(withoutOutput).map((one) => ({ ...one, error: unsaid(one.error) }));
+  const shown = facts.commands.map(withoutOutput);
+  const commands = leaveOutSaid(messages, facts, shown, { trouble, limit: CHAT_ERROR });
   const results = [
     words.countsCommands || facts.failedCmds > 0 ? wordSummary(messages, facts) : "",
     chatFailures(messages, facts, commands),
@@ -213,6 +204,20 @@ export function wordChatJob(
     wordAllNotes(messages, { ...facts, notes: facts.notes.filter((note) => !isLostChange(note)) }).join("\n"),
     closing(messages, facts, at).join("\n"),
   ]);
+}
+
+/** The error of the only failed command is left out where the sentence below the status has it whole. */
+function leaveOutSaid(
+  messages: Messages,
+  { failedCmds }: RanJob,
+  commands: readonly CommandResult[],
+  { trouble, limit }: { readonly trouble: string; readonly limit: number },
+): CommandResult[] {
+  return commands.map((one) => {
+    const [cause, whole] = [wordCause(messages, one.error), wordError(messages, one.error)];
+    const isSaid = failedCmds === 1 && trouble.includes(cause) && whole.endsWith(cause);
+    return { ...one, error: isSaid ? "" : cutMiddle(whole, limit) };
+  });
 }
 
 function isLostChange(note: Note): note is Extract<NoteFact, { code: "merged" }> {
@@ -231,12 +236,10 @@ function wordLost(messages: Messages, { notes, undo, jobId }: RanJob, at: Surfac
 function chatHeadline(messages: Messages, facts: RanJob, checks: string): string {
   const words = reportMessages(messages.locale);
   const status = words.status(facts.status, countFailed(facts));
-  if (facts.status !== "applied" && facts.status !== "partly")
-    return isRefusedByHook(facts)
-      ? [words.refusedByHook(status), checks].filter((part) => part !== "").join(", ")
-      : checks === "" || facts.dryRun
-        ? status
-        : `${status}: ${checks}`;
+  if (facts.status !== "applied" && facts.status !== "partly") {
+    const [said, sign] = isRefusedByHook(facts) ? [words.refusedByHook(status), ","] : [status, ":"];
+    return checks === "" || facts.dryRun ? said : `${said}${sign} ${checks}`;
+  }
   const { executedCmds: succeeded, totalCmds: total } = facts;
   const failed = facts.commands.filter(({ success }) => !success).map(({ command }) => command);
   const isOfEdits = failed.length > 0 && failed.every(({ type }) => type === "file_edit");
@@ -357,10 +360,8 @@ function chatFailures(messages: Messages, facts: RanJob, commands: readonly Comm
   const failed = commands.flatMap((one, index) => (one.success ? [] : [{ one, index }]));
   const lines = failed.slice(0, CHAT_FAILURES).map(({ one, index }) => formatResult(one, index, messages));
   const shown = commands.slice(0, failed[CHAT_FAILURES]?.index);
-  lines.push(...explainFailures(messages, facts.workspace, shown));
   if (failed.length > CHAT_FAILURES) lines.push(`… +${failed.length - CHAT_FAILURES}`);
-  if (countNotRun(facts) > 0) lines.push(messages.notRun(countNotRun(facts)));
-  return lines.join("\n");
+  return [...lines, ...explainFailures(messages, facts, shown)].join("\n");
 }
 
 /** A program's output is shown below, once. What was restored after the program ended follows its output in the error. */

@@ -216,11 +216,16 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     killStrays(folder.path, ...checkFolders(folder));
     const state = stateOrDamage(folder);
     if (state === undefined || state === "running") {
-      removeSlots(folder);
-      if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
-      else withdrawJobFolder(storage.folder, jobId);
+      dropStaged(folder);
     }
     running.end(jobId);
+  }
+
+  /** A job without a story never began: it has no number either. */
+  function dropStaged(folder: JobFolder): void {
+    removeSlots(folder);
+    if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
+    else withdrawJobFolder(storage.folder, folder.id);
   }
 
   /** A job whose state cannot be read is kept: it may hold the only copy of a file. */
@@ -400,8 +405,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       if (state !== "running" && state !== "staged") return;
       const intent = readIntent(storage.folder);
       if (intent === "damaged" || swappedJobId(intent) === jobId || isHalted(folder)) return;
-      removeSlots(folder);
-      setState(folder, "discarded", { bytes: 0 });
+      dropStaged(folder);
     };
     if (stateOrDamage(folder) === "running") drop();
     else await lock(drop);

@@ -248,6 +248,13 @@ describe("what other channels read of a list", () => {
     expect(reply.choices?.map(({ message }) => message)).toContain("/dry on");
   });
 
+  test("/status says of a model that is not there why it would not answer", async () => {
+    at = await writer({ trouble: "unreachable" });
+    expect((await at.send("/status")).text).toMatch(
+      /Talks: Mio fake\/chat, but its server cannot be reached \(\/model mio\)\nCodes: Gin fake\/coder3, but its/,
+    );
+  });
+
   test("/context: how much of the conversation is given, and /resume list names the ones before", async () => {
     at = await writer();
     await at.send("/code3 first words");

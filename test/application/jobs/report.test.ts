@@ -154,6 +154,16 @@ test("a chat says the cause of one failed command once, with its output and with
   ]);
 });
 
+test("a terminal says once why its only failed command was refused", async () => {
+  const commands = [edit("create", "a", "1"), edit("create", ".env", "K=1")];
+  for (const [messages, cause] of [
+    [en, /protected file/g],
+    [ja, /保護されたファイル/g],
+  ] as const)
+    for (const request of [{}, { atomic: true }])
+      expect(wordJob(messages, await factsOf(commands, request)).match(cause)).toHaveLength(1);
+});
+
 test("a coder's remaining failure is left out only where the job of the same answer shows it", async () => {
   const job: ReplyPiece = { kind: "job", facts: await factsOf([shell("exit 3")]), plan: "p" };
   const coder = (brief: string): ReplyPiece => ({

@@ -84,7 +84,7 @@ test("a job that was undone exactly is redone by a merge if its file was edited 
   );
 });
 
-test("a redo whose own lines were edited since changes nothing and says so", async () => {
+test("a redo whose own lines were edited since changes nothing, says so and uses up no number", async () => {
   const jobs = await eightJobs();
   const last = jobs[7] as string;
   expect((await at.send(`/undo ${last}`)).ok).toBe(true);
@@ -93,6 +93,7 @@ test("a redo whose own lines were edited since changes nothing and says so", asy
   expect((await at.send(`/redo ${last}`)).ok).toBe(false);
   expect(at.read("a.txt")).toBe(edited);
   expect(at.archive.read(last)?.state).toBe("undone");
+  expect([...at.archive.numbers().values()]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
 test("one that was undone by a merge, redone, and then undone exactly is redone", async () => {

@@ -655,10 +655,21 @@ interface ContextFacts {
   readonly window: number | null;
 }
 
+export interface StatusModel {
+  readonly name: string;
+  /** Why it would not answer; null: it would. */
+  readonly trouble: ModelTrouble | null;
+}
+
+function wordModel(model: StatusModel | null): string {
+  if (model === null) return "not set up yet (picoclaw init)";
+  return model.trouble === null ? model.name : `${model.name}, but ${BRIEF_TROUBLES[model.trouble]}`;
+}
+
 interface StatusFacts {
   readonly folder: string;
-  readonly talks: string | null;
-  readonly codes: string | null;
+  readonly talks: StatusModel | null;
+  readonly codes: StatusModel | null;
   readonly dry: boolean;
   readonly isAtWork: boolean;
   readonly previews: readonly { readonly name: string; readonly title: string }[];
@@ -697,8 +708,8 @@ export const memoryTexts = {
   },
   status: (facts: StatusFacts): readonly ContextLine[] => [
     { about: "Folder", words: facts.folder, message: "/jobs" },
-    { about: "Talks", words: facts.talks ?? "not set up yet (picoclaw init)", message: "/model mio" },
-    { about: "Codes", words: facts.codes ?? "not set up yet (picoclaw init)", message: "/model" },
+    { about: "Talks", words: wordModel(facts.talks), message: "/model mio" },
+    { about: "Codes", words: wordModel(facts.codes), message: "/model" },
     {
       about: "Proposals",
       words: facts.dry ? "are shown, not run (/dry on)" : "run at once",

@@ -30,7 +30,7 @@ export const historyTexts = {
   statsDay: "Day",
   statsModel: "Model",
   noModel: "(no model)",
-  figureHeader: ["Day", "Calls", "Tokens", "Cost", "Jobs", "First try", "Undone"],
+  figureHeader: ["Day", "Requests", "Tokens", "Cost", "Jobs", "First try", "Undone"],
   replaced: "It replaced:",
   replacedNothing: "It replaced nothing.",
   replacedBy: "Replaced by:",

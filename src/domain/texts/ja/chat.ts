@@ -131,6 +131,11 @@ function trouble(code: ModelTrouble, asked: en.AskedModel, detail: string): stri
   return `${asked.agent} は答えられませんでした: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
+function wordModel(model: en.StatusModel | null): string {
+  if (model === null) return "未設定（picoclaw init）";
+  return model.trouble === null ? model.name : `${model.name}（${BRIEF_TROUBLES[model.trouble]}）`;
+}
+
 const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
   unreachable: "サーバーに接続できません",
   timeout: "時間内に応答がありません",
@@ -139,7 +144,7 @@ const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
   unauthorized: "キーが拒否されました",
   "unknown-model": "モデルが存在しません",
   "context-too-long": "会話が長すぎます",
-  "bad-request": "サーバーが要求を受け付けません",
+  "bad-request": "サーバーがリクエストを受け付けません",
   "cut-off": "回答が途中で切れました",
   "cut-by-length": "回答が長さの上限に達しました",
   filtered: "プロバイダーのフィルターで止められました",
@@ -548,8 +553,8 @@ export const memoryTexts: typeof en.memoryTexts = {
   },
   status: (facts) => [
     { about: "フォルダ", words: facts.folder, message: "/jobs" },
-    { about: "会話", words: facts.talks ?? "未設定（picoclaw init）", message: "/model mio" },
-    { about: "コード", words: facts.codes ?? "未設定（picoclaw init）", message: "/model" },
+    { about: "会話", words: wordModel(facts.talks), message: "/model mio" },
+    { about: "コード", words: wordModel(facts.codes), message: "/model" },
     {
       about: "提案",
       words: facts.dry ? "実行せず内容だけ示します（/dry on）" : "すぐに実行します",
@@ -643,7 +648,7 @@ export const memoryTexts: typeof en.memoryTexts = {
   },
   usageLine: ({ name, calls, inputTokens, outputTokens, cachedTokens, costUsd, unpriced }) => {
     const cached = cachedTokens > 0 ? `（うちキャッシュ ${cachedTokens}）` : "";
-    return `${name}: ${calls} 回、入力 ${inputTokens}${cached}、出力 ${outputTokens} トークン、${formatCost(costUsd, unpriced > 0)}`;
+    return `${name}: リクエスト ${calls} 件、入力 ${inputTokens}${cached}、出力 ${outputTokens} トークン、${formatCost(costUsd, unpriced > 0)}`;
   },
   models: {
     line: ({ agent, role, name, isChosen, isDefault, ...facts }) => {

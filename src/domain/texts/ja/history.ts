@@ -30,7 +30,7 @@ export const historyTexts = {
   statsDay: "日付",
   statsModel: "モデル",
   noModel: "(モデルなし)",
-  figureHeader: ["日付", "回数", "トークン", "費用", "ジョブ", "初回成功", "取消"],
+  figureHeader: ["日付", "リクエスト", "トークン", "費用", "ジョブ", "初回成功", "取消"],
   replaced: "置き換えた行:",
   replacedNothing: "置き換えた行はありません。",
   replacedBy: "置き換え後:",
@@ -144,7 +144,7 @@ export const historyTexts = {
   cutOff: (failure: string) => `作業の途中でモデルのサーバーが失敗しました（${failure}）`,
   givenUp: (contestant: string, failures: number) =>
     `  ! ${contestant} は ${failures} 回続けて失敗したため、これ以上は依頼しません。`,
-  compareHeader: "相手|事例|解決|95 %|検査済み|誤った完了|要求|トークン|費用|時間".split("|"),
+  compareHeader: "相手|事例|解決|95 %|検査済み|誤った完了|リクエスト|トークン|費用|時間".split("|"),
   costUnknown: "?",
   compareEnd: {
     finished: "",
