@@ -59,12 +59,13 @@ export function findOwnResult(
   if (beside >= 0) return beside;
   const all = linesAfter(hunk.lines);
   const evident = adds || isEnclosed(hunk.lines) || strategy === "drift";
-  if (!evident || !isTelling(all)) return -1;
+  if (!evident) return -1;
+  const telling = isTelling(all);
   // This hunk fits only after its lines were reinterpreted: its result as written is the better match.
   const rung = lines === hunk.lines || strategy === "drift" ? STRONGER[strategy] : strategy;
-  const better = rung === null ? [] : findLines(target, all, rung);
+  const better = rung === null || !telling ? [] : findLines(target, all, rung);
   if (better.length > 0) return better[0]!;
-  return strategy === "drift" ? -1 : findNearer(target, hunk, placement, all, progress, wanted);
+  return findNearer(target, hunk, placement, all, progress, wanted, telling);
 }
 
 function claimedLine(hunk: Hunk, progress: MatchProgress): number | undefined {
@@ -129,28 +130,27 @@ function findNearer(
   made: readonly HunkLine[],
   progress: MatchProgress,
   wanted: number | undefined,
+  telling: boolean,
 ): number {
   const { strategy, line, lines } = placement;
   if (strategy === "drift") return -1;
-  const chooses =
-    wanted !== undefined || hunk.atEnd === true || progress.after > 0 || (hunk.anchors?.length ?? 0) > 0;
-  if (!chooses) return -1;
+  const hints = wanted !== undefined || hunk.atEnd === true || (hunk.anchors?.length ?? 0) > 0;
+  if (!hints && (!telling || progress.after === 0)) return -1;
   const old = countOld(lines);
+  // What says little is a result only where the hints lead to it, and not to the old text.
+  const leadsHere =
+    !telling && wanted === undefined && breakTie(target, hunk, old, [line, line], progress) >= 0;
+  if (leadsHere) return -1;
   const results = findLines(target, made, strategy).filter(
     (at) => at + made.length <= line || at >= line + old,
   );
   if (results.length === 0) return -1;
   if (wanted !== undefined) {
     const away = Math.abs(line - wanted);
-    return results.find((at) => Math.abs(at - wanted) <= away) ?? -1;
+    return results.find((at) => Math.abs(at - wanted) <= (telling ? away : 0)) ?? -1;
   }
-  const chosen = breakTie(
-    target,
-    hunk,
-    old,
-    [...results, line].toSorted((a, b) => a - b),
-    progress,
-  );
+  const places = [...results, line].toSorted((a, b) => a - b);
+  const chosen = breakTie(target, hunk, old, places, progress);
   return chosen === line ? -1 : chosen;
 }
 

@@ -1,4 +1,4 @@
-import { BOM, fromBytesText, joinBytes, readableText, toBytesText } from "../platform/bytes-text.ts";
+import { BOM, fromBytesText, isAscii, joinBytes, readableText, toBytesText } from "../platform/bytes-text.ts";
 import { countOld, findOwnResult, findResult, isInsertedAt } from "./already-applied.ts";
 import {
   anchorLines,
@@ -11,7 +11,14 @@ import {
   searchHunk,
 } from "./match-hunk.ts";
 import type { Hunk, HunkLine, HunkReport, MatchCandidate } from "./patch-command.ts";
-import { lineKey, type Matching, type MatchTarget, spendBudget, TextLines } from "./target-lines.ts";
+import {
+  lineKey,
+  type Matching,
+  type MatchTarget,
+  SCANNED_IN_STEP,
+  spendBudget,
+  TextLines,
+} from "./target-lines.ts";
 
 /**
  * The nearest lines: the places that share most with a hunk that was not found. Lines in common vote for a place; where
@@ -161,7 +168,7 @@ interface InsertedLine {
 
 /** Carries out splices that do not overlap. Every byte outside them stays. */
 function composeText(file: TextLines, splices: readonly Splice[]): string {
-  const ordered = sortSplices(splices) ? splices : splices.toSorted(compareSplices);
+  const ordered = splices.toSorted(compareSplices);
   const parts: string[] = [];
   let kept = 0;
   for (const splice of ordered) {
@@ -174,10 +181,6 @@ function composeText(file: TextLines, splices: readonly Splice[]): string {
   }
   parts.push(file.text.slice(kept));
   return parts.join("");
-}
-
-function sortSplices(splices: readonly Splice[]): boolean {
-  return splices.every((splice, i) => i === 0 || compareSplices(splices[i - 1]!, splice) <= 0);
 }
 
 /** At one line, insertions before it are first, then its replacement. */
@@ -229,6 +232,8 @@ export interface HunksApplied {
 }
 
 const MAX_SUGGESTIONS = 20;
+const TOO_LARGE = "not found: patch and file are too large to search further; split it into smaller edits";
+const AGAIN = "sent again, it would change its own result: add the lines around it";
 
 /** Applies all hunks to a bytes text, or none. Hunks are placed on the lines the text had before the edit. */
 export function applyHunks(
@@ -242,7 +247,7 @@ export function applyHunks(
   const body = bom === "" ? text : text.slice(BOM.length);
   let done = applyToLines(path, new TextLines(body), hunks, rule, matching);
   if (!done.ok && !isThere(done.reports) && /\r(?!\n)/.test(body)) {
-    const again = applyToLines(path, new TextLines(body, { loneCr: true }), hunks, rule, matching);
+    const again = applyToLines(path, new TextLines(body, true), hunks, rule, matching);
     if (again.ok) done = again;
   }
   return done.ok ? { ...done, text: bom + done.text } : { ...done, text };
@@ -262,27 +267,32 @@ function applyToLines(
   hunks: readonly Hunk[],
   rule: MatchRule,
   matching: Matching,
+  checks = true,
 ): HunksApplied {
-  const target = matching.open(path, opened, hunks);
+  const target = matching.open(path, opened, checks ? hunks : []);
   const { file } = target;
   const splices: Splice[] = [];
+  const found: Placement[] = [];
   const reports: HunkReport[] = [];
   let failed = 0;
   let grown = 0;
   let progress: MatchProgress = { after: 0, offset: 0 };
-  hunks.forEach((hunk, i) => {
-    const placed = placeHunk(target, hunk, rule, progress, grown, matching.suggested < MAX_SUGGESTIONS);
+  for (const [i, hunk] of hunks.entries()) {
+    const mayShow = checks && matching.suggested < MAX_SUGGESTIONS;
+    const placed = placeHunk(target, hunk, rule, progress, grown, mayShow);
     if (!("line" in placed)) {
       failed++;
       if (placed.candidates !== undefined) matching.suggested++;
       reports.push({ path, hunk: i + 1, ...placed });
-      return;
+      if (checks) continue;
+      break;
     }
+    found.push(placed);
     const { line, lines, strategy } = placed;
     reports.push({ path, hunk: i + 1, status: "applied", strategy, line: line + 1 });
     pushSplices(splices, placed, rule, file);
     // A hunk placed at the end of the file does not show where the next hunk belongs.
-    if (placed.last) return;
+    if (placed.last) continue;
     target.take(line, lines);
     const oldCount = countOld(lines);
     grown += lines.length - oldCount - lines.reduce((count, each) => count + (each.tag === "-" ? 1 : 0), 0);
@@ -290,10 +300,31 @@ function applyToLines(
       after: line + oldCount,
       offset: hunk.oldStart === undefined ? 0 : line - (hunk.oldStart - 1),
     };
-  });
+  }
   if (failed > 0) return { ok: false, text: file.text, reports };
-  const text = composeText(file, splices);
-  return { ok: true, text: rule === "v4a" ? withLastLineEnded(text, file) : text, reports };
+  const composed = composeText(file, splices);
+  const text = rule === "v4a" ? withLastLineEnded(composed, file) : composed;
+  const gone = () =>
+    hunks.some((hunk, i) => isGone(text, hunk.lines, target) && isGone(text, found[i]!.lines, target));
+  if (!checks || text === file.text || gone()) return { ok: true, text, reports };
+  // The edit may be sent again, and must not find a place in its own result then.
+  const again = applyToLines(path, new TextLines(text, file.loneCr), hunks, rule, matching, false);
+  const message = matching.budget.left <= 0 ? TOO_LARGE : again.ok && again.text !== text ? AGAIN : null;
+  if (message === null) return { ok: true, text, reports };
+  const refused = reports.map((_, i): HunkReport => ({ path, hunk: i + 1, status: "refused", message }));
+  return { ok: false, text: file.text, reports: refused };
+}
+
+/** Of the longest line that it deletes, nothing is left, however lines are compared. */
+function isGone(text: string, lines: readonly HunkLine[], { budget }: MatchTarget): boolean {
+  const keys = lines.map(({ tag, text }) => (tag === "-" ? lineKey("indent", text) : ""));
+  const longest = keys.reduce((best, key) => (key.length > best.length ? key : best), "");
+  return (
+    spendBudget(budget, text.length / SCANNED_IN_STEP) &&
+    longest !== "" &&
+    isAscii(text) &&
+    !text.includes(longest)
+  );
 }
 
 /** The format has no way to say that the last line has no line end, so every update gives it one. */
@@ -307,12 +338,7 @@ function placeHunk(...sought: Parameters<typeof seekPlace>): Placement | Unplace
   const [{ budget }] = sought;
   const placed = seekPlace(...sought);
   // A search that was cut short does not know whether another place fits as well.
-  return budget.left > 0
-    ? placed
-    : {
-        status: "refused",
-        message: "not found: patch and file are too large to search further; split it into smaller edits",
-      };
+  return budget.left > 0 ? placed : { status: "refused", message: TOO_LARGE };
 }
 
 function seekPlace(
@@ -333,9 +359,7 @@ function seekPlace(
   }
   if (oldCount === 0) return placeWithoutContext(target, hunk, rule, progress);
   const sought = searchHunk(target, hunk, progress);
-  if (sought.found === "one") {
-    return unlessThere(target, hunk, sought.placement, progress);
-  }
+  if (sought.found === "one") return unlessThere(target, hunk, sought.placement, progress);
   if (sought.found === "many") {
     const shown = sought.lines.slice(0, 20).map((line) => line + 1);
     const at = shown.join(", ") + (sought.lines.length > shown.length ? ", …" : "");
@@ -417,8 +441,7 @@ function placeWithoutContext(
   });
   if (file.count === 0) return at(0, true);
   if (rule === "v4a") {
-    if (hunk.anchors === undefined || hunk.anchors.length === 0)
-      return unlessThere(target, hunk, at(file.count, true), progress);
+    if (!hunk.anchors?.length) return unlessThere(target, hunk, at(file.count, true), progress);
     const anchors = anchorLines(target, hunk.anchors, progress.after).filter((line) =>
       target.free(line + 1, hunk.lines),
     );
@@ -437,10 +460,9 @@ function placeWithoutContext(
       status: "refused",
       message: "the file exists and is not empty, so an empty SEARCH has no place",
     };
-  return {
-    status: "refused",
-    message: "the hunk has no context lines and the file is not empty; add the lines around the insertion",
-  };
+  const message =
+    "the hunk has no context lines and the file is not empty; add the lines around the insertion";
+  return { status: "refused", message };
 }
 
 /** The changes of a placed hunk, runs of lines joined. */

@@ -2,12 +2,11 @@ import { indentLength, isAscii, readableText, trimBlank } from "../platform/byte
 import type { Hunk, HunkLine, MatchStrategy } from "./patch-command.ts";
 import {
   type KeyRung,
-  LineIndex,
+  type LineIndex,
   lineKey,
-  MatchTarget,
+  type MatchTarget,
   SCANNED_IN_STEP,
   spendBudget,
-  TextLines,
 } from "./target-lines.ts";
 
 /** Where in the file the hunks have come to. */
@@ -393,13 +392,12 @@ const NOT_FOUND: HunkSearch = { found: "none" };
  * Before the last rung the hunk is tried without blank lines at its edges and without copied line numbers.
  */
 export function searchHunk(target: MatchTarget, hunk: Hunk, progress: MatchProgress): HunkSearch {
-  const rungs = changesIndentOnly(hunk.lines) ? RUNGS.slice(0, 2) : RUNGS;
   for (const lines of hunkReadings(hunk.lines)) {
     if (lacksLine(target, lines)) continue;
-    const sought = searchReading(target, { ...hunk, lines }, rungs, progress);
+    const sought = searchReading(target, { ...hunk, lines }, progress);
     if (sought.found !== "none") return sought;
   }
-  if (rungs !== RUNGS || lacksLine(target, hunk.lines)) return NOT_FOUND;
+  if (lacksLine(target, hunk.lines)) return NOT_FOUND;
   const drifted = findDrifted(target, hunk.lines).filter((place) => target.free(place.line, place.lines));
   if (drifted.length > 1) return { found: "many", lines: drifted.map((place) => place.line) };
   return drifted[0] ? { found: "one", placement: { ...drifted[0], strategy: "drift" } } : NOT_FOUND;
@@ -407,7 +405,7 @@ export function searchHunk(target: MatchTarget, hunk: Hunk, progress: MatchProgr
 
 /**
  * A block that quotes a part of its lines: its text occurs once in the file, byte for byte, and cuts no word. Null where that does not
- * hold, line ends are of two kinds, or the block would change its own result again. `there`: the line at which the file has the result already.
+ * hold, or line ends are of two kinds. `there`: the line at which the file has the result already.
  */
 export function findWithinLines(
   target: MatchTarget,
@@ -428,16 +426,9 @@ export function findWithinLines(
   const keys = result.map((text) => lineKey("indent", text));
   if (keys.length === 0 || target.index.findAll("indent", keys).length > 0) return null;
   const within = made.indexOf(old);
-  const isResult = (text: string, place: number) => within >= 0 && text.startsWith(made, place - within);
   const end = at + old.length;
   const [first, last] = [file.lineWith(at), file.lineWith(end - 1)];
-  if (isResult(file.text, at)) return { there: first };
-  const after = file.text.slice(0, at) + made + file.text.slice(end);
-  const again = placeOnce(after, old);
-  if (again >= 0 && !isResult(after, again)) return null;
-  const edited = new TextLines(after);
-  const next = new MatchTarget(edited, new LineIndex(edited, budget), budget, target.hints);
-  if (searchHunk(next, hunk, { after: 0, offset: 0 }).found === "one") return null;
+  if (within >= 0 && file.text.startsWith(made, at - within)) return { there: first };
   const rest = file.line(last).slice(end - file.starts[last]!);
   const insert = (file.text.slice(file.starts[first], at) + made + rest).split(eol);
   const remove = file.excerpt(first, last + 1 - first).split("\n");
@@ -463,24 +454,9 @@ function lacksLine(target: MatchTarget, lines: readonly HunkLine[]): boolean {
   return lines.some(({ tag, text }) => tag === "-" && target.index.lacks("indent", lineKey("indent", text)));
 }
 
-const RUNGS = ["whitespace", "look-alike", "indent"] as const satisfies readonly KeyRung[];
+const RUNGS = ["whitespace", "look-alike", "indent"] as const;
 
-/** Such a hunk is found by its own indentation or not at all: moved to another one, it would fit its own result again. */
-function changesIndentOnly(lines: readonly HunkLine[]): boolean {
-  const old = lines.filter((line) => line.tag !== "+");
-  const made = lines.filter((line) => line.tag !== "-");
-  return (
-    old.length === made.length &&
-    old.every((line, i) => lineKey("indent", line.text) === lineKey("indent", made[i]!.text))
-  );
-}
-
-function searchReading(
-  target: MatchTarget,
-  hunk: Hunk,
-  rungs: readonly KeyRung[],
-  progress: MatchProgress,
-): HunkSearch {
+function searchReading(target: MatchTarget, hunk: Hunk, progress: MatchProgress): HunkSearch {
   const old = hunk.lines.filter((line) => line.tag !== "+");
   if (old.length === 0) return NOT_FOUND;
   const text = oldText(hunk.lines);
@@ -489,7 +465,7 @@ function searchReading(
   const exact = settleMatches(target, hunk, places, "exact", progress);
   if (exact.found !== "none") return exact;
   const ascii = target.file.isAscii() && old.every((line) => isAscii(line.text));
-  for (const rung of rungs) {
+  for (const rung of RUNGS) {
     if (rung === "look-alike" && ascii) continue;
     const pattern = old.map((line) => lineKey(rung, line.text));
     if (pattern.every((key) => trimBlank(key) === "")) return NOT_FOUND;

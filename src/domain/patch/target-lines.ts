@@ -54,19 +54,18 @@ export class Matching {
 
 /** A file's bytes text with its line starts; the unit everything is matched on. Lines are 0-based in here. */
 export class TextLines {
-  readonly text: string;
   /** Offset of every line, and the text's length as last element. */
   readonly starts: readonly number[];
   readonly count: number;
-  private readonly loneCr: boolean;
   private texts: string[] | null = null;
   private dominant: string | null = null;
   private ascii: boolean | null = null;
 
   /** `loneCr`: a carriage return alone ends a line as well (old Macintosh files, mixed files). */
-  constructor(text: string, options: { readonly loneCr?: boolean } = {}) {
-    this.text = text;
-    this.loneCr = options.loneCr ?? false;
+  constructor(
+    readonly text: string,
+    readonly loneCr = false,
+  ) {
     this.starts = this.loneCr ? startsWithLoneCr(text) : lineStarts(text);
     this.count = this.starts.length - 1;
   }
@@ -211,7 +210,7 @@ const LONGEST_NEEDLE = 200;
 export class LineIndex {
   private readonly keysOf = new Map<KeyRung, (string | undefined)[]>();
   private readonly placesOf = new Map<KeyRung, ReadonlyMap<string, readonly number[]>>();
-  private scans = 0;
+  private readonly scanned = new Map<string, readonly number[]>();
 
   constructor(
     private readonly file: TextLines,
@@ -286,11 +285,13 @@ export class LineIndex {
   /** By the longest line, in the text as it is. Null where that says too little, or an index exists. */
   private scan(rung: KeyRung, pattern: readonly string[], among?: readonly number[]): Candidates | null {
     if (this.placesOf.has(rung) || (rung !== "whitespace" && !this.file.isAscii())) return null;
-    if (++this.scans > MOST_SCANS) return null;
+    if (this.scanned.size >= MOST_SCANS) return null;
     let at = among?.[0] ?? 0;
     for (const i of among ?? pattern.keys()) if (pattern[i]!.length > pattern[at]!.length) at = i;
     const needle = (pattern[at] ?? "").slice(0, LONGEST_NEEDLE);
     if (needle === "") return null;
+    const known = this.scanned.get(needle);
+    if (known !== undefined) return { places: known, at };
     const { text } = this.file;
     const places: number[] = [];
     spendBudget(this.budget, 1 + text.length / SCANNED_IN_STEP);
@@ -299,6 +300,7 @@ export class LineIndex {
       if (places.push(line) > MOST_SCANNED) return null;
       from = text.indexOf(needle, this.file.starts[line + 1]!);
     }
+    this.scanned.set(needle, places);
     return { places, at };
   }
 

@@ -8,7 +8,7 @@ import { applyHunks, type MatchRule } from "../../../src/domain/patch/apply-hunk
 import { parseSearchReplace } from "../../../src/domain/patch/formats/search-replace.ts";
 import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import { parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
-import type { DiffFile, Hunk } from "../../../src/domain/patch/patch-command.ts";
+import type { DiffFile, Hunk, HunkLine } from "../../../src/domain/patch/patch-command.ts";
 import { Matching } from "../../../src/domain/patch/target-lines.ts";
 import { readableText, toBytesText } from "../../../src/domain/platform/bytes-text.ts";
 
@@ -44,6 +44,12 @@ function formsOf(hunks: readonly Hunk[]): readonly [MatchRule, readonly Hunk[]][
     ["v4a", plain],
     ...plain.map((hunk): [MatchRule, Hunk[]] => ["search-replace", [hunk]]),
     ...blocks.map((hunk): [MatchRule, Hunk[]] => ["search-replace", [hunk]]),
+    ...hunks.map(({ lines, oldStart }): [MatchRule, Hunk[]] => [
+      "search-replace",
+      [{ lines, ...(oldStart !== undefined && { oldStart }) }],
+    ]),
+    ["v4a", blocks.map((hunk, i) => ({ ...hunk, anchors: [hunks[i]?.lines[0]?.text ?? ""] }))],
+    ["v4a", blocks.map((hunk, i) => ({ ...hunk, atEnd: i === blocks.length - 1 }))],
   ];
 }
 
@@ -123,20 +129,62 @@ describe("a first edit is not taken for a second one", () => {
   });
 });
 
+describe("an edit that would fit its own result", () => {
+  const lines = (hunk: string): Hunk["lines"] =>
+    hunk.split("\n").map((each) => ({ tag: each[0] as HunkLine["tag"], text: each.slice(1), eol: "\n" }));
+  test.each<[name: string, rule: MatchRule, before: string, hunk: Hunk]>([
+    [
+      "one of several equal last lines goes",
+      "diff",
+      "a a\n".repeat(3),
+      { oldStart: 2, lines: lines(" a a\n-a a") },
+    ],
+    ["V4A removes one of two equal lines", "v4a", "]\n]\n  zdj(nf);\n", { lines: lines("-]\n   zdj(nf);") }],
+    [
+      "a block removes one of two",
+      "search-replace",
+      "]\n]\n  zdj(nf);\n",
+      { lines: lines("-]\n   zdj(nf);") },
+    ],
+    ["the next equal line is elsewhere", "search-replace", "]\n\na\n]\nb\n", { lines: lines("-]\n ") }],
+    ["a blank line becomes two lines", "diff", "\n\n", { oldStart: 1, lines: lines(" \n-\n+}\n+a") }],
+  ])("%s: it is refused, and says why", (_name, rule, before, hunk) => {
+    const once = apply(before, [hunk], rule);
+    const message = expect.stringContaining("add the lines around it");
+    expect(once).toMatchObject({ ok: false, text: before, reports: [{ status: "refused", message }] });
+  });
+
+  test.each<[name: string, rule: MatchRule, before: string, hunk: Hunk]>([
+    ["a line number", "search-replace", "x\ny\ny\nx\n", { oldStart: 4, lines: lines("-x\n+z") }],
+    ["an anchor", "v4a", "f:\n  x\ng:\n  x\n", { anchors: ["g:"], lines: lines("-  x\n+  y") }],
+    ["the end of the file", "v4a", "x\ny\nx\n", { atEnd: true, lines: lines("-x\n+z") }],
+  ])("%s chose the place, and still does", (_name, rule, before, hunk) => {
+    const once = apply(before, [hunk], rule);
+    expect(once.ok).toBe(true);
+    const reports = [{ status: "already-applied" }];
+    expect(apply(once.text, [hunk], rule)).toMatchObject({ ok: false, text: once.text, reports });
+  });
+});
+
 /** Words as code has them, and lines that occur often. */
 const line = fc.oneof(
   { weight: 3, arbitrary: fc.stringMatching(/^ {0,8}[a-z]{1,6}\(?[a-z]{0,3}\)?;?$/) },
   { weight: 1, arbitrary: fc.constantFrom("}", "]", "", "    return x;", "{", "  },", "値") },
 );
 
-test("no generated edit is applied twice", () => {
+const few = fc.constantFrom("a", "ab c", "}", "", "    return x;", "  ab c");
+
+test.each([
+  ["of code", line, 25],
+  ["of lines that repeat", few, 8],
+] as const)("no generated edit %s is applied twice", (_name, line, most) => {
   const edits = fc.record({
-    before: fc.array(line, { minLength: 1, maxLength: 25 }),
-    at: fc.nat(24),
+    before: fc.array(line, { minLength: 1, maxLength: most }),
+    at: fc.nat(most - 1),
     remove: fc.nat(3),
     insert: fc.array(line, { maxLength: 4 }),
     second: fc.option(
-      fc.record({ at: fc.nat(24), remove: fc.nat(2), insert: fc.array(line, { maxLength: 2 }) }),
+      fc.record({ at: fc.nat(most - 1), remove: fc.nat(2), insert: fc.array(line, { maxLength: 2 }) }),
     ),
     context: fc.integer({ min: 1, max: 3 }),
     eol: fc.constantFrom("\n", "\n", "\r\n"),
