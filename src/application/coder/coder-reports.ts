@@ -1,12 +1,5 @@
 import { failingOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
-import {
-  endOfImports,
-  LAST_IMPORT,
-  SHORT_FILE,
-  showAround,
-  showFile,
-  splitBudget,
-} from "../../domain/coder/file-excerpts.ts";
+import { headOf, SHORT_FILE, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain/coder/named-code.ts";
 import { fileKind } from "../../domain/coder/rank-files.ts";
 import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
@@ -165,7 +158,7 @@ export function showAfterRun(
     });
     const named = lines.filter((line) => line <= all.length);
     const also = [
-      ...(isMissing && named.length > 0 ? [importsOf(all)] : []),
+      ...(isMissing && named.length > 0 ? [headOf(all)] : []),
       ...named.map((line) => widen({ from: line, to: line })),
       ...changedRanges(commands, path, text).map(widen),
     ];
@@ -183,15 +176,6 @@ export function showAfterRun(
       return showFile(path, text, { terms: [], limit: most, focus: named, also });
     })
     .join("\n\n");
-}
-
-const IMPORT =
-  /^\s*(?:import\b|from\s.+\simport\b|use\s|using\s|#\s*include\b|require\b|(?:const|let|var)\s.+\brequire\(|\}\s*from\s)/;
-
-/** The head of a file as far as its imports go. */
-function importsOf(lines: readonly string[]): LineRange {
-  const last = lines.slice(0, LAST_IMPORT).findLastIndex((line) => IMPORT.test(line));
-  return { from: 1, to: endOfImports(lines, Math.max(last + 2, 12)) };
 }
 
 /** The files that a coder's commands name, with the lines that a report names. */

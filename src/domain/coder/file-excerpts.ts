@@ -113,6 +113,8 @@ export interface ExcerptRequest {
 }
 
 const LONGEST_BLOCK = 70;
+/** A definition that the request names is shown whole up to this many lines. */
+const LONGEST_NAMED = 300;
 const AROUND_HIT = { before: 8, after: 12 };
 const ENDS = { first: 12, last: 14 };
 /** A gap of this many characters between two excerpts is cheaper to show than to ask for: it may be the middle of a function. */
@@ -122,15 +124,19 @@ const SMALLEST = 3;
 /** The factor for a term's value in its next excerpt. */
 const SEEN = 0.5;
 
-/** Imports are searched in this many lines. */
-export const LAST_IMPORT = 60;
+/** Imports are searched in this many lines after the licence. */
+const LAST_IMPORT = 60;
+const IMPORT =
+  /^(?:import\b|from\s.+\simport\b|use\s|using\s|#\s*include\b|require\b|(?:const|let|var)\s.+\brequire\(|\}\s*from\s)/;
 
-/** Where a head of `count` lines ends: a list of imports that it would cut is shown to its end. */
-export function endOfImports(lines: readonly string[], count: number): number {
-  const open = lines.slice(0, count).findLastIndex((line) => /^(?:import|from)\b.*[({]$/.test(line));
-  const close =
-    open === -1 ? -1 : lines.slice(0, LAST_IMPORT).findIndex((line, at) => at > open && /^[)}]/.test(line));
-  return Math.min(lines.length, Math.max(count, close + 1));
+/** The head of a file as far as its imports go: a list of imports is not cut. */
+export function headOf(lines: readonly string[]): LineRange {
+  const from = firstAfterLicence(lines);
+  const head = lines.slice(from - 1, from - 1 + LAST_IMPORT);
+  const last = head.findLastIndex((line) => IMPORT.test(line));
+  const open = head.findLastIndex((line) => /^(?:import|from)\b.*[({]$/.test(line));
+  const close = open === -1 ? -1 : head.findIndex((line, at) => at > open && /^[)}]/.test(line));
+  return { from, to: Math.min(lines.length, from + Math.max(ENDS.first - 1, last, close)) };
 }
 
 /** The parts of a long text that a request is about: whole definitions where they are short enough. */
@@ -138,12 +144,15 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
   const definitions = definitionsOf(lines, path);
   const taken = createExcerptBudget(lines, request.limit);
   if (request.ends === true) {
-    const first = headOf(lines);
-    taken.take({ from: first, to: endOfImports(lines, first - 1 + ENDS.first) });
+    taken.take(headOf(lines));
     taken.take({ from: Math.max(1, lines.length - ENDS.last + 1), to: lines.length });
   }
   for (const range of request.also ?? []) taken.take(range);
-  for (const line of request.focus ?? []) taken.take(blockAround(lines, definitions, line), line);
+  const named = new Set(
+    request.terms.flatMap(({ kind, spellings }) => (kind === "identifier" ? spellings : [])),
+  );
+  const blockOf = (line: number) => blockAround(lines, definitions, line, named);
+  for (const line of request.focus ?? []) taken.take(blockOf(line), line);
   const all = hitsOf(lines, definitions, request.terms);
   const pointing = pointingTerms(all, request.terms, lines.length);
   const telling = all.filter(({ terms, defines }) => defines || terms.some((term) => pointing.has(term)));
@@ -153,7 +162,7 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
     const best = bestOf(hits, worth);
     const [hit] = hits.splice(best, 1);
     if (hit === undefined || taken.has(hit.line)) continue;
-    if (!taken.take(blockAround(lines, definitions, hit.line), hit.line)) break;
+    if (!taken.take(blockOf(hit.line), hit.line)) break;
     for (const term of hit.terms) worth[term] = (worth[term] ?? 0) * SEEN;
   }
   return taken.ranges();
@@ -163,7 +172,7 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
 const LICENCE = 5;
 
 /** The first line of a file that matters to an editor. */
-function headOf(lines: readonly string[]): number {
+function firstAfterLicence(lines: readonly string[]): number {
   let at = 0;
   while (at < lines.length && /^\s*(?:\/\/|\/?\*|#(?![#!]| \S+$)|$)/.test(lines[at] as string)) at++;
   return at < LICENCE || at === lines.length ? 1 : at + 1;
@@ -207,14 +216,20 @@ function bestOf(hits: readonly Hit[], worth: readonly number[]): number {
 }
 
 /** The innermost definition around a line that is not too long, else some lines around it. */
-function blockAround(lines: readonly string[], definitions: readonly Definition[], line: number): LineRange {
+function blockAround(
+  lines: readonly string[],
+  definitions: readonly Definition[],
+  line: number,
+  named: ReadonlySet<string>,
+): LineRange {
   let best: LineRange | null = null;
   for (let at = definitions.length - 1; at >= 0; at--) {
     const definition = definitions[at] as Definition;
     if (definition.line > line) continue;
     const to = endOf(lines, definition);
     if (to < line) continue;
-    if (to - definition.line + 1 > LONGEST_BLOCK) break;
+    const isNamed = definition.line === line && named.has(definition.name);
+    if (to - definition.line + 1 > (isNamed ? LONGEST_NAMED : LONGEST_BLOCK)) break;
     best = { from: definition.line, to };
     // The function around a short inner one explains its purpose.
     if (to - definition.line >= AROUND_HIT.after) break;

@@ -142,6 +142,14 @@ test("a long file says where the definitions stand that are not shown", () => {
   expect(shown).toEndWith("(not shown, by line: first 1)");
 });
 
+test("a long definition that the request names is shown whole", () => {
+  const body = Array.from({ length: 150 }, (_, at) => `    step_${at}()`);
+  const filler = Array.from({ length: 200 }, (_, at) => `unrelated_${at} = ${at}`);
+  const lines = [...filler, "def make_class(name):", ...body, "", ...filler];
+  const request = { terms: requestTerms("make_class drops names"), limit: 4_000 };
+  expect(chooseExcerpts("a.py", lines, request)).toEqual([{ from: 201, to: 351 }]);
+});
+
 test("a short gap between two excerpts is shown: it may be the middle of the function that matters", () => {
   const filler = Array.from({ length: 120 }, (_, at) => `unrelated_${at} = ${at}`);
   const middle = Array.from({ length: 9 }, (_, at) => `    between_${at}()`);
@@ -244,6 +252,14 @@ test("the head of a test is what it imports, not its licence", () => {
     ends: true,
   });
   expect(short).toContain("// One line.");
+});
+
+test("the head of a test goes as far as its imports", () => {
+  const imports = Array.from({ length: 20 }, (_, at) => `const p${at} = require("p${at}");`);
+  const body = Array.from({ length: 300 }, (_, at) => `  const own${at} = require("own${at}");`);
+  const text = ["'use strict';", "", ...imports, "", "test('all', () => {", ...body, "});"].join("\n");
+  const shown = showFile("a.test.js", text, { terms: [], limit: 2_500, ends: true });
+  expect(shown).toContain('const p19 = require("p19");\n… lines');
 });
 
 test("a list of imports that the head would cut is shown to its end", () => {
