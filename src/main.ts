@@ -44,7 +44,8 @@ async function openProgram() {
  */
 function enterStartFolder(env: NodeJS.ProcessEnv): string | null {
   const { PICOCLAW_STARTED_IN: folder } = env;
-  for (const own of ["PICOCLAW_STARTED_IN", "MIMALLOC_ALLOW_THP", "MIMALLOC_ARENA_RESERVE"]) delete env[own];
+  for (const own of ["ALLOW_THP", "ARENA_RESERVE", "PURGE_DELAY"]) delete env[`MIMALLOC_${own}`];
+  delete env.PICOCLAW_STARTED_IN;
   try {
     process.chdir(folder ?? process.cwd());
     return null;
