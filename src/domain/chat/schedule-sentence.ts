@@ -5,6 +5,13 @@ export interface ScheduleWish {
   readonly message: string;
 }
 
+/** Made when first asked for: most messages name no times, and making these patterns costs more than asking them. */
+function onceAsked<T>(make: () => T): () => T {
+  const made: { value?: T } = {};
+  return () => (made.value ??= make());
+}
+const latePattern = (source: string) => onceAsked(() => new RegExp(source, "i"));
+
 const DAY_NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 const DAY_EN = "(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?)(?:days?)?";
 const DAYS_EN = `${DAY_EN}(?:(?:, ?(?:and )?| and | & )${DAY_EN})*`;
@@ -13,7 +20,7 @@ const WHICH_EN = `day|morning|evening|night|afternoon|weekdays?|work(?:ing)? ?da
 const NTH_EN = String.raw`\d{1,2}(?:st|nd|rd|th)?|first|last day`;
 
 /** The words for the times; the task is before or after them. */
-const TIMES_EN: readonly RegExp[] = [
+const TIMES_EN = onceAsked(() => [
   new RegExp(`^(?:every|each) (?<which>${WHICH_EN})(?:,? at| @) ?(?<time>${TIME_EN})`, "i"),
   new RegExp(
     `^(?<which>daily|weekdays|weekends|(?:on )?${DAYS_EN}|on weekdays|on weekends|weekly on ${DAYS_EN})(?:,? at| @) ?(?<time>${TIME_EN})`,
@@ -26,7 +33,7 @@ const TIMES_EN: readonly RegExp[] = [
   new RegExp(`^monthly on the (?<nth>${NTH_EN})(?: at (?<time>${TIME_EN}))?`, "i"),
   /^(?:every|each) (?:(?<count>\d{1,2}) )?(?<unit>min(?:ute)?s?|hours?)\b/i,
   /^(?<unit>hourly)\b/i,
-];
+]);
 
 /** How each of those sentences begins: to look for a word costs less than to compile nine patterns. */
 const BEGINNINGS_EN = ["every", "each", "daily", "hourly", "week", "on ", "at ", ...DAY_NAMES];
@@ -34,7 +41,7 @@ const BEGINNINGS_EN = ["every", "each", "daily", "hourly", "week", "on ", "at ",
 const TIME_JA = String.raw`(?:(?:午前|午後|朝|昼|夕方|夜|am|pm)の?)?(?:\d{1,2}(?:時(?:半|\d{1,2}分)?|:\d{2}))|正午`;
 const DAYS_JA = "[月火水木金土日](?:曜日?)?(?:(?:と|、|・|,)?[月火水木金土日](?:曜日?)?)*";
 
-const TIMES_JA: readonly RegExp[] = [
+const TIMES_JA = onceAsked(() => [
   new RegExp(
     `^(?<which>毎日|毎朝|毎晩|毎夕|毎夜|平日(?:毎日)?|毎平日|毎?営業日|土日|毎週末|週末|毎週(?:${DAYS_JA})|毎(?:${DAYS_JA}))(?:は|の|、)?(?<time>${TIME_JA})`,
     "i",
@@ -42,7 +49,7 @@ const TIMES_JA: readonly RegExp[] = [
   new RegExp(`^毎月(?<nth>[0-9]{1,2}日|月末|末日)(?:の|、)?(?<time>${TIME_JA})?`, "i"),
   /^(?<count>\d{1,2})(?<unit>分|時間)(?:ごと|毎|おき|間隔)/,
   /^(?<unit>毎時)(?:(?<count>\d{1,2})分)?/,
-];
+]);
 
 /** A sentence that begins so tells of something and asks for nothing. */
 const TELLS_EN =
@@ -73,7 +80,7 @@ const PLACES_EN =
 const WHEN_EN = `${DAY_EN}|weekdays?|weekends?|holidays?|tomorrow|(?:next|the end of)\\b|(?:january|february|march|april|may|june|july|august|september|october|november|december)\\b|\\d`;
 
 /** Words behind the times that say more about them: a zone, a second time, an exception, an end. */
-const MORE_EN: readonly RegExp[] = [
+const MORE_EN = onceAsked(() => [
   // A letter or a digit without a space is of the time itself: `9h30`, `100`.
   /^[\w/:.]*\d|^[a-z]/i,
   new RegExp(
@@ -95,16 +102,15 @@ const MORE_EN: readonly RegExp[] = [
     `\\b(?:until|till|except|excluding|but not)(?: on| for)? (?:the )?(?:${WHEN_EN})[^ ]*(?: \\w+)?$`,
     "i",
   ),
-];
+]);
 /** Between the days and the time. */
-const LIMITED_DAYS_EN = new RegExp(
+const LIMITED_DAYS_EN = latePattern(
   `^(?:every|each) (?:${WHICH_EN}),? (?:except|excluding|but|from|until|till|between|and|or|to)\\b.*\\d`,
-  "i",
 );
 
 function saysMoreEnglish(rest: string): boolean {
   const bare = rest.replace(END_MARKS, "");
-  if (MORE_EN.some((more) => more.test(bare))) return true;
+  if (MORE_EN().some((more) => more.test(bare))) return true;
   const place = bare.replace(/^[ ,;(]+/, "");
   if (ZONE_CAPITALS.test(place)) return true;
   const [, isIn, name = ""] = /^(in )?(\p{Lu}\p{L}{1,30}(?: \p{Lu}\p{L}{1,30}){0,3})/u.exec(place) ?? [];
@@ -146,7 +152,7 @@ function readTimes(text: string): ReadTimes {
 function readEnglish(line: string): ReadTimes {
   const small = line.toLowerCase();
   if (!BEGINNINGS_EN.some((word) => small.startsWith(word))) return readEnglishBehind(line);
-  for (const pattern of TIMES_EN) {
+  for (const pattern of TIMES_EN()) {
     const found = pattern.exec(line);
     if (found === null) continue;
     const cron = toCron(found.groups ?? {});
@@ -164,7 +170,7 @@ function readEnglish(line: string): ReadTimes {
 /** "every day except sunday at 9 …", "at 9 JST every day …". */
 function isLimitedEnglish(line: string): boolean {
   if (TELLS_TIMED_EN.test(line)) return false;
-  if (LIMITED_DAYS_EN.test(line)) return true;
+  if (LIMITED_DAYS_EN().test(line)) return true;
   const [time = ""] = new RegExp(`^at ${TIME_EN}(?=.* (?:every|each|daily)\\b)`, "i").exec(line) ?? [];
   return time !== "" && saysMoreEnglish(line.slice(time.length));
 }
@@ -178,7 +184,7 @@ function readEnglishBehind(line: string): ReadTimes {
   )) {
     const tail = bare.slice(index + 1);
     const message = bare.slice(0, index).replace(/,$/, "").trim();
-    for (const pattern of TIMES_EN) {
+    for (const pattern of TIMES_EN()) {
       const found = pattern.exec(tail);
       if (found === null) continue;
       const rest = tail.slice(found[0].length);
@@ -195,32 +201,30 @@ const JAPANESE = /[぀-ヿ一-鿿]/;
 const WHEN_JA = `(?:祝日?|休日|平日|週末|土日|[月火水木金土日]曜日?(?:(?:と|、|・)[月火水木金土日]曜日?)*|今週|来週|今月|来月|今年|年末|月末|\\d{1,2}[日月時])(?:中|いっぱい)?`;
 const ZONE_JA = String.raw`(?:[一-鿿ァ-ヶー]{2,8}|現地)(?:標準)?時間|(?:utc|gmt|jst|kst|[ceamp][sd]t|cest|cet|bst)(?![a-z])|(?<=[時分\d])[+-]\d`;
 /** Directly behind the time: another one, a span, a zone; or, behind に, an exception or an end. */
-const MORE_JA = new RegExp(
+const MORE_JA = latePattern(
   `^[ (]*(?:${ZONE_JA})|^ ?(?:から|まで|より|以降|~|〜|-|–)|^ ?(?:と|や|か|、|・|,|&|または|もしくは|および|及び|及|and|or)+ ?(?:午前|午後|朝|夜|夕方)?(?:\\d|正午)|^(?:に|は|、| )*(?:午前|午後)?\\d{1,2}(?:時半?|:\\d{2})(?:から|~|〜|-)|^(?:に|は|、| )*(?:${WHEN_JA})(?:以外|を除|はのぞ|をのぞ|まで(?!の))`,
-  "i",
 );
-const LIMITED_JA = new RegExp(`(?:${WHEN_JA})(?:以外|を除|をのぞ|まで|から)|${ZONE_JA}`, "i");
-const BEGINS_JA = new RegExp(
+const LIMITED_JA = latePattern(`(?:${WHEN_JA})(?:以外|を除|をのぞ|まで|から)|${ZONE_JA}`);
+const BEGINS_JA = latePattern(
   `^(?:毎|平日|営業日|週末|土日|(?:${WHEN_JA})(?:以外|を除|をのぞ|まで|から)|${ZONE_JA})`,
-  "i",
 );
 
 function readJapanese(line: string): ReadTimes {
   if (!JAPANESE.test(line)) return null;
   const spelt = withDigits(line);
-  for (const pattern of TIMES_JA) {
+  for (const pattern of TIMES_JA()) {
     const found = pattern.exec(spelt);
     if (found === null) continue;
     const cron = toCron(found.groups ?? {});
     const rest = spelt.slice(found[0].length);
     const message = rest.replace(/^(?:に(?:は)?|は|、|,|ちょうど|ごろ|頃| )+/u, "").trim();
     if (!asksJapanese(message)) return null;
-    return cron === null || MORE_JA.test(rest) ? "unplain" : { cron, message };
+    return cron === null || MORE_JA().test(rest) ? "unplain" : { cron, message };
   }
   const [, before = ""] =
     /^(.{1,60}?)(?:\d{1,2}(?:時|:\d{2})|正午|\d{1,2}分(?:ごと|毎|おき))/.exec(spelt) ?? [];
   const isLimited =
-    BEGINS_JA.test(spelt) && /毎|平日|営業日|週末|土日/.test(before) && LIMITED_JA.test(before);
+    BEGINS_JA().test(spelt) && /毎|平日|営業日|週末|土日/.test(before) && LIMITED_JA().test(before);
   return isLimited && asksJapanese(spelt) ? "unplain" : null;
 }
 
