@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { refreshTable, writeRows } from "../../scripts/refresh-models.ts";
 import { DEFAULTS } from "../../src/config/config.ts";
-import { SHIPPED_CATALOGUE } from "../../src/domain/models/catalogue.ts";
+import { findInCatalogue, SHIPPED_CATALOGUE } from "../../src/domain/models/catalogue.ts";
 import { makeTestFolder } from "../left-behind.ts";
 
 const model = (id: string, input: number, more = {}) => ({
@@ -62,7 +62,9 @@ test("facts of the package replace reported ones, and a vendor's own stay and ar
 
 test("every shipped default is in the table, with its price", () => {
   for (const provider of ["claude", "openai", "gemini", "deepseek"] as const)
-    expect(SHIPPED_CATALOGUE.models[DEFAULTS.providers[provider]?.model ?? ""]?.price).toBeDefined();
+    expect(
+      findInCatalogue(SHIPPED_CATALOGUE, DEFAULTS.providers[provider]?.model ?? "")?.price,
+    ).toMatchObject({ input: expect.any(Number) });
 });
 
 test.if(process.env.PICOCLAW_TEST_NIGHTLY === "1")("the table is not older than 60 days", () => {

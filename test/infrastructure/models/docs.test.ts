@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { loadConfig } from "../../../src/config/load.ts";
-import { SHIPPED_CATALOGUE } from "../../../src/domain/models/catalogue.ts";
+import { findInCatalogue, readCatalogue, SHIPPED_CATALOGUE } from "../../../src/domain/models/catalogue.ts";
 import { readScript } from "../../../src/infrastructure/models/scripted.ts";
 import { openModels } from "../../../src/lib.ts";
 import { startModelServer } from "../../fakes/model-server/server.ts";
@@ -81,11 +81,13 @@ describe("docs/models.md", () => {
   test("has the shipped table of models, dated", () => {
     expect(page).toContain(`as of ${SHIPPED_CATALOGUE.dated}`);
     const yes = (flag: boolean | null) => (flag === null ? "–" : flag ? "yes" : "no");
-    for (const [model, { context, price, images, effort, source }] of Object.entries(
-      SHIPPED_CATALOGUE.models,
-    ))
+    expect(readCatalogue(SHIPPED_CATALOGUE)).toMatchObject({ ok: true });
+    for (const model of Object.keys(SHIPPED_CATALOGUE.models)) {
+      const { context, price, images, effort, source } =
+        findInCatalogue(SHIPPED_CATALOGUE, model) ?? expect.unreachable(model);
       expect(page).toContain(
         `| \`${model}\` | ${context} | ${price?.input} / ${price?.output} / ${price?.cached} | ${yes(images)} | ${yes(effort)} | ${source} |`,
       );
+    }
   });
 });
