@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { ChatTurns, TurnClaim } from "../../application/ports/chat.ts";
 import { BEAT_MS, createReach } from "../../domain/store/store-trouble.ts";
 import { BREAK_MS, databaseClock, type HeldTurn, isDead, writeBeat } from "../store/liveness.ts";
-import { type Database, deleteRows, selectRows, updateRows } from "../store/schema.ts";
+import { type Database, deleteRows, insertionOf, selectRows, updateRows } from "../store/schema.ts";
 import { workKeyOfChat, workspaceQueues } from "./work-places.ts";
 
 /** The subject of work that a process began for itself: a claim that no engine knows, so that no server takes it. */
@@ -128,13 +128,10 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
     const { chatKey, id, fence } = claim;
     const work = { id, queue, work_key: keyOf(chatKey), owner_group: "", ref: OWN_WORK, light: 0 };
     const claimed = { attempts: 1, fence, owner: process, claimed_at: clock(), stop: 0 };
-    const row = await db
-      .insertInto("work_claims")
-      .values({ ...work, ...claimed, turn: lastPlace(claim) })
-      .onConflict((conflict) => conflict.doNothing())
-      .returning("turn")
-      .executeTakeFirst();
-    return row?.turn ?? null;
+    const row = { ...work, ...claimed, turn: lastPlace(claim) };
+    const end = sql`on conflict do nothing returning turn`;
+    const { rows } = await insertionOf("work_claims", [row], end).execute(db);
+    return rows[0]?.turn ?? null;
   }
 
   /** Null when another process was given the turn in the same moment, or this one lost its claim. */

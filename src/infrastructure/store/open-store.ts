@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Kysely, type KyselyPlugin, PostgresAdapter, sql } from "kysely";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { readStoreAway, type StoreTrouble } from "../../domain/store/store-trouble.ts";
-import { type Database, migrate, migrationStatus, NewerStore, OlderStore } from "./schema.ts";
+import { type Database, migrate, migrationStatus, NewerStore, OlderStore, upsertRow } from "./schema.ts";
 import { createSqliteDialect, type Patience } from "./sqlite.ts";
 
 /**
@@ -156,12 +156,7 @@ const TRIAL_ROW = "readiness";
  * row it writes changes each time, since SQLite writes nothing where nothing changes.
  */
 export async function tryWrite(db: Kysely<Database>, now: Date): Promise<void> {
-  const seen_at = now.toISOString();
-  await db
-    .insertInto("forge_deliveries")
-    .values({ id: TRIAL_ROW, seen_at })
-    .onConflict((conflict) => conflict.column("id").doUpdateSet({ seen_at }))
-    .execute();
+  await upsertRow(db, "forge_deliveries", { id: TRIAL_ROW, seen_at: now.toISOString() }, ["id"]);
   if (db.getExecutor().adapter instanceof PostgresAdapter) await tryGrowth(db);
 }
 

@@ -82,16 +82,21 @@ type OrExpression<Columns> = { readonly [Column in keyof Columns]: Columns[Colum
 type Values<Of extends Table> = Partial<OrExpression<StoredRow<Of>>>;
 
 /** As text, like all statements on the way of every message: building Kysely's tree costs more than running it. */
-export function insertRows<Of extends Table>(
-  db: Kysely<Database>,
+export function insertionOf<Of extends Table>(
   table: Of,
   rows: readonly OrExpression<Insertable<Database[Of]>>[],
   end = sql``,
-): Promise<number> {
+): RawBuilder<StoredRow<Of>> {
   const columns = sql.raw(`${table} (${Object.keys(rows[0] ?? {}).join(", ")})`);
   const values = rows.map((row) => sql`(${sql.join(Object.values(row))})`);
-  return countRows(db, sql`insert into ${columns} values ${sql.join(values)} ${end}`);
+  return sql`insert into ${columns} values ${sql.join(values)} ${end}`;
 }
+
+/** How many rows were written. */
+export const insertRows = <Of extends Table>(
+  db: Kysely<Database>,
+  ...insertion: Parameters<typeof insertionOf<Of>>
+) => countRows(db, insertionOf(...insertion));
 
 /** A row of the same key gets these columns of the new one; with none of them it stays as it is. How many rows were written. */
 export function upsertRow<Of extends Table>(
@@ -273,8 +278,8 @@ async function appliedMigrations(db: Kysely<Database>): Promise<string[]> {
 }
 
 async function appliedNames(db: Kysely<Database>): Promise<string[]> {
-  const rows = await db.selectFrom("migrations").select("name").orderBy("name").execute();
-  return rows.map(({ name }) => name);
+  const listed = sql<{ name: string }>`select name from migrations order by name`;
+  return (await listed.execute(db)).rows.map(({ name }) => name);
 }
 
 function isPostgres(db: Kysely<Database>): boolean {
