@@ -6,8 +6,7 @@ export interface ScheduleWish {
 }
 
 /** Made when first asked for: most messages name no times, and making these patterns costs more than asking them. */
-function onceAsked<T>(make: () => T): () => T {
-  const made: { value?: T } = {};
+function onceAsked<T>(make: () => T, made: { value?: T } = {}): () => T {
   return () => (made.value ??= make());
 }
 const latePattern = (source: string) => onceAsked(() => new RegExp(source, "i"));
@@ -246,9 +245,7 @@ function withDigits(line: string): string {
   );
 }
 
-type Groups = Readonly<Record<string, string | undefined>>;
-
-function toCron({ which, time, nth, count, unit }: Groups): string | null {
+function toCron({ which, time, nth, count, unit }: Partial<Record<string, string>>): string | null {
   if (unit !== undefined) return toInterval(unit, count);
   const at = time === undefined ? { hour: 9, minute: 0 } : readTime(time, which ?? "");
   if (at === null) return null;
