@@ -73,11 +73,9 @@ function isReference(value: unknown): value is string {
 }
 
 function isExpandable(path: readonly string[], value: unknown, root: SchemaNode): boolean {
-  return isReference(value) && !keepsReference(path, root);
-}
-
-function keepsReference(path: readonly string[], root: SchemaNode): boolean {
-  return path.some((_, index) => nodeAt(root, path.slice(0, index + 1))?.reference === true);
+  return (
+    isReference(value) && !path.some((_, index) => nodeAt(root, path.slice(0, index + 1))?.reference === true)
+  );
 }
 
 const SECRET_HEADER = /^authorization$|^cookie$|token|secret|key/i;

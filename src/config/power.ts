@@ -107,7 +107,7 @@ export function splitByPower(tree: Tree, base: Tree) {
     const allowed = allowedValue(rule, value, getAt(base, path));
     if (rule?.rule === "local-routes")
       widening.push(...coderEntries(value).map((index) => `${key}[${index}]`));
-    if (allowed === undefined || refersToEnvironment(value)) widening.push(key);
+    if (allowed === undefined || (typeof value === "string" && value.startsWith("env:"))) widening.push(key);
     else harmless = withValue(harmless, path, allowed);
   }
   return { harmless, widening };
@@ -116,10 +116,6 @@ export function splitByPower(tree: Tree, base: Tree) {
 function ruleOf(path: readonly string[]): PowerRule | undefined {
   if (path[0] === "command_executor" && path[1] === "mcp_server") return free;
   return HARMLESS[path.join(".")];
-}
-
-function refersToEnvironment(value: unknown): boolean {
-  return typeof value === "string" && value.startsWith("env:");
 }
 
 function allowedValue(rule: PowerRule | undefined, value: unknown, held: unknown): unknown {

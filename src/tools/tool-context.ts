@@ -78,13 +78,7 @@ interface ProgramResult {
 export type RunProgram = (request: ProgramRequest) => Promise<ProgramResult>;
 
 /** A private folder outside of every workspace and repository. */
-export interface Scratch {
-  readonly folder: string;
-  write(path: string, bytes: Uint8Array, mode?: number): void;
-  /** Null when there is no such file any more. */
-  read(path: string): { readonly bytes: Uint8Array; readonly mode: number } | null;
-  remove(): void;
-}
+export type Scratch = ReturnType<typeof openScratch>;
 
 /** Sizes in bytes, lengths in characters. */
 interface ToolLimits {
@@ -191,17 +185,18 @@ function createGate(atOnce: number) {
 }
 
 /** A folder of its own under the system's temporary folder, readable only by its owner. */
-export function openScratch(removeTree: (folder: string) => void): Scratch {
+export function openScratch(removeTree: (folder: string) => void) {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-tool-"));
   return {
     folder,
-    write(path, bytes, mode) {
+    write(path: string, bytes: Uint8Array, mode?: number) {
       const absolute = join(folder, path);
       mkdirSync(dirname(absolute), { recursive: true });
       writeFileSync(absolute, bytes);
       if (mode !== undefined) chmodSync(absolute, mode);
     },
-    read(path) {
+    /** Null when there is no such file any more. */
+    read(path: string) {
       const stats = lstatSync(join(folder, path), { throwIfNoEntry: false });
       return stats?.isFile() ? { bytes: readFileSync(join(folder, path)), mode: stats.mode & 0o7777 } : null;
     },

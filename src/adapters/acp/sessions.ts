@@ -42,13 +42,7 @@ export interface AcpHost {
 /** The end of a command's output that an editor is shown while it runs. */
 const OUTPUT_CHARS = 4_000;
 
-export interface EditorUpdates {
-  /** Words of the reply that the editor has already. */
-  readonly said: () => string;
-  /** Jobs that the editor knows as tool calls. */
-  readonly jobs: ReadonlySet<string>;
-  event(event: ChatEvent): void;
-}
+export type EditorUpdates = ReturnType<typeof createEditorUpdates>;
 
 /** The kinds of our tools, as editors draw them. */
 const TOOL_KINDS: Readonly<Record<string, ToolKind>> = {
@@ -90,7 +84,7 @@ function planSteps(plan: string): string[] {
 function createEditorUpdates(
   send: (update: SessionUpdate) => void,
   { root, archive }: Pick<Workspace, "root" | "archive">,
-): EditorUpdates {
+) {
   const jobs = new Set<string>();
   const outputs = new Map<string, string>();
   const tools = new Map<string, string>();
@@ -106,9 +100,11 @@ function createEditorUpdates(
   const thought = (text: string) =>
     send({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: `${text}\n` } });
   return {
+    /** Words of the reply that the editor has already. */
     said: () => said,
+    /** Jobs that the editor knows as tool calls. */
     jobs,
-    event(event) {
+    event(event: ChatEvent) {
       switch (event.type) {
         case "text":
           said += event.text;

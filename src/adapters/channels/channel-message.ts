@@ -83,19 +83,11 @@ export function addToProgress(
 }
 
 /** The message that shows the work on one message until its result takes its place. */
-export interface StreamedMessage {
-  show(change: (progress: Progress) => Progress): void;
-  /**
-   * Ends the streaming: when it resolves, no update follows and none is in flight. The result is the message
-   * that the reply may replace; null when there is none, or when an update of it did not end in time and may
-   * still arrive.
-   */
-  close(): Promise<string | null>;
-}
+export type StreamedMessage = ReturnType<typeof createStreamedMessage>;
 
 const CLOSE_MS = 10_000;
 
-export function createStreamedMessage(deps: StreamedMessageDeps, first: Progress): StreamedMessage {
+export function createStreamedMessage(deps: StreamedMessageDeps, first: Progress) {
   const { timers } = deps;
   const ts = deps.begin();
   let progress = first;
@@ -137,12 +129,17 @@ export function createStreamedMessage(deps: StreamedMessageDeps, first: Progress
   }
 
   return {
-    show(change) {
+    show(change: (progress: Progress) => Progress) {
       if (closed !== null) return;
       progress = change(progress);
       dirty = true;
       pump();
     },
+    /**
+     * Ends the streaming: when it resolves, no update follows and none is in flight. The result is the message
+     * that the reply may replace; null when there is none, or when an update of it did not end in time and may
+     * still arrive.
+     */
     close() {
       closed ??= end();
       return closed;

@@ -165,7 +165,7 @@ export class ConversationScreen {
   #rows(columns: number, rows: number): LiveRows {
     if (this.ended || this.#isAway) return { rows: [], cursor: null };
     const above = this.#rowsAbove(columns);
-    const rule = ruleRow(columns, this.#style);
+    const rule = this.#style.dim("─".repeat(Math.min(columns, 60)));
     if (this.picker !== null) {
       const drawn = this.picker.rows(columns, rows);
       return {
@@ -242,11 +242,6 @@ function statusRow(facts: StatusFacts, columns: number, texts: TerminalMessages,
   const left = cutToColumns(`  ${joined(shown)}`, room + 2);
   const gap = Math.max(1, columns - visibleWidth(left) - visibleWidth(texts.keysHint) - 1);
   return style.dim(`${left}${" ".repeat(gap)}${texts.keysHint}`);
-}
-
-/** Between what was said and the line; short, because it is drawn often. */
-function ruleRow(columns: number, style: Style): string {
-  return style.dim("─".repeat(Math.min(columns, 60)));
 }
 
 /** Text that the user typed while something else ran. */

@@ -6,15 +6,9 @@ const MOST_COLUMNS = 100;
 const PATIENCE_MS = 2_000;
 const TICK_MS = 1_000;
 
-/** One line on standard error that is redrawn each second and at each event; other text is printed above it. */
-interface LiveLine {
-  draw(): void;
-  print(text: string): void;
-  end(): void;
-}
-
 type LineProgram = Pick<CliProgram, "err"> & Partial<Pick<CliProgram, "errColumns">>;
 
+/** One line on standard error that is redrawn each second and at each event; other text is printed above it. */
 export function createLiveLine(
   program: LineProgram,
   {
@@ -28,7 +22,7 @@ export function createLiveLine(
     /** Nothing is drawn before. Default: at once. */
     readonly afterMs?: number;
   },
-): LiveLine {
+) {
   const begun = performance.now();
   let ended = false;
   let isDrawn = false;
@@ -45,7 +39,7 @@ export function createLiveLine(
   timer?.unref?.();
   return {
     draw,
-    print(text) {
+    print(text: string) {
       const width = enabled ? (program.errColumns?.() ?? 0) : 0;
       program.err(`${isDrawn ? CLEAR : ""}${breakAtBlanks(harmless(text), width)}\n`);
       draw();

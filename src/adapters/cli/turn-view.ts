@@ -16,26 +16,7 @@ interface Draft {
 }
 
 /** One message while it is answered: its steps, its words as they come, and what it does now. */
-export interface TurnView {
-  /** Blocks that became final. */
-  event(event: ChatEvent): readonly Block[];
-  /** The words and steps that are still open. */
-  live(columns: number): readonly string[];
-  /** `⠋ round 2 of 4 · checks · 3 s · 2.2k tokens · esc stops`. */
-  working(): string;
-  stop(): void;
-  isStopping(): boolean;
-  /** Everything that is open becomes final. */
-  end(): readonly Block[];
-  /** The streamed text, without markup. */
-  streamed(): string;
-  elapsedMs(): number;
-  /** The same in words: `12 s`. */
-  elapsed(): string;
-  tokens(): number;
-  /** Every step, for the expanded view. */
-  allSteps(): readonly string[];
-}
+export type TurnView = ReturnType<typeof createTurnView>;
 
 interface TurnDeps {
   readonly texts: TerminalMessages;
@@ -52,7 +33,7 @@ const LIVE_STEPS = 4;
 /** Rows of a coder's words that are seen while it writes. */
 const DRAFT_ROWS = 12;
 
-export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView {
+export function createTurnView({ texts, chat, style, now }: TurnDeps) {
   const startedAt = now();
   let steps: readonly WorkStep[] = [];
   /** Steps before this one are folded already. */
@@ -224,7 +205,8 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
   }
 
   return {
-    event(event) {
+    /** Blocks that became final. */
+    event(event: ChatEvent) {
       // Words that end fold the steps before them.
       const blocks = hear(event);
       const before = steps;
@@ -232,7 +214,8 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
       if (steps !== before) output = "";
       return blocks;
     },
-    live(columns) {
+    /** The words and steps that are still open. */
+    live(columns: number) {
       const look = style();
       const words = isSaying ? stream.live(columns) : draftRows(columns);
       const open = steps.slice(folded);
@@ -246,6 +229,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
         ...(output === "" ? [] : [look.dim(cutToColumns(`      ${output}`, columns))]),
       ];
     },
+    /** `⠋ round 2 of 4 · checks · 3 s · 2.2k tokens · esc stops`. */
     working() {
       const look = style();
       const seconds = texts.seconds(Math.floor((now() - startedAt) / 1000));
@@ -262,15 +246,19 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
       stops = true;
     },
     isStopping: () => stops,
+    /** Everything that is open becomes final. */
     end() {
       // The reply says what the last words of a coder were.
       drafts.clear();
       return [...endWords(), ...fold()];
     },
+    /** The streamed text, without markup. */
     streamed: () => said,
     elapsedMs: () => now() - startedAt,
+    /** The same in words: `12 s`. */
     elapsed: () => texts.seconds(Math.round((now() - startedAt) / 1000)),
     tokens: () => used,
+    /** Every step, for the expanded view. */
     allSteps() {
       const look = style();
       return steps.map((step) => stepRow(step, look));

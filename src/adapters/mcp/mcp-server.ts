@@ -266,21 +266,18 @@ function contains(folder: string | null, path: string): boolean {
 }
 
 /** The calls under way, so that a server ends only when what they started has ended. */
-export interface RunningCalls {
-  track<T>(call: Promise<T>): Promise<T>;
-  /** Resolves when none is left. */
-  settled(): Promise<void>;
-}
+export type RunningCalls = ReturnType<typeof createRunningCalls>;
 
-export function createRunningCalls(): RunningCalls {
+export function createRunningCalls() {
   const running = new Set<Promise<unknown>>();
   return {
-    track(call) {
+    track<T>(call: Promise<T>) {
       running.add(call);
       const done = () => void running.delete(call);
       call.then(done, done);
       return call;
     },
+    /** Resolves when none is left. */
     async settled() {
       while (running.size > 0) await Promise.allSettled(running);
     },

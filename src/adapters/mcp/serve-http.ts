@@ -116,11 +116,7 @@ export interface Session {
   readonly openIds: Set<RequestId>;
 }
 
-export interface Sessions {
-  /** A known session of theirs, or one that is about to begin; null for an unknown id, "full" where all that there may be are at work. */
-  find(sessionId: string | undefined, owner: string): Promise<Session | "full" | null>;
-  close(): Promise<void>;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 /** A client that went without a word leaves its session behind; of those without a call the one unused for longest makes room. */
 const MOST_SESSIONS = 100;
@@ -128,7 +124,7 @@ const MOST_SESSIONS = 100;
 const RETRY_MS = 1_000;
 
 /** Each client has a server of its own; all of them work with the same tools. */
-export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
+export function createSessions(host: McpHost, calls: RunningCalls) {
   /** In the order of their last use. */
   const sessions = new Map<string, Session>();
 
@@ -159,7 +155,8 @@ export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
   }
 
   return {
-    async find(sessionId, owner) {
+    /** A known session of theirs, or one that is about to begin; null for an unknown id, "full" where all that there may be are at work. */
+    async find(sessionId: string | undefined, owner: string) {
       if (sessionId === undefined) {
         const isFull =
           sessions.size >= MOST_SESSIONS && [...sessions.values()].every((one) => one.calls.size > 0);
@@ -201,7 +198,9 @@ export function createMcpEndpoint(host: McpHost) {
       );
     if (session === null) return refusalResponse(404, { code: -32001, message: "Session not found" });
     const { transport, connections, openIds } = session;
-    const ids = requestIds(body.value);
+    const ids = (Array.isArray(body.value) ? body.value : [body.value])
+      .filter(isJSONRPCRequest)
+      .map(({ id }) => id);
     // The library would give the first call's answer to the second, and leave the first without one.
     const taken = ids.find((id, at) => openIds.has(id) || ids.indexOf(id) !== at);
     if (taken !== undefined) return refuseTakenId(taken);
@@ -303,10 +302,6 @@ async function readUpTo(request: Request, limitBytes: number): Promise<Uint8Arra
   return Buffer.concat(parts);
 }
 
-function requestIds(body: unknown): readonly RequestId[] {
-  return (Array.isArray(body) ? body : [body]).filter(isJSONRPCRequest).map(({ id }) => id);
-}
-
 /** The refusal names the id: it is the answer to the second request, on a connection of its own. */
 function refuseTakenId(id: RequestId): Response {
   const message = "Invalid Request: a request with this id has no answer yet; each needs an id of its own";
@@ -345,7 +340,7 @@ export function refuseRequest({ url, headers }: Request, port: number, token: st
     return { status: 403, message: "Forbidden: the Host is not this server" };
   if (origin !== null && !isLoopback(origin))
     return { status: 403, message: "Forbidden: the Origin is not of this machine" };
-  if (!sameSecret(bearerOf(headers.get("authorization")), token))
+  if (!sameSecret(/^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1] ?? "", token))
     return { status: 401, message: "Unauthorized: send the bearer token of this server" };
   if (new URL(url).pathname !== "/mcp") return { status: 404, message: "Not found: the endpoint is /mcp" };
   return null;
@@ -360,10 +355,6 @@ function isOurHost(host: string | null, port: number): boolean {
 function isLoopback(origin: string): boolean {
   const url = URL.parse(origin);
   return (url?.protocol === "http:" || url?.protocol === "https:") && LOOPBACK.has(url.hostname);
-}
-
-function bearerOf(authorization: string | null): string {
-  return /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "";
 }
 
 /** Takes the same time for every kind of mistake. */

@@ -132,10 +132,6 @@ function viewedJobJson({ job, changeCount, alive, machine }: ViewedJob): Record<
 
 const JOB_COMMANDS: ReadonlySet<string> = new Set(["undo", "redo", "rewind", "apply", "discard", "ps"]);
 
-function workspaceMark({ sha256, workspace }: Pick<WebHost, "sha256" | "workspace">): string {
-  return sha256(workspace()).slice(0, 12);
-}
-
 async function readApiImages(given: unknown, locale: Locale): Promise<readonly Attachment[] | Response> {
   const read = await readImageList(given);
   if (read.ok) return read.attachments;
@@ -179,7 +175,7 @@ export function messageApi(app: Api, web: Web): void {
     const message: InboundMessage = {
       channel: viewer.channel,
       // Programs number their events per workspace, and several workspaces may share one store.
-      eventId: `${viewer.userId}:api:${workspaceMark(host)}:${eventId ?? crypto.randomUUID()}`,
+      eventId: `${viewer.userId}:api:${host.sha256(host.workspace()).slice(0, 12)}:${eventId ?? crypto.randomUUID()}`,
       chatId: chat === undefined ? viewer.userId : `${viewer.userId}.${chat}`,
       userId: viewer.userId,
       text,

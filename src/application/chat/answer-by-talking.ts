@@ -42,7 +42,7 @@ const WITHOUT_LOCAL: ReadonlySet<string> = new Set([
 /** Characters of a question that a button can send again. */
 const ASKED_AGAIN = 300;
 
-/** What Mio is asked, and what she is shown of the conversation. */
+/** A question to Mio, with the part of the conversation that she is shown. */
 export interface TalkRequest extends Pick<ChatTurn, "history" | "older" | "memory"> {
   readonly text: string;
   readonly duty: string;

@@ -36,7 +36,6 @@ import type { WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import type { ChatQueue, Steering } from "./chat-queue.ts";
 import { type Exchange, isCoderAgent } from "./exchanges.ts";
 import type { JobHistory } from "./job-history.ts";
-import type { ProcessTools } from "./process-tools.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
@@ -187,7 +186,7 @@ export interface CoderDeps extends AgentDeps, Pick<ChatCommands, "ownCommands">,
   /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
   /** The tool `process` over the background processes. */
-  readonly openProcessTools?: (readOnly: boolean) => Promise<ProcessTools>;
+  readonly openProcessTools?: (readOnly: boolean) => Promise<ToolGroup>;
   /** The user's own agents as heads of coders. Absent where none can be. */
   readonly heads?: HeadsDoor;
 }
@@ -295,6 +294,13 @@ export interface Toolbox {
     },
   ): Promise<ToolOutcome>;
   close(): Promise<void>;
+}
+
+/** Tools of one kind: they read the web, or look after background processes. Every call is reported: its effects cannot be undone. */
+export interface ToolGroup {
+  readonly tools: readonly ModelTool[];
+  /** Null for a tool of another kind. */
+  call(name: string, args: unknown, signal: AbortSignal): Promise<ToolOutcome> | null;
 }
 
 export interface ToolOutcome {

@@ -9,7 +9,7 @@ import type { Explorer, SearchedFiles } from "../coder/explorer.ts";
 import type { ShownFiles } from "../drafts/shown-files.ts";
 import type { RequestSize } from "../models/complete.ts";
 import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
-import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
+import type { Model, ModelAnswer, ModelMessage, ToolCall } from "../ports/models.ts";
 import { type AgentRequest, askAgent, fitMessage, isMessageCut, SMALL_MESSAGE_CHARS } from "./ask-agent.ts";
 import { type AgentDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { createDraftOutput } from "./draft-output.ts";
@@ -17,21 +17,17 @@ import { coderMemory, createHistoryReader, earlierExchangesFor, handedOverFor } 
 import { imagesPart } from "./message-images.ts";
 
 /** Skills that a coder may read, by their descriptions. */
-export interface Skills {
-  /** The list of skills before a request, without those that the request contains already; empty if none is left. */
-  offer(request: string): string;
-  /** The same files, and each skill as a further readable file. */
-  beside<Files extends Pick<SearchedFiles, "read">>(files: Files): Files;
-}
+export type Skills = ReturnType<typeof createSkills>;
 
 const PREFIX = "skill:";
 const MOST_OFFERED = 40;
 const OFFER =
   "Skills are instructions that the user wrote. If one fits the request, read it before you write, like a file at this path:";
 
-export function createSkills(own: OwnCommands): Skills {
+export function createSkills(own: OwnCommands) {
   return {
-    offer(request) {
+    /** The list of skills before a request, without those that the request contains already; empty if none is left. */
+    offer(request: string) {
       const lines = own
         .list()
         .filter(({ kind, description }) => kind === "skill" && description !== "")
@@ -41,9 +37,10 @@ export function createSkills(own: OwnCommands): Skills {
         .map(({ name, description }) => `${PREFIX}${name}: ${oneLine(description)}`);
       return lines.length === 0 ? "" : [OFFER, ...lines].join("\n");
     },
-    beside: (files) => ({
+    /** The same files, and each skill as a further readable file. */
+    beside: <Files extends Pick<SearchedFiles, "read">>(files: Files): Files => ({
       ...files,
-      read(path, limitChars) {
+      read(path: string, limitChars: number) {
         if (!path.startsWith(PREFIX)) return files.read(path, limitChars);
         const [name = "", ...beside] = path.slice(PREFIX.length).split("/");
         const skill = own.find(name);
@@ -56,17 +53,7 @@ export function createSkills(own: OwnCommands): Skills {
 }
 
 /** A coder's tool calls in one message. They keep their place in the exchange, so that sent content is only extended. */
-export interface CoderLooks {
-  /** None once a server refused a request with tools. */
-  tools(): readonly ModelTool[];
-  /** The exchange with every call at its place. */
-  woven(exchange: readonly ModelMessage[]): readonly ModelMessage[];
-  /** Carries out the calls of an answer in parallel; false if it has none, or if the coder does not stop calling. */
-  take(exchange: readonly ModelMessage[], answer: ModelAnswer): Promise<boolean>;
-  withoutTools(): void;
-  /** The messages of the request that is sent now. */
-  sent(messages: readonly ModelMessage[]): void;
-}
+export type CoderLooks = ReturnType<typeof createCoderLooks>;
 
 export interface CoderLooksDeps {
   readonly explorer: Explorer;
@@ -88,7 +75,7 @@ const FEW_ROUNDS = 3;
 /** After this many refused rounds, the last answer counts. */
 const PATIENCE = 2;
 
-export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): CoderLooks {
+export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps) {
   const looks: { readonly after: number; readonly messages: readonly ModelMessage[] }[] = [];
   const seen = new Map<string, string>();
   let sent: readonly string[] = [];
@@ -113,14 +100,17 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): Co
   }
 
   return {
+    /** None once a server refused a request with tools. */
     tools: () => (offered ? explorer.tools : []),
     withoutTools() {
       offered = false;
     },
-    sent(messages) {
+    /** The messages of the request that is sent now. */
+    sent(messages: readonly ModelMessage[]) {
       sent = messages.flatMap(({ role, text }) => (role === "assistant" ? [] : [text]));
     },
-    woven(exchange) {
+    /** The exchange with every call at its place. */
+    woven(exchange: readonly ModelMessage[]) {
       const all: ModelMessage[] = [];
       for (let at = 0; at <= exchange.length; at++) {
         for (const { after, messages } of looks) if (after === at) all.push(...messages);
@@ -129,7 +119,8 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): Co
       }
       return all;
     },
-    async take(exchange, { text, toolCalls, thoughts }) {
+    /** Carries out the calls of an answer in parallel; false if it has none, or if the coder does not stop calling. */
+    async take(exchange: readonly ModelMessage[], { text, toolCalls, thoughts }: ModelAnswer) {
       if (toolCalls.length === 0 || used >= rounds + PATIENCE) return false;
       used++;
       if (same >= MOST_SAME_ROUNDS) used = Math.max(used, rounds + 1);

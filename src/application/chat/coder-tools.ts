@@ -1,7 +1,13 @@
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { Model, ModelTool, ToolCall } from "../ports/models.ts";
-import { type AgentDeps, type ChatTurn, type CoderDeps, createNotice, type Toolbox } from "./chat-turn.ts";
-import type { ProcessOutcome } from "./process-tools.ts";
+import {
+  type AgentDeps,
+  type ChatTurn,
+  type CoderDeps,
+  createNotice,
+  type Toolbox,
+  type ToolOutcome,
+} from "./chat-turn.ts";
 
 /** The tools of MCP servers and of background processes, as a coder calls them beside its own. */
 export interface CoderTools {
@@ -83,7 +89,7 @@ export async function withProcessTool(
   const processes = await deps.openProcessTools?.(false);
   if (processes === undefined) return beside;
   const touched: string[] = [];
-  const callProcess = async (name: string, calling: Promise<ProcessOutcome>): Promise<ToolResult> => {
+  const callProcess = async (name: string, calling: Promise<ToolOutcome>): Promise<ToolResult> => {
     turn.emit({ type: "tool", name, state: "started" });
     const { ok, text, process } = await calling;
     turn.emit({ type: "tool", name, state: ok ? "succeeded" : "failed" });

@@ -74,7 +74,7 @@ export function addToSteps(steps: readonly WorkStep[], event: ChatEvent, at: num
       return begin(type === "file_edit" ? "edit" : "run", rest.join(" "));
     }
     case "job-finished":
-      // What a check found is said by the card, not by the step.
+      // The card says what a check found, not the step.
       return settleSteps(steps, event.success || steps.at(-1)?.kind === "check" ? "done" : "failed", at);
     case "drafting":
       return event.text === "" ? steps : settleSteps(steps, "done", at);

@@ -1,4 +1,4 @@
-import type { RewindJob, RewindMessage, RewindPlan } from "../../domain/chat/rewind-plan.ts";
+import type { RewindMessage, RewindPlan } from "../../domain/chat/rewind-plan.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
@@ -100,7 +100,11 @@ async function swapJobs(
   const repaired = await workspace.repair();
   if (wanted === undefined && direction === "undo" && (await nothingWaits(deps, turn)))
     return createAnswer([say("waitedForNothing")], false);
-  const name = wanted ?? lastGroup(jobsOfChat(deps, turn), direction) ?? findClosedJob(deps, turn);
+  // It may be the last job of this chat: whose it is cannot be read.
+  const name =
+    wanted ??
+    lastGroup(jobsOfChat(deps, turn), direction) ??
+    jobsVisibleTo(deps, turn).findLast(({ closed }) => closed !== undefined)?.jobId;
   const known = names.every((one) => namedJobs(deps, turn, one) !== "unknown");
   const outcome =
     stuckTakeBack(workspace.archive, repaired) ??
@@ -149,11 +153,6 @@ async function nothingWaits(deps: StateDeps, turn: ChatTurn): Promise<boolean> {
     ({ groupId, state, changes }) =>
       groupId === before.groupId && changes.length > 0 && state !== "discarded" && state !== "staged",
   );
-}
-
-/** It may be the last job of this chat: whose it is cannot be read. */
-function findClosedJob(deps: StateDeps, turn: Parameters<ChatCommand>[1]): string | undefined {
-  return jobsVisibleTo(deps, turn).findLast(({ closed }) => closed !== undefined)?.jobId;
 }
 
 /** The group of the newest change in effect (for undo), or of the change undone last (for redo). */
@@ -341,12 +340,10 @@ function messageWords({ number, user }: SessionMessage): RewindMessage {
 /** Which jobs are taken back, and which are brought in again. */
 function stepWords(steps: readonly TakeBackStep[]) {
   const those = (wanted: TakeBackStep["direction"]) =>
-    steps.filter(({ direction }) => direction === wanted).map(({ job }) => jobWords(job));
+    steps
+      .filter(({ direction }) => direction === wanted)
+      .map(({ job }) => ({ jobId: nameJob(job), paths: job.changes.map(({ path }) => path) }));
   return { jobs: those("undo"), again: those("redo") };
-}
-
-function jobWords(job: StoredJob): RewindJob {
-  return { jobId: nameJob(job), paths: job.changes.map(({ path }) => path) };
 }
 
 /**

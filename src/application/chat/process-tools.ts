@@ -3,21 +3,7 @@ import type { ModelTool } from "../ports/models.ts";
 import type { WebReader } from "../ports/sandbox.ts";
 import type { BackgroundProcess, WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../sandbox/process-report.ts";
-
-/** The tool `process`, as a model calls it. What a process does cannot be undone, so every start and stop is reported. */
-export interface ProcessTools {
-  readonly tools: readonly ModelTool[];
-  /** Null for another tool. */
-  call(name: string, args: unknown, signal: AbortSignal): Promise<ProcessOutcome> | null;
-}
-
-export interface ProcessOutcome {
-  readonly ok: boolean;
-  /** For the model. */
-  readonly text: string;
-  /** Set where a process was started or ended: its name. */
-  readonly process?: string;
-}
+import type { ToolGroup, ToolOutcome } from "./chat-turn.ts";
 
 interface ProcessToolsDeps {
   readonly processes: () => Promise<WorkspaceProcesses>;
@@ -57,7 +43,8 @@ const PROCESS: ModelTool = {
 const PAGE_CHARS = 8_000;
 const MOST_LINES = 400;
 
-function createProcessTools(deps: ProcessToolsDeps): ProcessTools {
+/** The tool `process`, as a model calls it. */
+function createProcessTools(deps: ProcessToolsDeps): ToolGroup {
   return {
     tools: [PROCESS],
     call(name, args, signal) {
@@ -70,7 +57,7 @@ function createProcessTools(deps: ProcessToolsDeps): ProcessTools {
 /** The processes as a conversation needs them. */
 export interface ProcessesDoor {
   open(): Promise<WorkspaceProcesses>;
-  openTools(readOnly: boolean): Promise<ProcessTools>;
+  openTools(readOnly: boolean): Promise<ToolGroup>;
   /** Whether one of the processes listens on a port now. */
   isOwnPort(port: number): Promise<boolean>;
 }
@@ -109,11 +96,7 @@ export function createProcessesDoor(deps: ProcessesDoorDeps): ProcessesDoor {
 
 type Given = Readonly<Record<string, unknown>>;
 
-async function callProcess(
-  deps: ProcessToolsDeps,
-  given: Given,
-  signal: AbortSignal,
-): Promise<ProcessOutcome> {
+async function callProcess(deps: ProcessToolsDeps, given: Given, signal: AbortSignal): Promise<ToolOutcome> {
   const { action } = given;
   const name = typeof given.name === "string" ? given.name : "";
   if (deps.readOnly && (action === "start" || action === "restart" || action === "stop"))
@@ -170,11 +153,11 @@ async function callProcess(
   }
 }
 
-function report(ok: boolean, text: string, process: BackgroundProcess | null): ProcessOutcome {
+function report(ok: boolean, text: string, process: BackgroundProcess | null): ToolOutcome {
   return { ok, text, ...(process !== null && { process: process.name }) };
 }
 
-function unknown(name: string): ProcessOutcome {
+function unknown(name: string): ToolOutcome {
   return { ok: false, text: `there is no process ${name}; action list shows them` };
 }
 
@@ -183,7 +166,7 @@ async function fetchPage(
   processes: WorkspaceProcesses,
   { name, path }: { readonly name: string; readonly path: string },
   signal: AbortSignal,
-): Promise<ProcessOutcome> {
+): Promise<ToolOutcome> {
   const list = await processes.list();
   const process = name === "" ? list.find(isUp) : list.find((one) => one.name === name);
   if (process === undefined) return unknown(name);

@@ -2,7 +2,7 @@ import { htmlToMarkdown, readSearchResults } from "../../domain/chat/web-content
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ModelTool } from "../ports/models.ts";
 import type { WebRead, WebReader } from "../ports/sandbox.ts";
-import type { ToolOutcome } from "./chat-turn.ts";
+import type { ToolGroup, ToolOutcome } from "./chat-turn.ts";
 
 export interface WebToolsDeps {
   readonly web: WebReader;
@@ -12,13 +12,6 @@ export interface WebToolsDeps {
   readonly limit: number;
   /** Removes secrets: an address that holds one is not asked for. */
   readonly mask: (text: string) => string;
-}
-
-/** Tools that read the web. Their effects cannot be undone, so every call is reported. */
-export interface WebTools {
-  readonly tools: readonly ModelTool[];
-  /** Null for a tool that is not of the web. */
-  call(name: string, args: unknown, signal: AbortSignal): Promise<ToolOutcome> | null;
 }
 
 const FETCH: ModelTool = {
@@ -43,7 +36,7 @@ const SEARCH: ModelTool = {
 /** A longer one carries something out rather than asking for something. */
 const LONGEST_URL = 2_000;
 
-export function createWebTools(deps: WebToolsDeps): WebTools {
+export function createWebTools(deps: WebToolsDeps): ToolGroup {
   const { searchUrl } = deps;
   return {
     tools: searchUrl === null ? [FETCH] : [FETCH, SEARCH],

@@ -316,7 +316,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
       const results = lastResults;
       const record = recallChecks(memory, checks);
       const landed = draft.diff();
-      // What hangs is tried again in a run over the workspace.
+      // A test that hangs is tried again in a run over the workspace.
       const isHung = runs.hung().length > 0;
       if (results === null || record === null || isHung || landed.length > MOST_COMPARED) return () => {};
       const paths = landed.map(({ path }) => path);

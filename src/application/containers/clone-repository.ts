@@ -66,7 +66,9 @@ export async function cloneRemote(
   }
   const laid = await layOut(deps, range);
   if (!laid.ok || credential === null) return laid;
-  return (await isCredentialKept(deps, credential)) ? credentialKeptFailure(remote) : laid;
+  return (await isCredentialKept(deps, credential))
+    ? { ok: false, code: "credential-kept", subject: remote.url, detail: "" }
+    : laid;
 }
 
 async function findCommonCommit(
@@ -150,10 +152,6 @@ async function isCredentialKept(
   const look = `IFS= read -r secret; grep -rqF -- "$secret" ${PROJECT_FOLDER}/.git --exclude-dir=objects "$HOME" /workspace/tmp 2>/dev/null`;
   const found = await run(look, { signal, timeoutMs, stdin: `${password}\n` });
   return found.exitCode === 0;
-}
-
-function credentialKeptFailure({ url }: RemoteSource): PrepareFailure {
-  return { ok: false, code: "credential-kept", subject: url, detail: "" };
 }
 
 const LOCAL_FAILURES = {

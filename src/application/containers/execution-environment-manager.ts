@@ -109,15 +109,6 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   Utilities: "utilities",
 };
 
-type Lists = Readonly<Record<string, readonly string[]>>;
-
-/** The lists of allowed commands as programs see them. */
-function categoryNames(lists: Lists): Lists {
-  return Object.fromEntries(
-    Object.entries(lists).map(([title, commands]) => [CATEGORIES[title] ?? title.toLowerCase(), commands]),
-  );
-}
-
 /** The public shape of a command's result. */
 export interface ExecutionResult {
   /** -1 when the command did not end by itself. */
@@ -403,7 +394,12 @@ export class ExecutionEnvironmentManager {
 
   /** By category: build_package, test, … */
   getAllowedCommands(): Readonly<Record<string, readonly string[]>> {
-    return categoryNames(this.#deps.allowedCommands());
+    return Object.fromEntries(
+      Object.entries(this.#deps.allowedCommands()).map(([title, commands]) => [
+        CATEGORIES[title] ?? title.toLowerCase(),
+        commands,
+      ]),
+    );
   }
 
   getAllowedCommandsText(): string {

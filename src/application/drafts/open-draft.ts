@@ -35,7 +35,6 @@ import type {
   OpenedDraft,
   Rebased,
 } from "../ports/jobs-draft.ts";
-import type { HeadProcess } from "../ports/jobs-head.ts";
 import { type Layers, type TakenEdit, takeInEdits, ViewFault } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 
@@ -118,12 +117,16 @@ class OpenDraft implements Draft {
   async #run({ work, attempt, plan, merged = [], bases, once, ...told }: DraftAttempt): Promise<DraftRun> {
     const { root, logger } = this.#deps;
     const head = "head" in work ? work.head : undefined;
+    // A head's turn is a command of the job.
     const parsed =
       "patch" in work
         ? (work.parsed ?? (await parseCommands(work.patch)))
         : ({
             ok: true,
-            commands: "head" in work ? [toHeadCommand(work.head)] : work.commands,
+            commands:
+              "head" in work
+                ? [{ type: "shell_command", action: "run", target: work.head.title, content: "" }]
+                : work.commands,
             warnings: [],
           } as const);
     if (!parsed.ok) {
@@ -554,11 +557,6 @@ function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string)
     .list(["committed"])
     .findLast(({ jobId, changes }) => jobId !== own && changes.some((change) => change.path === path));
   return job?.jobId ?? null;
-}
-
-/** A head's turn as a command of the job. */
-function toHeadCommand({ title }: HeadProcess): PatchCommand {
-  return { type: "shell_command", action: "run", target: title, content: "" };
 }
 
 /** The callbacks of an attempt beside its signal. */

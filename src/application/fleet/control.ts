@@ -1,8 +1,7 @@
 import type { JobActionLabels } from "../../domain/jobs/job-status.ts";
-import type { FarJobs, Reply } from "../ports/chat.ts";
+import type { Reply } from "../ports/chat.ts";
 import type { ControlOrders, FleetStore } from "../ports/fleet.ts";
-import type { AccessStore, AwayReplies, MessageStore, WorkQueue } from "../ports/serve.ts";
-import type { LiveWork } from "../serve/serve-events.ts";
+import type { AccessStore, MessageStore, WorkQueue } from "../ports/serve.ts";
 import type { WorkKeeper } from "../serve/take-work.ts";
 import {
   createChatFarJobs,
@@ -14,22 +13,10 @@ import {
 import { createOrderGiver, serveOrders } from "./machine-orders.ts";
 import { createAwayReplies } from "./machine-presence.ts";
 import { createJobReporter, type ReportJobsDeps } from "./report-jobs.ts";
-import type { OwnJobs, ViewerJobs } from "./viewer-jobs.ts";
+import type { OwnJobs } from "./viewer-jobs.ts";
 
 /** Jobs among the machines of a shared store: reports about them, and orders about them. */
-export interface Control {
-  readonly viewerJobs: ViewerJobs;
-  readonly farJobs: FarJobs;
-  /** Whether there are other machines. */
-  hasOthers(): Promise<boolean>;
-  /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
-  actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Promise<Reply["actions"]>;
-  /** The visible state of messages that other processes answer. */
-  reportedWorks(messageIds: readonly string[]): Promise<ReadonlyMap<string, LiveWork>>;
-  readonly awayReplies: () => readonly AwayReplies[];
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Control = ReturnType<typeof createControl>;
 
 export interface ControlDeps
   extends Pick<ReportJobsDeps, "jobs" | "workspace" | "keepDays" | "bus" | "pid" | "timers" | "onTrouble"> {
@@ -51,7 +38,7 @@ export interface ControlDeps
   readonly newWorkId: () => string;
 }
 
-export function createControl(deps: ControlDeps): Control {
+export function createControl(deps: ControlDeps) {
   const { jobs, orders, own, queue, store, access, fleet, bus, keeper, reaches, timers, onTrouble, pid } =
     deps;
   const giver = createOrderGiver({ orders, queue, newId: deps.newWorkId, timers, onTrouble });
@@ -76,14 +63,17 @@ export function createControl(deps: ControlDeps): Control {
   const viewerJobs = createFleetViewerJobs({ own, jobs, giver, store, workspace, runsElsewhere });
   const started = { stopLooking: async () => {} };
   return {
-    async actions(reply, labels) {
+    /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
+    async actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels) {
       const isOurs = jobsOfReply(reply).every(own.has);
       return isOurs ? own.actions(reply, labels) : presentReportedJobs(jobs, reply, labels);
     },
-    reportedWorks: (messageIds) => reportedWorks(jobs, messageIds),
+    /** The visible state of messages that other processes answer. */
+    reportedWorks: (messageIds: readonly string[]) => reportedWorks(jobs, messageIds),
     awayReplies: away.list,
     viewerJobs,
     farJobs: createChatFarJobs({ own, all: viewerJobs }),
+    /** Whether there are other machines. */
     hasOthers: async () => !(await jobs.home()).alone,
     async start() {
       await reporter.start();

@@ -90,12 +90,7 @@ export type OrderResult<T> =
   | { readonly status: "unsettled" }
   | { readonly status: "gone" };
 
-export interface OrderGiver {
-  give<Verb extends OrderVerb>(
-    order: Omit<ControlOrder, "id"> & { readonly verb: Verb },
-  ): Promise<OrderResult<OrderAnswers[Verb]>>;
-  close(): void;
-}
+export type OrderGiver = ReturnType<typeof createOrderGiver>;
 
 const ORDER_LIMIT_MS = 5_000;
 /** One that was begun may take as long as a large job takes to be taken back. */
@@ -104,7 +99,7 @@ const LONGEST_MS = 60_000;
 const WATCH_MS = 2_000;
 
 /** Gives orders to other machines and waits for their results. */
-export function createOrderGiver(deps: GiveOrdersDeps): OrderGiver {
+export function createOrderGiver(deps: GiveOrdersDeps) {
   const { orders, timers, limitMs = ORDER_LIMIT_MS } = deps;
   const pending = new Map<string, (given: OrderResult<unknown>) => void>();
   const state = { looking: false, again: false };
@@ -163,7 +158,9 @@ export function createOrderGiver(deps: GiveOrdersDeps): OrderGiver {
   );
 
   return {
-    async give(order) {
+    async give<Verb extends OrderVerb>(
+      order: Omit<ControlOrder, "id"> & { readonly verb: Verb },
+    ): Promise<OrderResult<OrderAnswers[Verb]>> {
       const id = deps.newId();
       const cancels: (() => void)[] = [];
       const given = new Promise<OrderResult<unknown>>((resolve) => void pending.set(id, resolve));

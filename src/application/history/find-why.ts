@@ -243,7 +243,10 @@ export function toReason(
   journal: readonly JournalLine[],
 ): JobReason {
   const events = journal.map(({ event }) => event);
-  const attempts = countAttempts(journal);
+  const attempts = journal.reduce(
+    (most, { event }) => Math.max(most, "attempt" in event ? (event.attempt ?? 0) : 0),
+    0,
+  );
   const used = events.findLast((event) => event.type === "doing" && event.cost_usd !== undefined);
   const { tokens = 0, cost_usd: costUsd = null } = used?.type === "doing" ? used : {};
   const asked = events.findLast((event) => event.type === "doing" && event.doing === "asking");
@@ -280,13 +283,6 @@ export function toReason(
 /** `provider/model` behind the agent's name, or the agent alone; null where neither wrote it. */
 export function modelOf({ by }: Pick<JobReason, "by">): string | null {
   return by === "" ? null : (/\(([^()]+)\)$/.exec(by)?.[1] ?? by);
-}
-
-function countAttempts(journal: readonly JournalLine[]): number {
-  return journal.reduce(
-    (most, { event }) => Math.max(most, "attempt" in event ? (event.attempt ?? 0) : 0),
-    0,
-  );
 }
 
 function decodeLines(bytes: Uint8Array): string[] | null {

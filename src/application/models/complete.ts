@@ -332,14 +332,10 @@ export async function completeWhole(
     const next = await complete(model, { ...asked, messages }, fitting);
     if (next.kind === "empty") break;
     if (next.kind !== "finished" && next.kind !== "cut") return { completion: next, size };
-    const answer = joinAnswers(before, next.answer);
+    const answer = { ...next.answer, text: stitchAnswers(before.text, next.answer.text) };
     // It says the same again: it will not get further.
     if (next.kind === "cut" && answer.text.length <= before.text.length) break;
     completion = { kind: next.kind, answer };
   }
   return { completion, size };
-}
-
-function joinAnswers(before: ModelAnswer, after: ModelAnswer): ModelAnswer {
-  return { ...after, text: stitchAnswers(before.text, after.text) };
 }

@@ -120,7 +120,8 @@ export function createReceiver(deps: ReceiveMessagesDeps) {
 
   function prepareFrom(message: InboundMessage, arrived: Date): NewMessage {
     const now = deps.now();
-    const id = newMessageId(now, deps.random);
+    // `msg_<unix seconds>_<8 characters>`: the same shape as a job's.
+    const id = newJobId(now, deps.random).replace(/^job/, "msg");
     const prepared = { message, id, at: now.toISOString(), ...deps.wayOf(message) };
     if (deps.tracing === null) return prepared;
     const { channel, traceparent: parent } = message;
@@ -176,11 +177,6 @@ const LONG_TEXT = 8_192;
 
 function isLongText(text: string | undefined): text is string {
   return text !== undefined && text.length > LONG_TEXT;
-}
-
-/** `msg_<unix seconds>_<8 characters>`: the same shape as a job's. */
-function newMessageId(now: Date, random: (bytes: number) => Uint8Array): string {
-  return newJobId(now, random).replace(/^job/, "msg");
 }
 
 type AdmissionRefusal = Extract<ReceiveResult, { status: "refused" }>;

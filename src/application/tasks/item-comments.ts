@@ -181,18 +181,12 @@ async function readNews(deps: SolveDeps, work: SolveWork): Promise<ItemNews> {
   work.item = await orStop(deps.forge.readItem(task.item, signal));
   if (!work.item.open || !stillWanted(deps, work)) return { heard: [], ids: [], order: "stop" };
   const said = await readHeardComments(deps, work, new Set(task.seen));
+  // A user who resumes a task means it, even if an order ended it. Forges report times in whole seconds.
   const orders = said.heard
-    .filter((comment) => !isBeforeTakeUp(work, comment))
+    .filter((comment) => Date.parse(comment.createdAt) >= Math.floor(Date.parse(work.since) / 1000) * 1000)
     .map(({ body }) => readOrder(body, bot.login));
   const order = orders.includes("stop") ? "stop" : orders.includes("pause") ? "pause" : null;
   return { ...said, order };
-}
-
-/**
- * A user who resumes a task means it, even if an order ended it. Forges report times in whole seconds.
- */
-function isBeforeTakeUp({ since }: SolveWork, { createdAt }: ForgeComment): boolean {
-  return Date.parse(createdAt) < Math.floor(Date.parse(since) / 1000) * 1000;
 }
 
 /** Without its label or its assignment, a task that began by it is not wanted any more. */

@@ -223,7 +223,7 @@ async function runLoop(deps: RunTaskDeps, run: OpenedRun): Promise<boolean> {
     return false;
   }
   // Tests that are red, or never ran on the current files, need no model to validate them.
-  const test = await testNow(deps, run);
+  const test = await (testOfNow(run.record) ?? runTest(deps, run));
   if (test !== null && !passes(test)) {
     run.note({ type: "refused", loop, exitCode: test.exitCode });
     return false;
@@ -403,11 +403,6 @@ async function runWorker(deps: RunTaskDeps, run: OpenedRun, prompt: string): Pro
   if (worked.error === null) return { kind: "ran", summary: worked.summary, results: [] };
   await runTest(deps, run);
   return { kind: "unanswered", text: inEveryLanguage(() => worked.error ?? "") };
-}
-
-/** The tests on the current files: as they ran, else run for this; null without any. */
-async function testNow(deps: RunTaskDeps, run: OpenedRun): Promise<TestRun | null> {
-  return testOfNow(run.record) ?? runTest(deps, run);
 }
 
 async function runTest(deps: RunTaskDeps, run: OpenedRun): Promise<TestRun | null> {

@@ -224,7 +224,7 @@ async function noteAnswer({ mask, costUsd }: SolveDeps, work: SolveWork, answer:
 function openToolUse(deps: SolveDeps, work: SolveWork, environment: TaskEnvironment) {
   const { mask } = deps;
   const use = async (call: ToolCall): Promise<ToolResult> => {
-    if (isIssueTool(call)) return answerIssueTool(deps, work, call);
+    if (ISSUE_TOOLS.some((tool) => tool.name === call.name)) return answerIssueTool(deps, work, call);
     const refused = deps.config.allowCi ? null : refusedEdit(call.name, call.arguments);
     if (refused !== null) return { ok: false, text: refused };
     const result = await environment.call(call.name, call.arguments, work.signal);
@@ -278,10 +278,6 @@ async function endWork({ config, mask }: SolveDeps, work: SolveWork, end: LoopEn
     default:
       throw stopWithoutAnswer(end);
   }
-}
-
-function isIssueTool({ name }: ToolCall): boolean {
-  return ISSUE_TOOLS.some((tool) => tool.name === name);
 }
 
 async function answerIssueTool(deps: SolveDeps, work: SolveWork, call: ToolCall): Promise<ToolResult> {

@@ -84,7 +84,7 @@ function readHead(head: string, readYaml: ReadYaml) {
       const key = name.toLowerCase();
       // A description of `1.10` is not the number 1.1.
       const text =
-        typeof value === "string" || isNested(value)
+        typeof value === "string" || (typeof value === "object" && value !== null)
           ? value
           : (proseField(block)?.[name] ?? "").replace(/\s#.*/, "");
       if (typeof text === "string") fields.set(key, text.replace(/\s+/g, " ").trim());
@@ -99,10 +99,6 @@ function readHead(head: string, readYaml: ReadYaml) {
 function proseField(block: string): Record<string, string> | undefined {
   const [, name, value] = /^([\w-]+):[ \t]+([^\s\-?:,[\]{}#&*!|>'"%@`].*?)\s*$/.exec(block) ?? [];
   return name === undefined || value === undefined ? undefined : { [name]: value };
-}
-
-function isNested(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
 }
 
 function firstLine(block: string): string {

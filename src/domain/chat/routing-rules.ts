@@ -170,7 +170,8 @@ export function matchRules(rules: readonly CompiledRule[], message: string): Rul
 function matchClauses(rules: readonly CompiledRule[], clauses: readonly Clause[]): RuleMatch | null {
   for (const rule of rules) {
     for (const { text, negated, asks } of clauses) {
-      if (negated || (asks && isAction(rule.route)) || !mayMatch(rule, text)) continue;
+      if (negated || (asks && (rule.route === "OPS" || isCoder(rule.route))) || !mayMatch(rule, text))
+        continue;
       const found = rule.regex.exec(text);
       if (found !== null && found[0] !== "") return { rule, words: found[0] };
     }
@@ -182,10 +183,6 @@ function matchClauses(rules: readonly CompiledRule[], clauses: readonly Clause[]
 function mayMatch({ needs }: CompiledRule, text: string): boolean {
   const lower = text.toLowerCase();
   return needs === null || needs.some((word) => lower.includes(word));
-}
-
-function isAction(route: Route): boolean {
-  return route === "OPS" || isCoder(route);
 }
 
 /** A sentence that asks, or that is about its writer. */

@@ -93,7 +93,7 @@ export function settleRedTests(red: RedTests): SettledRed {
   return settleRed(left, { gone, withCode, declared, unread: commands, connection });
 }
 
-/** What a line defines for other files: functions and methods, and other names without an indentation. */
+/** The names that a line defines for other files: functions and methods, and other names without an indentation. */
 const DEFINES =
   /^(?:\s*(?:export\s+(?:default\s+)?|pub(?:\([^)]*\))?\s+|async\s+|static\s+)*(?:function\*?|def|func(?:\s*\([^)]*\))?|fn|class)|(?:export\s+)?(?:const|let|var|type|struct|enum|interface))\s+(\w+)/gm;
 

@@ -74,26 +74,22 @@ export interface TestResults {
 }
 
 /** Collects tests in their order; a name that is added twice counts as two tests. */
-export interface TestList {
-  add(name: string, outcome: TestOutcome): void;
-  /** Another outcome of the same test; a failure stays. */
-  note(name: string, outcome: TestOutcome): void;
-  readonly tests: ReadonlyMap<string, TestOutcome>;
-}
+export type TestList = ReturnType<typeof createTestList>;
 
-export function createTestList(): TestList {
+export function createTestList() {
   const tests = new Map<string, TestOutcome>();
   /** Counts each name: TAP may have thousands of assertions with the same one. */
   const given = new Map<string, number>();
   return {
     tests,
-    add(name, outcome) {
+    add(name: string, outcome: TestOutcome) {
       let count = (given.get(name) ?? 0) + 1;
       while (tests.has(count === 1 ? name : `${name} #${count}`)) count++;
       given.set(name, count);
       tests.set(count === 1 ? name : `${name} #${count}`, outcome);
     },
-    note(name, outcome) {
+    /** Another outcome of the same test; a failure stays. */
+    note(name: string, outcome: TestOutcome) {
       const known = tests.get(name);
       if (known !== "fail" && known !== "error") tests.set(name, outcome);
     },

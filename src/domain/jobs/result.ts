@@ -246,7 +246,7 @@ const STATES = {
   aborted: "discarded",
 } as const;
 
-/** What most jobs have nothing of. */
+/** Facts that most jobs do not have. */
 const NOTHING_BESIDE = {
   failedCmds: 0,
   notes: [],

@@ -21,17 +21,14 @@ export function localityOf({ type, baseUrl, model, declared }: Placement): Local
   if (type === "scripted") return { local: true };
   if (baseUrl === null) return { local: false, why: declared ? "cloud-host" : "not-declared" };
   const host = hostOf(baseUrl);
-  if (isCloudHost(host)) return { local: false, why: "cloud-host" };
+  if (CLOUDS.some((cloud) => host === cloud || host.endsWith(`.${cloud}`)))
+    return { local: false, why: "cloud-host" };
   if (type !== "ollama" && !declared) return { local: false, why: "not-declared" };
   // Ollama's OpenAI-compatible door leads to the same models.
-  if (isCloudTag(model)) return { local: false, why: "cloud-model" };
+  // Ollama passes models such as `gpt-oss:120b-cloud` on to its own cloud.
+  if (/[:-]cloud$/i.test(model)) return { local: false, why: "cloud-model" };
   if (type !== "ollama") return { local: true };
   return declared || isPrivateHost(host) ? { local: true } : { local: false, why: "public-host" };
-}
-
-/** Ollama passes models such as `gpt-oss:120b-cloud` on to its own cloud. */
-function isCloudTag(model: string): boolean {
-  return /[:-]cloud$/i.test(model);
 }
 
 /** Where models are sold; a host below one of these is one of these. */
@@ -77,10 +74,6 @@ const CLOUDS = [
   "x.ai",
   "z.ai",
 ];
-
-function isCloudHost(host: string): boolean {
-  return CLOUDS.some((cloud) => host === cloud || host.endsWith(`.${cloud}`));
-}
 
 /** At that point URL has converted every spelling of an IPv4 address to the dotted one. */
 function hostOf(url: string): string {

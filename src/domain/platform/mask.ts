@@ -32,11 +32,6 @@ const PEM_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 const PEM_BODY =
   /(?:[\s>|-]|\\[nr])*((?:(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]*|[A-Za-z0-9+/=]{16,})(?:[\s>|-]|\\[nr])*)+(?:(?:[A-Za-z0-9+/=]{1,15}(?:[\s>|-]|\\[nr])*){1,2}(?=END |$))?)/y;
 
-/** The replacement of a secret: a known prefix stays, so that a reader sees which kind it was. */
-function maskedForm(secret: string): string {
-  return `${PREFIX.exec(secret)?.[0] ?? ""}****`;
-}
-
 /** Longer texts are searched by the patterns at once. */
 const SHORT_TEXT = 4 * 1024;
 /** In lower case: every token contains one of them. */
@@ -286,7 +281,8 @@ function replaceSpans(text: string, spans: readonly SecretSpan[]): string {
   const parts: string[] = [];
   let at = 0;
   for (const { start, end } of spans) {
-    parts.push(text.slice(at, start), maskedForm(text.slice(start, end)));
+    // A known prefix stays, so that a reader sees which kind of secret it was.
+    parts.push(text.slice(at, start), `${PREFIX.exec(text.slice(start, end))?.[0] ?? ""}****`);
     at = end;
   }
   parts.push(text.slice(at));

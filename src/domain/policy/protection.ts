@@ -126,7 +126,8 @@ export function inDependencyFolder(path: string): boolean {
 /** The outermost folder above a path that tools fill; null where there is none. */
 function dependencyFolderOf(path: string): string | null {
   const parts = path.split("/").slice(0, -1);
-  const at = parts.findIndex((part) => isDependencyFolder(part));
+  // The contents of such a folder are a tool's, even if a name in it matches a protected pattern.
+  const at = parts.findIndex((part) => DEPENDENCIES.has(part));
   return at < 0 ? null : parts.slice(0, at + 1).join("/");
 }
 
@@ -257,11 +258,6 @@ export const CLEAR_TOOL_FOLDERS: readonly string[] = [...INSTALLED, ...BUILT, ..
 );
 
 const DEPENDENCIES: ReadonlySet<string> = new Set([...INSTALLED, "target", "__pycache__"]);
-
-/** Whether the contents of a folder of this name are a tool's, even if a name in it matches a protected pattern. */
-function isDependencyFolder(name: string): boolean {
-  return DEPENDENCIES.has(name);
-}
 
 const WITHOUT_SOURCES: ReadonlySet<string> = new Set(
   [...INSTALLED, ...BUILT, ...CACHES].filter(

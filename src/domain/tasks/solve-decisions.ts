@@ -143,7 +143,8 @@ export function taskVerdict({
   if (judged !== null) return verdictOfFacts(judged);
   if (checks.length === 0) return "unchecked";
   const red = checks.filter(isRedCheck);
-  if (red.some(({ exitCode, absent = isAbsent(exitCode) }) => !absent)) return "red";
+  // By these codes a shell says that a program is not there, or cannot be run.
+  if (red.some(({ exitCode, absent = exitCode === 127 || exitCode === 126 }) => !absent)) return "red";
   return red.length > 0 ? "not-run" : "green";
 }
 
@@ -162,11 +163,6 @@ function verdictOfFacts({ verdict, notChecked }: Pick<ChecksFacts, "verdict" | "
     case "unknown":
       return "red";
   }
-}
-
-/** As a shell says that a program is not there, or cannot be run. */
-function isAbsent(exitCode: number): boolean {
-  return exitCode === 127 || exitCode === 126;
 }
 
 /** The result of one of several tries, for people. */

@@ -7,7 +7,7 @@ export function cutMiddle(text: string, limit: number): string {
   return `${head}\n… [${text.length - 2 * half} characters cut] …\n${tail}`;
 }
 
-/** What a person types about a job: `/undo #4` in a chat, `picoclaw undo 4` in a shell, to which `#` begins a comment. */
+/** The words that a person types about a job: `/undo #4` in a chat, `picoclaw undo 4` in a shell, to which `#` begins a comment. */
 export function jobOrder(
   at: "terminal" | "chat",
   order: "undo" | "redo" | "apply" | "diff" | "discard" | "stop",

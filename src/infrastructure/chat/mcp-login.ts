@@ -128,7 +128,9 @@ export function createAuthorisedFetch(
         });
         logins.write(withTokens(kept, { ...fresh, issuer: tokens.issuer } as OAuthTokens, logins.now()));
       } catch (error) {
-        if (!isRefusal(error)) throw new Error(`${name}: ${errorMessage(error)}`, { cause: error });
+        // The server has decided; anything else (no network, its own trouble) may go away by itself.
+        if (!(error instanceof InvalidGrantError || isUnknownClient(error)))
+          throw new Error(`${name}: ${errorMessage(error)}`, { cause: error });
         logins.write({ ...kept, tokens: undefined, ...(isUnknownClient(error) && { client: undefined }) });
       }
     });
@@ -226,7 +228,7 @@ export async function loginToMcpServer(
   } catch (error) {
     if (request.signal.aborted) return { kind: "stopped" };
     if (/dynamic client registration/i.test(errorMessage(error))) return { kind: "no-registration" };
-    if (isTimeout(error))
+    if (error instanceof Error && error.name === "TimeoutError")
       return limit.aborted
         ? { kind: "too-late" }
         : { kind: "silent", detail: String(Math.ceil(answerMs / 1000)) };
@@ -468,17 +470,8 @@ function withTokens(kept: KeptLogin, tokens: OAuthTokens, now: number): KeptLogi
   return { ...kept, tokens, expiresAt: seconds === undefined ? undefined : now + seconds * 1_000 };
 }
 
-/** The server has decided; anything else (no network, its own trouble) may go away by itself. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof InvalidGrantError || isUnknownClient(error);
-}
-
 function isUnknownClient(error: unknown): boolean {
   return error instanceof InvalidClientError || error instanceof UnauthorizedClientError;
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.name === "TimeoutError";
 }
 
 /** Too large, no JSON, or JSON of another shape than the protocol's. */

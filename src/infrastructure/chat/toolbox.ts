@@ -1,6 +1,5 @@
-import type { Toolbox, ToolboxRequest, ToolOutcome } from "../../application/chat/chat-turn.ts";
-import type { ProcessesDoor, ProcessTools } from "../../application/chat/process-tools.ts";
-import type { WebTools } from "../../application/chat/web-tools.ts";
+import type { Toolbox, ToolboxRequest, ToolGroup, ToolOutcome } from "../../application/chat/chat-turn.ts";
+import type { ProcessesDoor } from "../../application/chat/process-tools.ts";
 import type { ModelTool } from "../../application/ports/models.ts";
 import {
   type McpServerEntry,
@@ -64,8 +63,8 @@ export async function openToolbox(deps: ToolboxDeps, request: ToolboxRequest): P
 
 interface ToolGroups {
   readonly own: OwnTools | null;
-  readonly web: WebTools | null;
-  readonly processes?: ProcessTools | null;
+  readonly web: ToolGroup | null;
+  readonly processes?: ToolGroup | null;
   readonly mcp: McpTools | null;
   /** Which tools of MCP servers are offered. Default: all. */
   readonly offers?: (tool: McpTools["tools"][number]) => boolean;
@@ -178,7 +177,7 @@ async function openWebTools(
   mask: (text: string) => string,
   userAgent: string,
   isOwnPort: WebDeps["isOwnPort"],
-): Promise<WebTools | null> {
+): Promise<ToolGroup | null> {
   const { fetch, allowed, denied, search_url: searchUrl, timeout } = settings;
   if (!fetch) return null;
   const [{ createWeb }, { addressEndpoint, createNetworkPolicy }, { createWebTools }] = await Promise.all([

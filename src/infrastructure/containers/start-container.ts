@@ -76,9 +76,12 @@ export async function startColdContainer(
   deps.onCreated(id, spec);
   onProgress?.({ step: "starting", name: spec.name });
   const started = await engine.call("POST", `/containers/${id}/start`, { signal });
+  // The first process of a container, and all that PicoClaw runs in it, is in Perl.
   if (!started.ok)
     return giveUp(
-      /"perl": executable file not found/.test(started.detail) ? unfitImage(spec.image) : started,
+      /"perl": executable file not found/.test(started.detail)
+        ? sandboxFailure("bad-spec", `${spec.image} has no perl, and was not made fit for an environment`)
+        : started,
     );
   const ready = await prepareFolders(deps, id, spec, signal);
   if (ready !== undefined) return giveUp(ready);
@@ -105,11 +108,6 @@ async function clearUp(
   }
   await removeVolumes(deps, ownVolumes(spec, volume));
   return failure;
-}
-
-/** An image that was not made fit: its first process, and all that PicoClaw runs in it, is in Perl. */
-function unfitImage(image: string): SandboxFailure {
-  return sandboxFailure("bad-spec", `${image} has no perl, and was not made fit for an environment`);
 }
 
 function labelsOf(
@@ -167,11 +165,6 @@ export interface WarmPoolDeps {
   readonly onFailure: (failure: SandboxFailure) => void;
 }
 
-/** Whether a spec can be served by a container that was made before it was known. */
-function canBeWarm(spec: ContainerSpec): boolean {
-  return (spec.mounts ?? []).length === 0 && !spec.mountDockerSocket;
-}
-
 /**
  * Started containers that no task has used, ready to be claimed once. The key is everything that cannot change later:
  * image, limits, user, network, environment, labels. A used one is never returned.
@@ -206,7 +199,8 @@ export function createWarmPool({ size, delayMs, newName, make, onFailure }: Warm
   return {
     /** One that fits, no longer the pool's; or none. Either way the pool fills up again in the background. */
     claim(spec: ContainerSpec, imageId: string): StartedContainer | undefined {
-      if (size === 0 || !canBeWarm(spec)) return undefined;
+      // A container that was made before its spec was known has no mounts.
+      if (size === 0 || (spec.mounts ?? []).length > 0 || spec.mountDockerSocket) return undefined;
       const key = warmPoolKey(spec, imageId);
       const claimed = shelves.get(key)?.shift();
       refill(key, spec, imageId);

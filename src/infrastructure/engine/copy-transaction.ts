@@ -178,7 +178,8 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
     const absolute = places.to;
     const pointer = state.pointers.some(({ file }) => file === absolute);
     if (pointer && stats.ctimeNs < started) continue;
-    if (isStaleLock(path, area(path), a)) {
+    // When a job is sealed its processes have ended: a remaining lock file of git would only block the user.
+    if (area(path) === "git" && a === null && path.endsWith(".lock")) {
       notes.push(sealNote("stale-lock", path));
       continue;
     }
@@ -223,11 +224,6 @@ function isAsItWas({ stats }: WalkedEntry, a: Identity | null, started: bigint):
   if (a.kind !== "directory" && a.kind !== "other") return stats.ctimeNs < started;
   const sameOwner = process.getuid?.() !== 0 || (stats.uid === a.uid && stats.gid === a.gid);
   return stats.permissions === a.mode && sameOwner;
-}
-
-/** When a job is sealed its processes have ended: a remaining lock file of git would only block the user. */
-function isStaleLock(path: string, area: Op["area"], a: Identity | null): boolean {
-  return area === "git" && a === null && path.endsWith(".lock");
 }
 
 /** New folders, emptied by now, deepest first: as inodes they keep attributes and times. */

@@ -9,7 +9,6 @@ import {
   renameSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import type { JobRecord } from "../../application/ports/jobs.ts";
 import type {
   DamagedUndo,
   DamageSearch,
@@ -215,7 +214,10 @@ function findProvenOps(folder: JobFolder, workspace: string): ProvenOps | null {
   const planned = salvagePlan(planFile(folder));
   const swapped = salvageSwapRecord(folder, state.turn);
   const story = ifSound(() => readJobRecord(folder));
-  const roots = planned.header?.roots ?? swapped.header?.roots ?? rootsOfKind(story, workspace);
+  const roots =
+    planned.header?.roots ??
+    swapped.header?.roots ??
+    (story?.kind === "direct" ? [workspace] : rootsFor(workspace));
   const shown = (op: Op) => shownBelow(workspace, roots[op.root] as string, op.path);
   const kinds = new Map(story?.changes.map(({ path, kind }) => [path, kind]));
   const isIn = state.state === "committed";
@@ -263,10 +265,6 @@ function lastSwap(folder: JobFolder): StateFile {
   const turn = Math.max(0, ...readdirSync(folder.path).map(turnOf));
   const state: JobState = turn === 0 ? "staged" : turn % 2 === 1 ? "committed" : "undone";
   return { state, turn, at: new Date(bornAt(folder)).toISOString() };
-}
-
-function rootsOfKind(story: JobRecord | null, workspace: string): readonly string[] {
-  return story?.kind === "direct" ? [workspace] : rootsFor(workspace);
 }
 
 function kindOf({ a, b }: Op): Change["kind"] {

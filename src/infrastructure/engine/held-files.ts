@@ -78,7 +78,9 @@ function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
       let path = files.get(key)?.reportAs;
       if (path === undefined && folders.length > 0) {
         isAbroad ??= namespaceOf(pid) !== ours;
-        path = isAbroad ? belowByInode(folders, key) : belowByPath(folders, link);
+        path = isAbroad
+          ? belowByInode(folders, key)
+          : belowPath(folders, attemptOr(null, () => readlinkSync(link)) ?? "");
       }
       if (path !== undefined) found.push({ path, process: `${commandName(pid)} (pid ${pid})` });
     }
@@ -142,10 +144,6 @@ function isWithoutWriters(at: string, key: string): boolean {
   }
 }
 
-function belowByPath(folders: readonly WatchedFolder[], link: string): string | undefined {
-  return belowPath(folders, attemptOr(null, () => readlinkSync(link)) ?? "");
-}
-
 function belowPath(folders: readonly WatchedFolder[], target: string): string | undefined {
   const folder = folders.find(({ at }) => target.startsWith(`${at}/`));
   return folder === undefined ? undefined : folder.reportAs + target.slice(folder.at.length);
@@ -194,7 +192,11 @@ export function findHeldFiles(plan: Plan, workspace: string, steps: readonly Swa
     if (goes?.kind === "file" && !staysInPlace(op))
       files.set(fileKey({ dev: devices(op.root), ino: goes.ino }), { at, reportAs: at });
     else if (removesWholeFolder(step)) folders.push(watchFolder(at, at));
-    if (op.area === "git" && !planned.has(`${at}.lock`) && pathExists(`${at}.lock`))
+    if (
+      op.area === "git" &&
+      !planned.has(`${at}.lock`) &&
+      lstatSync(`${at}.lock`, { throwIfNoEntry: false }) !== undefined
+    )
       held.push({ path: shownPath(plan, op, workspace), reason: "open", by: "git" });
   }
   for (const { path, process } of openForWriting({ files, folders }))
@@ -257,7 +259,11 @@ function pushOnce(conflicts: Conflict[], conflict: Conflict): void {
 
 /** The entries in the slots that a swap fills; most jobs of many files fill none. */
 export function readKeptEntries({ folder, plan, direction, steps }: Swap) {
-  const unfilled = new Set(steps.filter((step) => fillsNothing(step, direction)).map(({ op }) => op.n));
+  const unfilled = new Set(
+    steps
+      .filter((step) => step.goes === null && (direction === "forward" ? step.op.a : step.op.b) === null)
+      .map(({ op }) => op.n),
+  );
   /** By op. */
   const entries = new Map<number, Identity>();
   /** The disk that they take; null where folders are among them, or may lie beside them. */
@@ -271,11 +277,6 @@ export function readKeptEntries({ folder, plan, direction, steps }: Swap) {
     if (bytes !== null) bytes += stats.blocks * 512;
   }
   return { entries, bytes };
-}
-
-/** The path was empty before and is empty now. */
-function fillsNothing({ op, goes }: SwapStep, direction: Swap["direction"]): boolean {
-  return goes === null && (direction === "forward" ? op.a : op.b) === null;
 }
 
 /** Who touched something in a folder since; a rename of the folder itself does not count. */
@@ -320,8 +321,4 @@ function devicesOf(plan: Plan): (root: number) => bigint {
     known.set(root, device);
     return device;
   };
-}
-
-function pathExists(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

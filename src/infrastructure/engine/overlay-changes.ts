@@ -156,11 +156,6 @@ function folderSince(absolute: string, stats: EntryStats, stamp: bigint): Folder
   return untouched || onlyWrittenTo ? { ino: stats.ino } : NO_FOLDER;
 }
 
-/** Whether a path exists; a file in place of a parent folder means that it does not. */
-function entryExistsAt(absolute: string): boolean {
-  return statEntryAt(absolute) !== undefined;
-}
-
 /** So many paths are noted before a command has ended; the look at its end finds the others. */
 const MOST_EARLY = 20_000;
 /** The process is left to others after so long. */
@@ -380,7 +375,7 @@ function* goneBelow(
   const enter = (path: string) => !hasFlag(last.get(`${lower}/${path}`), HIDES_LOWER);
   for (const { path, noText = false } of walkFolder(lower, { enter, noText: true })) {
     const absolute = `${lower}/${path}`;
-    const stays = upper !== null && entryExistsAt(`${upper}/${path}`);
+    const stays = upper !== null && statEntryAt(`${upper}/${path}`) !== undefined;
     if (!stays && !last.has(absolute)) yield { absolute, noText };
   }
 }

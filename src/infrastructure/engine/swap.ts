@@ -360,10 +360,6 @@ export function findUnwritableFolders(plan: Plan, steps: readonly SwapStep[]): U
   return unwritable;
 }
 
-function deepestFirst(x: SwapStep, y: SwapStep): number {
-  return depthOf(y.op.path) - depthOf(x.op.path);
-}
-
 function isFolder(entry: Identity | null): boolean {
   return entry?.kind === "directory";
 }
@@ -395,7 +391,7 @@ function unlockSwapStep(swap: Swap, { op, goes, comes }: SwapStep): void {
 function restoreModes(swap: Swap): void {
   const { folder, plan, direction, steps, unwritable, places } = swap;
   const folders = steps.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes));
-  for (const { op, goes, comes } of folders.sort(deepestFirst)) {
+  for (const { op, goes, comes } of folders.sort((x, y) => depthOf(y.op.path) - depthOf(x.op.path))) {
     if (keepsFolder(op)) {
       if (goes !== null && comes !== null) giveFolder(places, rootOf(plan, op), op.path, goes, comes);
       continue;

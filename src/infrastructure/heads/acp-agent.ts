@@ -8,23 +8,11 @@ import {
   readJsonLines,
   readTrouble,
   type StreamEvent,
-  type StreamFindings,
   textAt,
 } from "./kinds/worker-kind.ts";
 
 /** How PicoClaw talks with the process of a head for one turn. */
-export interface HeadTalk {
-  onStart(input: ProcessInput): void;
-  feed(text: string): WorkerProgress[];
-  /** After the last line. */
-  end(): StreamFindings;
-  /** The turn is over, though the process may wait for another. */
-  isDone(): boolean;
-  /** How often it asked for permission. */
-  asked(): number;
-  /** The session to continue does not exist. */
-  lostSession(): boolean;
-}
+export type HeadTalk = ReturnType<typeof createAcpTalk>;
 
 export interface AcpTalkDeps {
   readonly prompt: string;
@@ -51,7 +39,7 @@ const LOGIN_WANTED = -32000;
  *   initialize → session/load or session/new → session/set_mode → session/prompt
  * It offers neither files nor terminals: what the agent does it does in the draft, which alone bears witness to it.
  */
-export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
+export function createAcpTalk(deps: AcpTalkDeps) {
   let input: ProcessInput | null = null;
   let next = 1;
   let sessionId = "";
@@ -245,14 +233,18 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
     end: () => ({ summary, error, usage: NO_USAGE, saidChanged: [...edits], sessionId }),
   });
   return {
-    onStart(opened) {
+    onStart(opened: ProcessInput) {
       input = opened;
       begin();
     },
     feed: lines.feed,
+    /** After the last line. */
     end: lines.end,
+    /** The turn is over, though the process may wait for another. */
     isDone: () => isDone,
+    /** How often it asked for permission. */
     asked: () => asked,
+    /** The session to continue does not exist. */
     lostSession: () => isLost,
   };
 }

@@ -116,7 +116,8 @@ export async function startKeyProxy({
   const folder = mkdtempSync(join(tmpdir(), FOLDER));
   /** A Unix socket that only this user may use. */
   const socket = join(folder, "s");
-  const target = new URL(onThisMachine(upstream));
+  // A container's name for the machine it runs on is here the machine itself.
+  const target = new URL(upstream.replace(/^(https?:\/\/)host\.docker\.internal(?=[:/]|$)/, "$1127.0.0.1"));
   const base = target.pathname.replace(/\/$/, "");
 
   const take: KeyQuota["take"] = (what, amount) => {
@@ -193,11 +194,6 @@ export async function startKeyProxy({
 }
 
 const PLAIN_TEXT = { "content-type": "text/plain" };
-
-/** A container's name for the machine it runs on is here the machine itself. */
-function onThisMachine(upstream: string): string {
-  return upstream.replace(/^(https?:\/\/)host\.docker\.internal(?=[:/]|$)/, "$1127.0.0.1");
-}
 
 function* headersOf({ rawHeaders }: IncomingMessage): Generator<[string, string]> {
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

@@ -8,10 +8,6 @@ import type { Database, StoreTransaction } from "../store/schema.ts";
 /** The key of the sums. */
 type SummedBy = "model" | "moment";
 
-function nextSlice(at: Date): Date {
-  return sliceOf(new Date(at.getTime() + SLICE_MS - 1));
-}
-
 /**
  * Of all workspaces; `held` are the turns in which this process writes. Every entry is added to the sum of its model and
  * quarter of an hour, so that what a day cost is read from some hundred rows, however many entries it has.
@@ -76,7 +72,7 @@ export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["hel
 
   /** From the sums, and from the entries where the time asked for begins or ends within a quarter of an hour. */
   async function totalsOfModels(by: SummedBy, since: Date, until: Date | undefined): Promise<UsageTotal[]> {
-    const first = nextSlice(since);
+    const first = sliceOf(new Date(since.getTime() + SLICE_MS - 1));
     const end = until === undefined ? undefined : sliceOf(until);
     if (end !== undefined && end < first) return totalsOfEntries({ by, since, ...(until && { until }) });
     const found = await totalsOfSums(by, first, end);

@@ -10,7 +10,7 @@ export async function readProcessTable(): Promise<readonly ProcessEntry[]> {
 
 /** Signals exactly this process: a pid that another process has taken over since is left alone. */
 export function signalProcess(entry: ProcessEntry, signal: NodeJS.Signals): void {
-  if (process.platform === "linux" && !sameLinuxProcess(entry)) return;
+  if (process.platform === "linux" && readLinuxStartTime(entry.pid) !== entry.startedAt) return;
   // If it has ended, or may not be signalled, the next look at the table shows which.
   attemptOr(false, () => process.kill(entry.pid, signal));
 }
@@ -92,10 +92,6 @@ export function* readLinuxProcesses(first = 0): Generator<ProcessEntry> {
     const stat = readStat(pid);
     if (stat) yield { ...stat, ...detailsOf(pid) };
   }
-}
-
-function sameLinuxProcess(entry: Pick<ProcessEntry, "pid" | "startedAt">): boolean {
-  return readStat(entry.pid)?.startedAt === entry.startedAt;
 }
 
 export function readLinuxStartTime(pid: number): number | undefined {

@@ -40,14 +40,11 @@ export function writeAll(descriptor: 1 | 2, text: string): void {
 export function isTerminal(descriptor: 0 | 1 | 2): boolean {
   try {
     const stats = fstatSync(descriptor);
-    if (!stats.isCharacterDevice() || isMemoryDevice(stats.rdev)) return false;
+    // `/dev/null` and its kin on Linux; asking `node:tty` about them would cost eight milliseconds.
+    if (!stats.isCharacterDevice() || (process.platform === "linux" && ((stats.rdev >> 8) & 0xfff) === 1))
+      return false;
   } catch {
     return false;
   }
   return process.getBuiltinModule("node:tty").isatty(descriptor);
-}
-
-/** `/dev/null` and its kin on Linux; asking `node:tty` about them would cost eight milliseconds. */
-function isMemoryDevice(device: number): boolean {
-  return process.platform === "linux" && ((device >> 8) & 0xfff) === 1;
 }

@@ -105,7 +105,7 @@ function createDriver(database: DatabaseSync, file: string, { now, pause }: Pati
 
   function run(text: string, parameters: readonly unknown[]): QueryResult<unknown> {
     const changes = !database.isTransaction && !CHANGES_NOTHING.test(text);
-    // What a transaction writes is acknowledged by its end.
+    // The end of a transaction acknowledges its writes.
     const stores = (changes && text !== "begin") || text === "commit";
     if (stores) refuseGone();
     // SQLite rolls back by itself on a full disk; report the first failure, not this one.

@@ -405,7 +405,7 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   app.post("/running/stop", async (c) => {
     const { words, viewer, t } = c.var.page;
     const id = c.var.form.get("id") ?? "";
-    if (isProcessId(id)) {
+    if (/^proc_\d+_[0-9a-f]+$/.test(id)) {
       const stopped = await viewerJobs.stopProcess(viewer, id);
       const notice = { ok: stopped.status === "stopped", text: wordStopped(stopped, t.locale) };
       return c.redirect(`/jobs?${flashes.keep(notice)}`, 303);
@@ -438,8 +438,3 @@ export const jobsPages: ConsolePages = {
     jobActionRoutes(app, web);
   },
 };
-
-/** Whether an id is that of a background process. */
-function isProcessId(id: string): boolean {
-  return /^proc_\d+_[0-9a-f]+$/.test(id);
-}

@@ -26,7 +26,7 @@ function readSurefire(lines: readonly string[]): TestResults | null {
   let [begunClass, ofClass] = ["", ""];
   let skips = 0;
   let modules = 0;
-  // What tests print lies between the lines that begin and end their class.
+  // The output of tests lies between the lines that begin and end their class.
   let part: "output" | "tests" | "results" = "output";
   for (const line of lines) {
     const begun = BEGUN.exec(line);

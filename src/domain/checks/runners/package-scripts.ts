@@ -225,7 +225,7 @@ function installedPart(files: ProjectFiles, script = "test"): FoundCommand | nul
 function findPackageLint(files: ProjectFiles): FoundCommand | null {
   const scripts = scriptsOf(files);
   if (scripts.lint === undefined) return null;
-  // What of it cannot run there is named there.
+  // The test script names the part of it that cannot run.
   if (scriptChain(scripts, "test").scripts.includes("lint")) return null;
   const { name, missing } = packageManager(files);
   const part = missing.missing === undefined ? installedPart(files, "lint") : null;
