@@ -3,7 +3,7 @@ import { readExplicitRoute } from "../../domain/chat/message-commands.ts";
 import type { RuleProblem } from "../../domain/chat/rule-pattern.ts";
 import { readMemoryLine } from "../../domain/chat/session.ts";
 import { ROUTES, readRoute } from "../../domain/config/configured-kinds.ts";
-import type { UsageTotal } from "../../domain/models/model-facts.ts";
+import { sumUsage, type UsageTotal } from "../../domain/models/model-facts.ts";
 import type { DayClock } from "../../domain/platform/days.ts";
 import { type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
@@ -115,20 +115,6 @@ const DAYS = 7;
 
 type UsageOwner = Pick<UsageFilter, "chatKey" | "withChatsBelow">;
 
-function sum(name: string, totals: readonly UsageTotal[]): UsageTotal {
-  const of = (figure: Exclude<keyof UsageTotal, "name">) =>
-    totals.reduce((all, total) => all + total[figure], 0);
-  return {
-    name,
-    calls: of("calls"),
-    inputTokens: of("inputTokens"),
-    outputTokens: of("outputTokens"),
-    cachedTokens: of("cachedTokens"),
-    costUsd: of("costUsd"),
-    unpriced: of("unpriced"),
-  };
-}
-
 /**
  * `/cost`: this chat, today by model, the last days, and the budget; `/cost DAY` and `/cost MODEL` look closer. Only the
  * owner sees more than their own share.
@@ -139,7 +125,7 @@ async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, want
   const byDay = await modelsByDay(usage, clock, chat.now(), scope.owner);
   if (wanted !== "") return tellCostOf(byDay, wanted);
   const [today] = byDay;
-  const days = byDay.flatMap(({ day, models: of }) => (of.length > 0 ? [sum(day, of)] : []));
+  const days = byDay.flatMap(({ day, models: of }) => (of.length > 0 ? [sumUsage(day, of)] : []));
   const models = today?.models ?? [];
   const here = await usage.totals({
     by: "chat",

@@ -1,6 +1,6 @@
 import type { RedReason, Unsettled } from "../../domain/jobs/job-status.ts";
-import type { Interruption, Note } from "../../domain/jobs/note.ts";
-import type { Change, CommandResult, JobOutcome } from "../../domain/jobs/result.ts";
+import type { Interruption } from "../../domain/jobs/note.ts";
+import type { CommandResult, JobFigures, JobOutcome } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { JobState } from "./jobs-transaction.ts";
 
@@ -114,10 +114,7 @@ export interface JournalLine {
 }
 
 /** The record of a job, for `jobs` and `show`. Its state is the transaction's, read when asked. */
-export interface JobRecord {
-  readonly jobId: string;
-  readonly groupId: string;
-  readonly workspace: string;
+export interface JobRecord extends JobFigures {
   readonly source: string;
   /** First line of the request, else of the plan or of the patch. */
   readonly title: string;
@@ -125,19 +122,11 @@ export interface JobRecord {
   readonly request?: string;
   readonly createdAt: string;
   readonly finishedAt: string;
-  readonly kind: string;
   readonly outcome: JobOutcome;
   /** The process that carried it out; while the state is `running`, it still does or it died. */
   readonly pid?: number;
   /** Where and when that process was started: its number may belong to another one by now. Absent in old records. */
   readonly birth?: string;
-  readonly success: boolean;
-  readonly totalCmds: number;
-  readonly executedCmds: number;
-  readonly failedCmds: number;
-  readonly gitCommit?: string;
-  readonly changes: readonly Change[];
-  readonly notes: readonly Note[];
   /** Why a draft was kept as a preview instead of landing. */
   readonly red?: RedReason;
   /** Why it was rolled back, as in its journal; empty or absent where its status says all. */

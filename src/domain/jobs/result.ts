@@ -189,30 +189,34 @@ export interface RefusedJob {
     | { readonly kind: "refused"; readonly refusal: JobRefusal };
 }
 
-export interface RanJob {
-  readonly about: "job";
-  readonly status: JobStatus;
+/** The figures of a job that its record keeps and its result tells. */
+export interface JobFigures {
   readonly jobId: string;
-  /** Absent where no job is known by a number. */
-  readonly numbers?: JobNumbers;
   readonly groupId: string;
   readonly workspace: string;
   readonly kind: string;
-  readonly outcome: JobOutcome | "dry-run";
   /** Every command succeeded, and what it was to bring in is in, or staged. */
   readonly success: boolean;
-  readonly dryRun: boolean;
   /** Commands of the patch; more than there are results where the job stopped early. */
   readonly totalCmds: number;
   readonly executedCmds: number;
   readonly failedCmds: number;
-  readonly commands: readonly CommandResult[];
   readonly changes: readonly Change[];
+  readonly gitCommit?: string;
+  readonly notes: readonly Note[];
+}
+
+export interface RanJob extends JobFigures {
+  readonly about: "job";
+  readonly status: JobStatus;
+  /** Absent where no job is known by a number. */
+  readonly numbers?: JobNumbers;
+  readonly outcome: JobOutcome | "dry-run";
+  readonly dryRun: boolean;
+  readonly commands: readonly CommandResult[];
   /** Lines that changed in a file, by its path; only if they were counted. */
   readonly lineCounts?: Readonly<Record<string, LineCounts>>;
   readonly undo: UndoState;
-  readonly gitCommit?: string;
-  readonly notes: readonly Note[];
   /** How it ended where nothing of it was to stay, or where that could not be had. */
   readonly ending?: "rolled-back" | "aborted" | "kept-after-failure" | "workspace-gone";
   /** The conflicts that prevented the commit. */

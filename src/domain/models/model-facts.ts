@@ -110,6 +110,20 @@ export interface UsageTotal extends TokenCounts {
   readonly unpriced: number;
 }
 
+export function sumUsage(name: string, totals: readonly UsageTotal[]): UsageTotal {
+  const of = (figure: Exclude<keyof UsageTotal, "name">) =>
+    totals.reduce((all, total) => all + total[figure], 0);
+  return {
+    name,
+    calls: of("calls"),
+    inputTokens: of("inputTokens"),
+    outputTokens: of("outputTokens"),
+    cachedTokens: of("cachedTokens"),
+    costUsd: of("costUsd"),
+    unpriced: of("unpriced"),
+  };
+}
+
 /** A source of models beside Ollama: a cloud, or a server that `OPENAI_BASE_URL` names. */
 export interface ModelSource {
   /** Its name under `providers`. */

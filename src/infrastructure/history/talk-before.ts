@@ -1,28 +1,16 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { EarlierTurn } from "../../application/ports/history.ts";
-import type { Database } from "../store/schema.ts";
+import { type Database, selectRows } from "../store/schema.ts";
 
 /** Turns of a conversation that a request may lean on. */
 const MOST_TURNS = 6;
 
 /** The last turns of the same session before the message of a group, oldest first; none where it is not kept. */
 export async function readTalkBefore(db: Kysely<Database>, groupId: string): Promise<readonly EarlierTurn[]> {
-  const own = await db
-    .selectFrom("turns")
-    .select(["workspace", "chat_key", "session_id", "position"])
-    .where("group_id", "=", groupId)
-    .orderBy("position")
-    .limit(1)
-    .executeTakeFirst();
+  const [own] = await selectRows(db, "turns", { group_id: groupId }, sql`order by position limit 1`);
   if (own === undefined) return [];
-  const { position, ...session } = own;
-  const rows = await db
-    .selectFrom("turns")
-    .select(["agent", "text"])
-    .where(({ and }) => and(session))
-    .where("position", "<", position)
-    .orderBy("position", "desc")
-    .limit(MOST_TURNS)
-    .execute();
-  return rows.reverse();
+  const { workspace, chat_key, session_id, position } = own;
+  const rest = sql`and position < ${position} order by position desc limit ${MOST_TURNS}`;
+  const rows = await selectRows(db, "turns", { workspace, chat_key, session_id }, rest);
+  return rows.map(({ agent, text }) => ({ agent, text })).reverse();
 }

@@ -1,7 +1,17 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { AllJobs, IndexedJob, JobArchive, JobIndex, StoredJob } from "../../application/ports/jobs.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
-import { type Database, fromRow, type JobRow, migrate, migrationStatus, toRow } from "../store/schema.ts";
+import {
+  type Database,
+  fromRow,
+  insertRows,
+  type JobRow,
+  migrate,
+  migrationStatus,
+  selectRows,
+  toRow,
+  upsertRow,
+} from "../store/schema.ts";
 
 /** Rows a statement may carry: SQLite takes 32,766 parameters. */
 const BATCH = 500;
@@ -33,19 +43,11 @@ export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex 
         });
         await db.transaction().execute(async (transaction) => {
           const row = toJobRow(job, events.length);
-          await transaction
-            .insertInto("jobs")
-            .values(row)
-            .onConflict((conflict) => conflict.column("job_id").doUpdateSet(row))
-            .execute();
+          await upsertRow(transaction, "jobs", row, ["job_id"]);
           const fresh = events.slice(before?.event_count ?? 0);
-          for (let i = 0; i < fresh.length; i += BATCH) {
-            await transaction
-              .insertInto("events")
-              .values(fresh.slice(i, i + BATCH))
-              .onConflict((conflict) => conflict.columns(["job_id", "position"]).doNothing())
-              .execute();
-          }
+          const unlessKnown = sql`on conflict (job_id, position) do nothing`;
+          for (let i = 0; i < fresh.length; i += BATCH)
+            await insertRows(transaction, "events", fresh.slice(i, i + BATCH), unlessKnown);
         });
         if (before === undefined) added += 1;
         else updated += 1;
@@ -54,15 +56,12 @@ export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex 
     },
     async jobs({ workspace, groupId, limit }) {
       await migrate(db, now);
-      let query = db
-        .selectFrom("jobs")
-        .selectAll()
-        .orderBy("created_at", "desc")
-        .orderBy("job_id", "desc")
-        .limit(limit);
-      if (workspace !== undefined) query = query.where("workspace", "=", workspace);
-      if (groupId !== undefined) query = query.where("group_id", "=", groupId);
-      return (await query.execute()).map(fromJobRow);
+      const wanted = {
+        ...(workspace !== undefined && { workspace }),
+        ...(groupId !== undefined && { group_id: groupId }),
+      };
+      const order = sql`order by created_at desc, job_id desc limit ${limit}`;
+      return (await selectRows(db, "jobs", wanted, order)).map(fromJobRow);
     },
     async status() {
       const { applied, pending } = await migrationStatus(db);

@@ -1,7 +1,6 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 import type { UsageEntry, UsageFilter, UsageStore } from "../../application/ports/models.ts";
-import type { UsageTotal } from "../../domain/models/model-facts.ts";
-import { SLICE_MS, sliceOf } from "../../domain/models/model-facts.ts";
+import { SLICE_MS, sliceOf, sumUsage, type UsageTotal } from "../../domain/models/model-facts.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 
@@ -148,25 +147,7 @@ function toTotal(row: SumColumns & { readonly name: string }): UsageTotal {
 
 /** One total for each name. */
 function addUp(totals: readonly UsageTotal[]): UsageTotal[] {
-  const sums = new Map<string, UsageTotal>();
-  for (const total of totals) {
-    const sum = sums.get(total.name);
-    sums.set(
-      total.name,
-      sum === undefined
-        ? total
-        : {
-            name: total.name,
-            calls: sum.calls + total.calls,
-            inputTokens: sum.inputTokens + total.inputTokens,
-            outputTokens: sum.outputTokens + total.outputTokens,
-            cachedTokens: sum.cachedTokens + total.cachedTokens,
-            costUsd: sum.costUsd + total.costUsd,
-            unpriced: sum.unpriced + total.unpriced,
-          },
-    );
-  }
-  return [...sums.values()];
+  return [...Map.groupBy(totals, ({ name }) => name)].map(([name, own]) => sumUsage(name, own));
 }
 
 function groupColumn(by: UsageFilter["by"]) {
