@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   closeSync,
@@ -34,6 +33,7 @@ import { createSweep } from "../platform/unattended.ts";
 import type { WalkOptions } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr } from "../platform/xattr.ts";
 import {
+  copyMarked,
   type LaidRoot,
   makeFreshFolder,
   mayHaveMovedFolders,
@@ -42,7 +42,6 @@ import {
   type UpperEntry,
   walkUpper,
 } from "../sandbox/overlay-layers.ts";
-import { SYSTEM_PATH } from "../sandbox/sandbox-plan.ts";
 import { createBreath } from "./breath.ts";
 import type { FirstSight, SeenFile } from "./overlay-changes.ts";
 import { type FlushAhead, takeOut } from "./seal-ops.ts";
@@ -69,10 +68,8 @@ function settleMoves(root: LaidRoot, entries: readonly Pick<UpperEntry, "path" |
 const AT_ONCE = 200;
 
 function copyInto(folder: string, sources: readonly string[]): void {
-  const argv = ["-a", "-x", "--reflink=auto", "-t", folder, "--", ...sources];
-  const ran = spawnSync("cp", argv, { encoding: "utf8", env: { PATH: SYSTEM_PATH, LC_ALL: "C" } });
-  if (ran.status === 0) return;
-  const complaint = ran.stderr?.trim() || String(ran.error?.message ?? ran.status);
+  const complaint = copyMarked(["-x", "-t", folder, "--", ...sources]);
+  if (complaint === null) return;
   const noSpace = /No space left|quota/.test(complaint);
   throw Object.assign(new Error(`${basename(folder)}: ${complaint}`), { code: noSpace ? "ENOSPC" : "EIO" });
 }

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -45,6 +44,7 @@ import {
   rewriteThrough,
 } from "../sandbox/executor-channel.ts";
 import {
+  copyMarked,
   createLayeredFiles,
   currentBytes,
   findLayeredPath,
@@ -53,7 +53,6 @@ import {
   lowerFolderOf,
   originalBytes,
 } from "../sandbox/overlay-layers.ts";
-import { SYSTEM_PATH, sandboxEnvironment } from "../sandbox/sandbox-plan.ts";
 import { mountBelow, SILENT_SANDBOX } from "../sandbox/staging.ts";
 import { createWakeable, startExecutor, type Wakeable } from "../sandbox/start-executor.ts";
 import { keepImages } from "./job-archive.ts";
@@ -132,9 +131,9 @@ function createOverlayChecks(parts: OverlayChecks) {
     return {
       ok: true,
       check: {
-        view: createRemoteView(executor.call),
+        view: executor.view,
         directory: workspace,
-        environment: sandboxEnvironment(opened.sandbox),
+        environment: executor.environment,
         processes: executor.processes,
         confined: opened.sandbox.confined,
         hasBuilt,
@@ -163,13 +162,12 @@ function makeLift(below: string): string {
   return mkdtempSync(join(below, "check-"));
 }
 
-/** A copy of a layer with its marks; blocks are shared where the file system can. */
+/** A copy of a layer with its marks. */
 function liftLayer(layer: string, into: string): string {
   const to = join(into, String(readdirSync(into).length));
-  const argv = ["-a", "--reflink=auto", "-T", "--", layer, to];
-  const ran = spawnSync("cp", argv, { encoding: "utf8", env: { PATH: SYSTEM_PATH, LC_ALL: "C" } });
-  if (ran.status === 0) return to;
-  throw new Error(`a layer of the job could not be copied: ${ran.stderr?.trim() || ran.error?.message}`);
+  const complaint = copyMarked(["-T", "--", layer, to]);
+  if (complaint === null) return to;
+  throw new Error(`a layer of the job could not be copied: ${complaint}`);
 }
 
 /** `kept`: the upper of an earlier view that is used again. Its work folder is always new, because the kernel refuses an old one. */

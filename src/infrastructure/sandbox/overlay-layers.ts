@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
@@ -8,6 +9,7 @@ import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { inFolder } from "../platform/open-folder.ts";
 import { namesIn, type WalkOptions, walkBytes, walkFolder } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
+import { SYSTEM_PATH } from "./sandbox-plan.ts";
 
 /** A root of the transaction and the upper laid over it. */
 export interface LaidRoot {
@@ -296,4 +298,11 @@ const UPWARDS = /(^|\/)\.\.?(\/|$)/;
 function isWhiteout(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isCharacterDevice() === true && stats.rdev === 0;
+}
+
+/** Copies with `cp`, marks and attributes too; blocks are shared where the file system can. Its complaint, or null. */
+export function copyMarked(words: readonly string[]): string | null {
+  const env = { PATH: SYSTEM_PATH, LC_ALL: "C" };
+  const ran = spawnSync("cp", ["-a", "--reflink=auto", ...words], { encoding: "utf8", env });
+  return ran.status === 0 ? null : ran.stderr?.trim() || String(ran.error?.message ?? ran.status);
 }

@@ -195,17 +195,14 @@ function readEnd(file: string): { readonly text: string; readonly cut: boolean }
   }
 }
 
-const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,39}$/u;
-
 export function isProcessName(name: string): boolean {
-  return NAME.test(name);
+  return /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,39}$/u.test(name);
 }
 
 /** `npm run dev` is `dev`, `./server --port 80` is `server`. */
 export function nameFromCommand(command: string): string {
   const words = command.trim().split(/\s+/);
-  const isAssignment = (word: string) => /^\w+=/.test(word);
-  const [program = "", first = "", second = ""] = words.filter((word) => !isAssignment(word));
+  const [program = "", first = "", second = ""] = words.filter((word) => !/^\w+=/.test(word));
   const base = program.split("/").at(-1) ?? "";
   const script = /^(?:npm|pnpm|yarn|bun|deno|make|just)$/.test(base)
     ? first === "run" || first === "task"

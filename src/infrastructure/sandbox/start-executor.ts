@@ -153,6 +153,9 @@ interface SpawnedSandbox {
 /** An executor inside its sandbox, from its process to its end. */
 class Executor {
   readonly call: Call;
+  readonly view: View;
+  /** The variables of processes inside, beside the job's own. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly processes: ProcessRunner;
   /** Resolves when it was asked to end and its namespace has no processes left; its mounts may still exist. */
   readonly quiet: Promise<void>;
@@ -172,6 +175,8 @@ class Executor {
     this.#sandbox = sandbox;
     const { calls, answers, requests, replies, complaints } = sandbox.channels;
     this.call = createCall(calls.writeEnd, answers.readEnd);
+    this.view = createRemoteView(this.call);
+    this.environment = sandboxEnvironment(sandbox.plan);
     this.#complaining = complaints.read((bytes) => {
       this.#complaint = (this.#complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
     });
@@ -606,11 +611,11 @@ export async function confineCopy({
   if (!started.ok) return { complaint: started.complaint };
   const { executor } = started;
   return {
-    view: createRemoteView(executor.call),
+    view: executor.view,
     processes: executor.processes,
     whyEnded: () => executor.whyEnded(),
     stop: () => executor.stop(),
-    environment: sandboxEnvironment(sandbox),
+    environment: executor.environment,
     confined: sandbox.confined,
     hiddenHome,
     limited: limitedNetwork(sandbox.network, takeRefused),
