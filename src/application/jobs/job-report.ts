@@ -86,10 +86,12 @@ function explainFailures(messages: Messages, facts: RanJob, results: readonly Co
   return countNotRun(facts) > 0 ? [...lines, messages.notRun(countNotRun(facts))] : lines;
 }
 
-/** An edit that did not match says where it might have been meant: the same report that a model gets. */
-function editReport({ success, command, output }: CommandResult): string | null {
+/** An edit that did not match says where it might have been meant: the report that a model gets, without the cause that its error says. */
+function editReport({ success, command, error, output }: CommandResult): string | null {
   const matched = command.type === "file_edit" && command.metadata?.format !== undefined;
-  return success || !matched || output === "" ? null : output.trimEnd();
+  if (success || !matched || output === "") return null;
+  const [cause = "", ...rest] = output.trimEnd().split("\n");
+  return (error.endsWith(cause.replace(" hunk ", ": hunk ")) ? rest : [cause, ...rest]).join("\n");
 }
 
 /** Why one command failed, beside its error; null where the error says it all. */
@@ -97,7 +99,7 @@ export function explainFailure(messages: Messages, workspace: string, result: Co
   const { reason } = result;
   switch (reason?.code) {
     case undefined:
-      return editReport(result);
+      return wordError(messages, editReport(result) ?? "") || null;
     case "timeout":
       return messages.timeout(reason.seconds);
     case "outside-workspace":
@@ -157,7 +159,7 @@ export function wordJob(messages: Messages, job: RanJob): string {
     wordSummary(messages, facts),
     list === "" ? "" : `${messages.details}\n${list}`,
     facts.gitCommit === undefined ? "" : messages.gitCommit(facts.gitCommit),
-    explainFailures(messages, facts, commands).join("\n"),
+    explainFailures(messages, facts, facts.commands).join("\n"),
     changeLines(messages, facts.changes),
     [...wordAllNotes(messages, facts), ...closing(messages, facts, "terminal")].join("\n"),
   ]);
@@ -359,7 +361,7 @@ function closing(messages: Messages, facts: RanJob, at: Surface): string[] {
 function chatFailures(messages: Messages, facts: RanJob, commands: readonly CommandResult[]): string {
   const failed = commands.flatMap((one, index) => (one.success ? [] : [{ one, index }]));
   const lines = failed.slice(0, CHAT_FAILURES).map(({ one, index }) => formatResult(one, index, messages));
-  const shown = commands.slice(0, failed[CHAT_FAILURES]?.index);
+  const shown = facts.commands.slice(0, failed[CHAT_FAILURES]?.index);
   if (failed.length > CHAT_FAILURES) lines.push(`… +${failed.length - CHAT_FAILURES}`);
   return [...lines, ...explainFailures(messages, facts, shown)].join("\n");
 }
@@ -412,18 +414,10 @@ export interface ResultJson {
   readonly evicted?: readonly { readonly job_id: string; readonly bytes: number }[];
 }
 
-export interface CommandResultJson {
+export interface CommandResultJson
+  extends Pick<CommandResult, "success" | "output" | "error" | "duration" | "changes"> {
   readonly command: Omit<PatchCommand, "edit">;
-  readonly success: boolean;
-  readonly output: string;
-  readonly error: string;
-  readonly duration: number;
-  readonly changes: readonly Change[];
   readonly notes?: readonly string[];
-}
-
-function withoutEdit({ edit: _, ...command }: PatchCommand): Omit<PatchCommand, "edit"> {
-  return command;
 }
 
 /** Commands in a result are masked already; see `job-run.ts`. */
@@ -440,13 +434,13 @@ export function toResultJson(messages: Messages, facts: RanJob): ResultJson {
     success: facts.success,
     executed_cmds: facts.executedCmds,
     failed_cmds: facts.failedCmds,
-    results: facts.commands.map(({ command, success, output, error, duration, changes, notes: own }) => ({
-      command: withoutEdit(command),
-      success,
-      output,
-      error,
-      duration,
-      changes,
+    results: facts.commands.map(({ command: { edit: _, ...command }, notes: own, ...one }) => ({
+      command,
+      success: one.success,
+      output: one.output,
+      error: one.error,
+      duration: one.duration,
+      changes: one.changes,
       ...(own.length > 0 && { notes: word(own) }),
     })),
     summary: wordSummary(messages, facts),

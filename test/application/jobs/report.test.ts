@@ -164,6 +164,20 @@ test("a terminal says once why its only failed command was refused", async () =>
       expect(wordJob(messages, await factsOf(commands, request)).match(cause)).toHaveLength(1);
 });
 
+test("an edit that does not match says its cause once, and where the nearest lines are, in the reader's language", async () => {
+  bench.write("greet.js", "let one = 3;\n");
+  const facts = await factsOf(
+    "greet.js\n```\n<<<<<<< SEARCH\nlet one = 1;\n=======\nlet one = 2;\n>>>>>>> REPLACE\n```\n",
+    {},
+  );
+  for (const word of [wordJob, (...of: Parameters<typeof wordJob>) => wordChatJob(...of, "p")])
+    for (const [messages, said] of [
+      [en, /expected lines are not in the file|The nearest lines:|Nothing of this edit was written/g],
+      [ja, /書き換える行がファイルにありません|近い行:|この編集は何も書き込んでいません/g],
+    ] as const)
+      expect(word(messages, facts).match(said)).toHaveLength(3);
+});
+
 test("a coder's remaining failure is left out only where the job of the same answer shows it", async () => {
   const job: ReplyPiece = { kind: "job", facts: await factsOf([shell("exit 3")]), plan: "p" };
   const coder = (brief: string): ReplyPiece => ({
