@@ -347,11 +347,9 @@ function wordDryRun(messages: Messages, { commands }: RanJob, { counted }: { cou
 function closing(messages: Messages, facts: RanJob, at: Surface): string[] {
   const { jobId, conflicts, changes } = facts;
   const words = reportMessages(messages.locale);
-  const lines: string[] = [];
-  if (conflicts.length > 0) lines.push(describeConflicts(messages, jobId, conflicts, at));
+  const lines = conflicts.length > 0 ? [describeConflicts(messages, jobId, conflicts, at)] : [];
   // A change that made the checks worse is kept as a preview too.
-  const isKept = facts.status === "preview" || facts.status === "worse" || facts.status === "unended";
-  const isStaged = isKept && conflicts.length === 0;
+  const isStaged = ["preview", "worse", "unended"].includes(facts.status) && conflicts.length === 0;
   if (isStaged) lines.push(words.previewHint(at, jobId, countFiles(changes)));
   if (facts.undo === "available") lines.push(words.undoHint(at, jobId));
   else if (!isStaged) lines.push(messages.jobLine(jobId));
