@@ -106,7 +106,11 @@ const WORTH = {
 
 /** Which test files a change concerns, by names, imports and the identifiers of the changed lines. */
 export function findAffectedTests({ texts, changed }: AffectedInput): AffectedTests {
-  const tests = [...texts].flatMap(([path, text]) => (isTestFile(path, text) ? [path] : []));
+  const named = [...texts].flatMap(([path, text]) => (isTestFile(path, text) ? [path] : []));
+  // A module `tests.py` that the sources import is one of them: it may define what users test for.
+  const isLoaded = (path: string) =>
+    [...importDistances(texts, [path]).keys()].some((one) => !isTestPath(one));
+  const tests = named.filter((path) => !/(?:^|\/)tests?\.py$/.test(path) || !isLoaded(path));
   const touched = changed.flatMap(({ path, after }) =>
     after !== null && tests.includes(path) ? [path] : [],
   );

@@ -131,7 +131,8 @@ const IMPORT =
 
 /** The head of a file as far as its imports go: a list of imports is not cut. */
 export function headOf(lines: readonly string[]): LineRange {
-  const from = firstAfterLicence(lines);
+  const code = lines.findIndex((line) => !/^\s*(?:\/\/|\/?\*|#(?![#!]| \S+$)|$)/.test(line));
+  const from = code < LICENCE ? 1 : code + 1;
   const head = lines.slice(from - 1, from - 1 + LAST_IMPORT);
   const last = head.findLastIndex((line) => IMPORT.test(line));
   const open = head.findLastIndex((line) => /^(?:import|from)\b.*[({]$/.test(line));
@@ -170,13 +171,6 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
 
 /** A comment of this many lines at the head of a file counts as a licence; the imports follow it. */
 const LICENCE = 5;
-
-/** The first line of a file that matters to an editor. */
-function firstAfterLicence(lines: readonly string[]): number {
-  let at = 0;
-  while (at < lines.length && /^\s*(?:\/\/|\/?\*|#(?![#!]| \S+$)|$)/.test(lines[at] as string)) at++;
-  return at < LICENCE || at === lines.length ? 1 : at + 1;
-}
 
 interface Hit {
   readonly line: number;

@@ -33,6 +33,18 @@ describe("which tests a change concerns", () => {
     expect(files[0]).toBe("test/copy-sync-file.test.js");
     expect(of).toBe(21);
   });
+  test("a module tests.py is a test unless the sources import it", () => {
+    const odd = "def test_odd(value):\n    return value % 2 == 1\n";
+    const files = {
+      "src/lib/tests.py": odd,
+      "src/lib/defaults.py": "from .tests import test_odd\n",
+      "app/tests.py": `from lib.utils import urlize\n${odd}`,
+      "tests/test_utils.py": "from lib.utils import urlize\ndef test_urlize(): urlize()\n",
+    };
+    const { files: found, of } = affected(files, "src/lib/utils.py", "def urlize(): pass\n");
+    expect(found).not.toContain("src/lib/tests.py");
+    expect([of, found.length]).toEqual([2, 2]);
+  });
   test("those that import it, the near ones before the far ones", () => {
     const { files } = affected(
       {
