@@ -57,6 +57,10 @@ const PARTS: Readonly<Record<string, Part>> = {
       process.getuid?.() === 0 && succeeds("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/tmp"]),
     remedy: "run the suite as root on a machine that may mount",
   },
+  "folds-case": {
+    works: () => existsSync(process.env.CASE_INSENSITIVE ?? ""),
+    remedy: "let CASE_INSENSITIVE name a folder on a file system that takes A for a",
+  },
   attr: { works: () => inPath("setfattr"), remedy: "install attr" },
   acl: { works: () => inPath("setfacl"), remedy: "install acl" },
   git: { works: () => inPath("git"), remedy: "install git" },

@@ -12,6 +12,7 @@ export type TransactionReason =
   | "no-user-namespaces"
   | "mount-below-workspace"
   | "foreign-group"
+  | "folds-case"
   | "not-linux"
   | "overlay-failed";
 
@@ -29,10 +30,7 @@ export interface Interruption {
   readonly aside?: KeptAside;
 }
 
-/**
- * Entries from before a swap that its rollback could not restore, because their folder is gone or the path is occupied. Only
- * the user removes them.
- */
+/** Entries of before a swap whose folder is gone or whose path is occupied since. Only the user removes them. */
 export interface KeptAside {
   /** Where they lie, each under its path; absolute. */
   readonly folder: string;

@@ -97,10 +97,10 @@ export function createProtection({
     },
     forbids(path) {
       if (holdsGitName(path)) return "git";
-      const folded = caseInsensitive ? path.toLowerCase() : path;
-      if (folded === "picoclaw.yaml" || path === ".picoclaw" || path.startsWith(".picoclaw/"))
-        return "picoclaw";
-      return ownPaths.some((own) => path === own || path.startsWith(`${own}/`)) ? "picoclaw" : null;
+      const fold = (text: string) => (caseInsensitive ? text.toLowerCase() : text);
+      const folded = fold(path);
+      const isOwn = (own: string) => `${folded}/`.startsWith(`${fold(own)}/`);
+      return folded === "picoclaw.yaml" || [".picoclaw", ...ownPaths].some(isOwn) ? "picoclaw" : null;
     },
   };
 }

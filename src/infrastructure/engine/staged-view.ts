@@ -16,6 +16,7 @@ import { type Entry, toViewFault, type View, ViewFault } from "../../application
 import { parentOf } from "../../domain/platform/paths.ts";
 import { adoptOwner, readEntryAt, readRegular, staysInPlace } from "../jobs/folder-view.ts";
 import {
+  foldsCase,
   type Identity,
   identify,
   identifySettled,
@@ -152,6 +153,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
   );
 
   function lowerLook(path: string): Entry {
+    if (foldsCase(root) && path !== "" && identify(root, path) === null) return { kind: "missing" };
     try {
       return inParent(root, path, (folder, name) => readEntryAt(`${folder}/${name}`));
     } catch (error) {
@@ -176,10 +178,22 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
   /** Notes the current entry at a path before it is staged for the first time; returns its slot. */
   function touch(path: string): string {
     refuseUnusable(path);
+    if (foldsCase(root)) refuseOtherSpelling(path);
     const known = baseOf(path);
     if (known.base !== null && !("hash" in known)) keepBase(path, known, known.base);
     if (!touched.has(path)) touched.set(path, look(path));
     return slotPath(known.n);
+  }
+
+  /** A second spelling would be a second entry here, and the same one in the workspace. */
+  function refuseOtherSpelling(path: string): void {
+    for (let at = path; at !== ""; at = parentOf(at)) {
+      const above = at.slice(0, at.lastIndexOf("/") + 1);
+      const names = list(parentOf(at)).map((name) => above + name);
+      const there = names.find((name) => name.toLowerCase() === at.toLowerCase());
+      if (there !== undefined && !names.includes(at))
+        throw new ViewFault("exists", path, `this file system has ${there} for ${at}`);
+    }
   }
 
   function keepBase(path: string, known: StagedBase, base: Identity): void {
@@ -238,7 +252,10 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     const fd = openSync(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, keep ?? 0o666);
     try {
       writeFileSync(fd, bytes);
-      if (before?.kind === "file") adopt(path, before, fd);
+      if (before?.kind === "file") {
+        inParent(root, path, (folder, name) => copyAttributes(`${folder}/${name}`, fd));
+        adoptOwner(fd, before);
+      }
       if (keep !== undefined) fchmodSync(fd, keep);
       if (entries.get(path)?.kind === "directory") removeTree(slot);
       renameSync(beside, slot);
@@ -249,12 +266,6 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
       closeSync(fd);
     }
     entries.set(path, { kind: "file", slotPath: slot });
-  }
-
-  /** A replaced file keeps its owner and attributes. */
-  function adopt(path: string, before: Identity, fd: number): void {
-    inParent(root, path, (folder, name) => copyAttributes(`${folder}/${name}`, fd));
-    adoptOwner(fd, before);
   }
 
   function read(path: string, { noted = true } = {}): Uint8Array {
@@ -313,14 +324,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
   function copy(from: string, to: string): void {
     const found = look(from);
     if (found.kind === "symlink") makeSymlink(to, found.target);
-    else if (found.kind === "file") writeFile(to, read(from), found.mode);
-    else if (found.kind === "directory") throw new ViewFault("is-directory", from, `is a directory: ${from}`);
-    else
-      throw new ViewFault(
-        found.kind === "missing" ? "missing" : "not-a-file",
-        from,
-        `no such file or directory: ${from}`,
-      );
+    else writeFile(to, read(from), found.kind === "file" ? found.mode : undefined);
   }
 
   function keepMode(folder: string, mode: number): void {

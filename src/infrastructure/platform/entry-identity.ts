@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { divideTime, type EntryStats, exactNumber, lstatEntry, nanosecondsText } from "./entry-stats.ts";
 import { type Anchors, inParent } from "./open-folder.ts";
@@ -171,15 +171,25 @@ export function kindOf(stats: EntryStats): EntryKind {
 }
 
 /** The identity of `path` below `root`, no symlink followed; null when nothing is there. */
-export function identify(
-  root: string,
-  path: string,
-  from: Pick<Anchors, "inParent"> = PLAIN,
-): Identity | null {
+export function identify(root: string, path: string, from = PLAIN): Identity | null {
+  // A file system that folds case answers to other spellings, too; an entry is where its folder lists it.
+  const isListed = (name: string, at: number, names: readonly string[]) =>
+    readdirSync([root, ...names.slice(0, at)].join("/")).includes(name);
+  if (foldsCase(root) && !ifThere(false, () => path.split("/").every(isListed))) return null;
   return ifThere(null, () => from.inParent(root, path, (folder, name) => identifyAt(`${folder}/${name}`)));
 }
 
-const PLAIN = { inParent };
+const FOLDING = new Map<string, boolean>();
+
+/** Whether the file system takes `A` for `a`, judged by the folder's own name. */
+export function foldsCase(root: string): boolean {
+  const swapped = root.replace(/[a-z](?=[^a-z]*$)/i, (c) => (c < "a" ? c.toLowerCase() : c.toUpperCase()));
+  const folds = FOLDING.get(root) ?? (swapped !== root && identifyAt(swapped)?.ino === identifyAt(root)?.ino);
+  FOLDING.set(root, folds);
+  return folds;
+}
+
+const PLAIN: Pick<Anchors, "inParent"> = { inParent };
 
 /** Longer than one tick of any file system clock: a second save within it could leave the same times behind. */
 const TICK_MS = 10;

@@ -50,16 +50,13 @@ export function takeLock(path: string, kind: "file" | "folder"): { release(): vo
 /** Whether a process holds the lock of a file; false for one that does not exist. */
 export function isFileLocked(path: string): boolean {
   if (!existsSync(path)) return false;
-  const descriptor = openSync(path, "r");
-  const isFree = tryFlock(descriptor, "exclusive").ok;
-  closeSync(descriptor);
-  return !isFree;
+  // Opened as a folder is: it may not be writable.
+  const lock = takeLock(path, "folder");
+  lock?.release();
+  return lock === null;
 }
 
-/**
- * The holder of a folder's lock, as `flock (pid 12)`; null where that cannot be seen, or no process holds it
- * now.
- */
+/** The holder of a folder's lock, as `flock (pid 12)`; null where that cannot be seen, or no process holds it now. */
 export function nameLockHolder(folder: string): string | null {
   try {
     const lock = statSync(folder, { bigint: true });

@@ -116,8 +116,7 @@ export function openChatHistory(home: string): { readonly file: string; save(tex
 
 /** A file of JSON or YAML. JSON is read without the YAML library, which takes 30 ms to load. */
 export async function readDocument(file: string): Promise<unknown> {
-  const { readFile } = await import("node:fs/promises");
-  const text = await readFile(file, "utf8");
+  const text = readFileSync(file, "utf8");
   if (file.endsWith(".json")) return JSON.parse(text);
   const { parse } = await import("yaml");
   return parse(text, { maxAliasCount: 100 });

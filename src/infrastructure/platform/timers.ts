@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync } from "node:fs";
 import type { Timers } from "../../application/ports/platform.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 
 /** The machine's clock. A timer alone keeps no process alive. */
 export const timers: Timers = {
@@ -37,17 +38,14 @@ export async function pauseUnlessAborted(ms: number, signal: AbortSignal): Promi
   signal.throwIfAborted();
 }
 
-const LOCAL_TIME = "/etc/localtime";
 const ZONES = "/zoneinfo/";
 
 /** The zone that the system's clock file links to, or else a name of its contents. */
 export function machineZoneName(): string {
-  try {
-    const file = realpathSync(LOCAL_TIME);
+  return attemptOr("UTC", () => {
+    const file = realpathSync("/etc/localtime");
     const at = file.lastIndexOf(ZONES);
     if (at !== -1) return file.slice(at + ZONES.length);
     return `localtime ${Bun.hash(readFileSync(file)).toString(36)}`;
-  } catch {
-    return "UTC";
-  }
+  });
 }

@@ -6,6 +6,7 @@ import {
   type Protection,
   type ProtectionDeps,
 } from "../../domain/policy/protection.ts";
+import { foldsCase } from "../platform/entry-identity.ts";
 
 /** Why a path cannot be a workspace, by the name of the text that says so; null: it can. */
 export function findFolderTrouble(path: string): "workspaceMissing" | "workspaceNotADirectory" | null {
@@ -19,7 +20,7 @@ export async function protectFolder(
   deps: Pick<ProtectionDeps, "patterns" | "action" | "ofHome"> & Partial<Pick<ProtectionDeps, "ownPaths">>,
 ): Promise<Protection> {
   const compile = await globCompiler(deps.patterns);
-  const caseInsensitive = root !== null && isCaseInsensitive(root);
+  const caseInsensitive = root !== null && foldsCase(root);
   return createProtection({ ownPaths: [], ...deps, compile, caseInsensitive });
 }
 
@@ -31,13 +32,4 @@ export async function globCompiler(patterns: readonly string[]): Promise<Protect
     const matches = picomatch(pattern, { dot: true, nocase: caseInsensitive });
     return (text) => matches(text);
   };
-}
-
-/** Whether the file system takes `A` for `a`, judged by the folder's own name. */
-function isCaseInsensitive(root: string): boolean {
-  const swapped = root.replace(/[a-zA-Z](?=[^a-zA-Z]*$)/, (c) =>
-    c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase(),
-  );
-  const there = swapped === root ? undefined : statSync(swapped, { throwIfNoEntry: false });
-  return there !== undefined && there.ino === statSync(root).ino;
 }

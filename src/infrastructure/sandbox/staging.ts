@@ -6,6 +6,7 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { rootsFor } from "../jobs/git-roots.ts";
 import { mountPoints } from "../jobs/job-storage.ts";
+import { foldsCase } from "../platform/entry-identity.ts";
 
 /** How jobs with processes are staged on this machine, and why so. */
 export interface Staging {
@@ -31,6 +32,8 @@ export function chooseStaging({ setting, workspace, memory, path }: StagingDeps)
   if (bubblewrap === null) return { kind: "copy", reason: "no-bubblewrap", bubblewrap };
   if (mountBelow(rootsFor(workspace)) !== null)
     return { kind: "copy", reason: "mount-below-workspace", bubblewrap };
+  // An overlay tells names apart that are one entry below it.
+  if (foldsCase(workspace)) return { kind: "copy", reason: "folds-case", bubblewrap };
   const failed = recallFailure(memory, bubblewrap);
   return failed === null
     ? { kind: "overlay", reason: "overlay-available", bubblewrap }

@@ -57,6 +57,12 @@ describe("protected patterns", () => {
     expect(protectionOf(false).protects("SERVER.KEY")).toBeNull();
     expect(protectionOf(true).protects("SERVER.KEY")).toBe("*.key");
     expect(protectionOf(true).forbids("PicoClaw.YAML")).toBe("picoclaw");
+    expect(["State/x", "A/Jobs", ".PicoClaw/x"].map(protectionOf(true).forbids)).toEqual(
+      Array(3).fill("picoclaw"),
+    );
+    expect(["State/x", "A/Jobs", ".PicoClaw/x"].map(protectionOf(false).forbids)).toEqual(
+      Array(3).fill(null),
+    );
   });
 
   test("a pattern with a slash is tried on the whole path", () => {

@@ -99,6 +99,7 @@ const REASONS: readonly TransactionReason[] = [
   "no-user-namespaces",
   "mount-below-workspace",
   "foreign-group",
+  "folds-case",
   "not-linux",
   "overlay-failed",
 ];

@@ -52,6 +52,7 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "no-user-namespaces": "user namespaces are not allowed",
   "mount-below-workspace": "another mount lies inside the workspace",
   "foreign-group": "files of another group or owner cannot be changed in an overlay",
+  "folds-case": "this file system does not tell upper from lower case",
   "not-linux": "this is not Linux",
   "overlay-failed": "the overlay could not be made",
 };

@@ -42,6 +42,7 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "no-user-namespaces": "ユーザー名前空間が許可されていないため",
   "mount-below-workspace": "workspace の中に別のマウントがあるため",
   "foreign-group": "ほかのグループや所有者のファイルはオーバーレイでは変更できないため",
+  "folds-case": "このファイルシステムは大文字と小文字を区別しないため",
   "not-linux": "Linux ではないため",
   "overlay-failed": "オーバーレイを作れなかったため",
 };
