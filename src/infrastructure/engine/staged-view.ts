@@ -327,11 +327,6 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     else writeFile(to, read(from), found.kind === "file" ? found.mode : undefined);
   }
 
-  function keepMode(folder: string, mode: number): void {
-    const made = entries.get(folder);
-    if (made?.kind === "directory") chmodSync(made.slotPath, mode);
-  }
-
   const guarded =
     <A extends unknown[], T>(use: (path: string, ...rest: A) => T) =>
     (path: string, ...rest: A): T => {
@@ -372,7 +367,10 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
       refuseUnmovable(plain, from);
       for (const path of [from, to]) refuseShut(path, false);
       refuseShutFolder(from, to);
-      moveTree(plain, from, to, keepMode);
+      moveTree(plain, from, to, (folder, mode) => {
+        const made = entries.get(folder);
+        if (made?.kind === "directory") chmodSync(made.slotPath, mode);
+      });
     }),
     copy: guarded((from: string, to: string) => {
       if (from === to && look(from).kind === "file") return;
@@ -397,9 +395,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
       touched = new Map();
       return now;
     },
-    forget(path) {
-      entries.delete(path);
-    },
+    forget: (path) => void entries.delete(path),
     reset(path) {
       entries.delete(path);
       bases.delete(path);
