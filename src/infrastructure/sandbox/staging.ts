@@ -33,8 +33,7 @@ export function chooseStaging({ setting, workspace, memory, path }: StagingDeps)
   if (mountBelow(rootsFor(workspace)) !== null)
     return { kind: "copy", reason: "mount-below-workspace", bubblewrap };
   // An overlay tells names apart that are one entry below it.
-  if (foldsCase(workspace)) return { kind: "copy", reason: "folds-case", bubblewrap };
-  const failed = recallFailure(memory, bubblewrap);
+  const failed = foldsCase(workspace) ? "folds-case" : recallFailure(memory, bubblewrap);
   return failed === null
     ? { kind: "overlay", reason: "overlay-available", bubblewrap }
     : { kind: "copy", reason: failed, bubblewrap };
@@ -99,10 +98,8 @@ export function forgetSuccess(memory: string): void {
 
 /** A failure counts until the kernel, its settings or bubblewrap change. */
 function recallFailure(memory: string, bubblewrap: string): Failure["reason"] | null {
-  const file = join(memory, "no-overlay.json");
-  if (!existsSync(file)) return null;
   try {
-    const { machine, reason } = JSON.parse(readFileSync(file, "utf8")) as Failure;
+    const { machine, reason } = JSON.parse(readFileSync(join(memory, "no-overlay.json"), "utf8")) as Failure;
     return machine === machineOf(bubblewrap) ? reason : null;
   } catch {
     return null;
