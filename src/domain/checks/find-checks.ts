@@ -16,7 +16,7 @@ const PLAIN_PROGRAMS = new Set(CHECK_RUNNERS.flatMap(({ programs = [] }) => prog
  * word.
  */
 export function neededProgram(line: string): string | null {
-  const [first = ""] = line.split(" ", 1);
+  const [first = ""] = line.replace(/^.*; reports -delete; /, "").split(" ", 1);
   return PLAIN_PROGRAMS.has(first) ? first : null;
 }
 

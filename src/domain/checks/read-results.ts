@@ -1,7 +1,7 @@
 import { cutMiddle } from "../texts/format-text.ts";
 import { findUnserved, indentOf, namesMissingService, readFailures } from "./failures.ts";
 import { FILE_RUN } from "./narrow-check.ts";
-import { readJunit } from "./runners/junit.ts";
+import { REPORTS, readJunit } from "./runners/junit.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
 import {
   countTests,
@@ -208,7 +208,7 @@ export function failingOutput(output: string, limitChars: number): string {
     fold(open.length - outer.length);
     open = outer;
   };
-  const lines = countSameFailures(output.replace(COLOURS, "").split("\n"));
+  const lines = countSameFailures((output.replace(COLOURS, "").split(REPORTS, 1)[0] ?? "").split("\n"));
   for (const [at, line] of lines.entries()) {
     const isDetail: boolean = belowPassed && (inDetails || DETAILS.opens.test(line));
     inDetails = isDetail && !DETAILS.closes.test(line);

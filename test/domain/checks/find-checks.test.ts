@@ -3,6 +3,9 @@ import { findChecks } from "../../../src/domain/checks/find-checks.ts";
 import { narrowLine } from "../../../src/domain/checks/narrow-check.ts";
 import { packageScripts } from "../../../src/domain/checks/runners/package-scripts.ts";
 
+/** `npm test` with mocha. */
+const MOCHA = "npm test -- --reporter=spec";
+
 describe("how a project is checked", () => {
   const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>
     findChecks({ names, texts }, configured).map(({ kind, command }) => `${kind}: ${command}`);
@@ -151,6 +154,7 @@ describe("the part of a check that is run", () => {
   const lineOf = (names: string[], text = "{}") =>
     findChecks({ names, texts: { "package.json": text } }, null)[0]?.line;
   const script = (test: string) => JSON.stringify({ scripts: { test } });
+  const own = 'export PATH="$PWD/node_modules/.bin:$PATH"; ';
   const cases: readonly [string, string | undefined, string][] = [
     ["go", lineOf(["go.mod"]), "go test -v ./..."],
     ["cargo", lineOf(["Cargo.toml"]), "cargo test --no-fail-fast"],
@@ -164,10 +168,50 @@ describe("the part of a check that is run", () => {
       lineOf([".venv", "tests", "a.py"]),
       ".venv/bin/python -m pytest -v -rpxXsfE --continue-on-collection-errors",
     ],
-    ["jest", lineOf(["package.json"], script("NODE_ENV=test jest --ci src")), "npm test -- --verbose"],
+    [
+      "jest",
+      lineOf(["package.json"], script("NODE_ENV=test jest --ci src")),
+      "npm test -- --verbose --reporters=default",
+    ],
     ["vitest", lineOf(["package.json", "yarn.lock"], script("vitest run")), "yarn test --reporter=verbose"],
-    ["jest after something else", lineOf(["package.json"], script("tsc && jest")), "npm test"],
-    ["jest with a reporter of its own", lineOf(["package.json"], script("jest --silent")), "npm test"],
+    [
+      "jest after something else",
+      lineOf(["package.json"], script("tsc && jest")),
+      "npm test -- --verbose --reporters=default",
+    ],
+    [
+      "jest with a reporter of its own",
+      lineOf(["package.json"], script("jest --silent")),
+      `${own}jest --verbose --reporters=default`,
+    ],
+    ["mocha, whose settings may name another", lineOf(["package.json"], script("mocha")), MOCHA],
+    [
+      "mocha with dots",
+      lineOf(["package.json"], script("mocha -R dot test")),
+      `${own}mocha test --reporter=spec`,
+    ],
+    [
+      "mocha with dots before something else",
+      lineOf(["package.json"], script("nyc mocha --reporter min && tsc")),
+      `${own}nyc mocha --reporter=spec && tsc`,
+    ],
+    [
+      "node with dots",
+      lineOf(["package.json"], script("node --test --test-reporter=dot a.js")),
+      `${own}node --test a.js`,
+    ],
+    [
+      "vitest that waits",
+      lineOf(["package.json"], script("vitest watch")),
+      `${own}vitest run --reporter=verbose`,
+    ],
+    [
+      "jest that waits",
+      lineOf(["package.json"], script("jest --watchAll")),
+      `${own}jest --verbose --reporters=default`,
+    ],
+    ["a report in JSON", lineOf(["package.json"], script("jest --json")), "npm test"],
+    ["a runner among other things", lineOf(["package.json"], script("server & mocha -R dot")), "npm test"],
   ];
   for (const [what, line, expected] of cases) test(what, () => expect(line).toBe(expected));
 });
@@ -336,8 +380,10 @@ describe("a package whose tests load what a script builds", () => {
     };
     const [check] = findChecks(files(scripts), null);
     const built = `${own}{ rimraf build && tsc -p test.json; } || exit; `;
-    expect(check).toMatchObject({ command: "npm test", runner: `${built}mocha test/*.mjs` });
-    expect(narrowLine(check?.runner ?? "", ["test/a.mjs"], new Map())).toBe(`${built}mocha test/a.mjs`);
+    expect(check).toMatchObject({ command: "npm test", runner: `${built}mocha test/*.mjs --reporter=spec` });
+    expect(narrowLine(check?.runner ?? "", ["test/a.mjs"], new Map())).toBe(
+      `${built}mocha --reporter=spec test/a.mjs`,
+    );
   });
 
   test("does not wait for the types where vitest compiles by itself, unless tests load what tsc makes", () => {
@@ -353,9 +399,9 @@ describe("a package whose tests load what a script builds", () => {
     const scripts = { build: "tsc", test: "mocha test/*.mjs" };
     expect(findChecks(files(scripts), null)[0]).toMatchObject({
       command: "npm run build && npm test",
-      line: `${own}{ tsc; } || exit; npm test`,
-      runner: `${own}{ tsc; } || exit; mocha test/*.mjs`,
-      instead: [{ command: "npm test", line: "npm test" }, { command: "mocha test/*.mjs" }],
+      line: `${own}{ tsc; } || exit; ${MOCHA}`,
+      runner: `${own}{ tsc; } || exit; mocha test/*.mjs --reporter=spec`,
+      instead: [{ command: "npm test", line: MOCHA }, { command: "mocha test/*.mjs" }],
     });
     expect(findChecks(files(scripts, false), null)[0]).toMatchObject({ command: "npm test" });
   });

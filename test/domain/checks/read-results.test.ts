@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { readKeptCounts, readResults } from "../../../src/domain/checks/read-results.ts";
+import { REPORTS } from "../../../src/domain/checks/runners/junit.ts";
 import { type CheckResult, judgeAll } from "../../../src/domain/checks/verdict.ts";
 import { cutMiddle } from "../../../src/domain/texts/format-text.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
@@ -51,13 +52,6 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "jest-red": "jest failed: 3 2 2",
   "jest-verbose-green": "jest all: 5 0 2",
   "jest-verbose-red": "jest all: 3 2 2",
-  "maven-compile-red": "unknown",
-  "maven-fork-red": "unknown",
-  "maven-surefire212-red": "surefire all: 1 2 1",
-  "maven-surefire222-red": "surefire all: 4 4 1",
-  "maven-surefire3-red": "surefire all: 4 4 1",
-  "maven-surefire32-green": "surefire all: 10 0 1",
-  "maven-surefire36-green": "surefire all: 10 0 1",
   "mocha-crash": "unknown",
   "mocha-dot-green": "mocha failed: 5 0 1",
   "mocha-dot-red": "mocha failed: 2 3 1",
@@ -166,31 +160,6 @@ describe("the names of", () => {
       ],
     ],
     [
-      "maven-surefire212-red",
-      [
-        "pass p.SumTest › adds",
-        "fail p.SumTest › fails",
-        "skip p.SumTest › waits",
-        "fail p.SumTest › throwsUp",
-      ],
-    ],
-    [
-      "maven-surefire36-green",
-      [
-        "pass p.OutTest › prints",
-        "pass p.OutTest › log",
-        "pass p.SumTest › dyn()[1]",
-        "pass p.SumTest › dyn()[2]",
-        "skip p.SumTest › off",
-        "pass p.SumTest › rep()[1]",
-        "pass p.SumTest › rep()[2]",
-        "pass p.SumTest › adds",
-        "pass p.SumTest › each(String)[1]",
-        "pass p.SumTest › each(String)[2]",
-        "pass p.SumTest › adds #2",
-      ],
-    ],
-    [
       "go-build",
       [
         "fail example.org/sum/b",
@@ -286,66 +255,18 @@ test("a package of Go whose module cannot be downloaded could not be set up", ()
   expect(readResults(output)?.counts).toEqual({ passed: 1, failed: 1, skipped: 0, unable: 1 });
 });
 
-describe("a module of Maven", () => {
-  const failing = recorded("maven-surefire3-red").output;
-  test.each([
-    "[INFO] b ................................ SKIPPED",
-    "[ERROR] COMPILATION ERROR : ",
-    "[ERROR] Failed to execute goal on project b: Could not resolve dependencies for project p:b:jar:1",
-    "[ERROR] There was a timeout or other error in the fork",
-  ])("whose tests did not run makes the results unknown beside those that fail: %s", (line) => {
-    expect(inShort(failing)).toBe("surefire all: 4 4 1");
-    expect(inShort(`${failing}\n${line}\n`)).toBe("unknown");
-  });
-  test.each([
-    ["Running p.SumTest", "[INFO] step 3 SKIPPED\n[ERROR] COMPILATION ERROR : expected by a test"],
-    ["Results:", "[ERROR]   ForkTest.owner:5 owner of the fork ==> expected: <1> but was: <2>"],
-    ["<<< FAILURE!", "java.lang.IllegalStateException: the last row was skipped"],
-  ])("may print, after %s, what Maven says of other modules", (after, printed) => {
-    const at = failing.indexOf("\n", failing.indexOf(after));
-    expect(at).toBeGreaterThan(0);
-    expect(inShort(`${failing.slice(0, at)}\n${printed}${failing.slice(at)}`)).toBe("surefire all: 4 4 1");
-  });
-  test("whose tests end with errors alone has its results, though the goal gives no reason", () => {
-    const reasonless = failing.replace(/(on project \S+: )There are test failures\./, "$1");
-    expect(reasonless).not.toBe(failing);
-    expect(inShort(reasonless)).toBe("surefire all: 4 4 1");
-  });
-  test("that is built beside others has unknown results: the lines of all are mixed", () => {
-    const builder = "[INFO] Using the MultiThreadedBuilder implementation with a thread count of 4";
-    expect(inShort(`${builder}\n${failing}`)).toBe("unknown");
-  });
-  test("whose skipped tests cannot be told keeps the names of those that fail", () => {
-    const more = failing.replace(
-      "[ERROR] p.SumTest skipped",
-      "[ERROR] p.SumTest skipped\n[INFO] a row skipped",
-    );
-    expect(more).not.toBe(failing);
-    expect(inShort(more)).toBe("surefire failed: 4 4 1");
-  });
-  test("has a test under its display name, whatever dots that has", () => {
-    const named = failing.replaceAll("p.SumTest.adds --", "p.SumTest.v1.2 ok --");
-    expect([...(readResults(named)?.tests.keys() ?? [])]).toContain("p.SumTest › v1.2 ok");
-  });
-});
-
 describe("a test that the draft skips, and whose old version fails, is worse", () => {
   type Adds = "pass" | "skip" | "fail";
-  const surefire = (own: string, left: string) => (adds: Adds) => {
-    const totals = `Tests run: 2, Failures: ${adds === "fail" ? 1 : 0}, Errors: 0, Skipped: ${adds === "skip" ? 1 : 0}`;
-    const end = adds === "fail" ? " <<< FAILURE!" : "";
-    return [
-      "[INFO] Running p.SumTest",
-      "other skipped",
-      `[INFO] ${totals}, Time elapsed: 0.4 s - in p.SumTest`,
-      `[INFO] ${own.replace("adds", "one")} Time elapsed: 0.01 s`,
-      adds === "skip" ? `[WARNING] ${left} skipped` : `[INFO] ${own} Time elapsed: 0.01 s${end}`,
-      "[INFO] Results:",
-      `[INFO] ${totals}`,
-      `[INFO] BUILD ${adds === "fail" ? "FAILURE" : "SUCCESS"}`,
+  const surefire = (adds: Adds) =>
+    [
+      REPORTS,
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      '<testsuite name="p.SumTest" tests="2">',
+      '  <testcase name="one" classname="p.SumTest" time="0.01"/>',
+      `  <testcase name="adds" classname="p.SumTest">${{ pass: "", skip: "<skipped/>", fail: '<failure type="E">&lt;3&gt;</failure>' }[adds]}</testcase>`,
+      "</testsuite>",
       "",
     ].join("\n");
-  };
   const pytest = (adds: Adds) =>
     [
       "=========================== short test summary info ============================",
@@ -365,10 +286,7 @@ describe("a test that the draft skips, and whose old version fails, is worse", (
     results: readResults(output),
   });
   test.each([
-    ["Surefire 3.2, which names its class", surefire("p.SumTest.adds --", "p.SumTest")],
-    ["Surefire 3.6", surefire("p.SumTest.adds --", "p.SumTest.adds")],
-    ["Surefire 2.22", surefire("adds ", "adds")],
-    ["Surefire 2.12", surefire("adds(p.SumTest) ", "adds(p.SumTest)")],
+    ["a report in the form of JUnit", surefire],
     ["pytest, which names its line", pytest],
   ])("%s", (_, print) => {
     const { verdict, worse } = judgeAll({

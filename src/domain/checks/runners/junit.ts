@@ -1,5 +1,19 @@
 import { countTests, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
 
+/** The line before the reports that a check prints for their reader alone. */
+export const REPORTS = "##picoclaw-reports";
+
+/**
+ * A line that prints the reports of its runner, as `find` finds them, without those of an earlier run. A green run without a report ran no
+ * test; a red one in which no test failed has tests that did not run, such as of a module that does not compile.
+ */
+export function withReports(line: string, where: string): string {
+  const found = `reports() { find ${where} "$@" 2>/dev/null; }; reports -delete`;
+  const holds = 'reports -exec grep -lE "$([ $s = 0 ] && echo "<testcase" || echo "<(failure|error)")" {} +';
+  const printed = `echo; echo "${REPORTS}"; reports -exec cat {} +; echo; exit $s`;
+  return `${found}; ${line}; s=$?; [ -n "$(${holds})" ] || exit $(( s ? s : 126 )); ${printed}`;
+}
+
 const TAG = /<(\/?)(testsuites?|testcase|failure|error|skipped)\b((?:[^>"']|"[^"]*"|'[^']*')*?)(\/?)>/g;
 
 /** JUnit's XML on the output: printed by vitest, node:test, pytest and others, some with an option. */
@@ -31,10 +45,12 @@ export function readJunit(lines: readonly string[]): TestResults | null {
   return { formats: ["junit"], listed: "all", tests: list.tests, counts: countTests(list.tests) };
 }
 
-/** The suites above it, its class and its own name, without what is said twice. */
+/** The suites above it, its class and its own name, without what is said twice, and without the name that ctest gives to all tests. */
 function junitTestName(attributes: string, suites: readonly string[]): string {
   const parts = [...suites, attribute(attributes, "classname"), attribute(attributes, "name")];
-  return parts.filter((part, at) => part !== "" && parts.indexOf(part) === at).join(" › ");
+  return parts
+    .filter((part, at) => part !== "" && part !== "(empty)" && parts.indexOf(part) === at)
+    .join(" › ");
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };

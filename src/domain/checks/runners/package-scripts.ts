@@ -120,8 +120,7 @@ function findPackageTest(files: ProjectFiles): FoundCommand | null {
     const part = missing.missing === undefined ? installedPart(files) : null;
     if (part !== null) return part;
     const command = name === "bun" ? "bun run test" : `${name} test`;
-    const more = namesEveryTest(script);
-    const line = more === null ? command : `${command}${ownFlags(name)} ${more}`;
+    const line = namingLine(files, command);
     const parts = partsOfScript(files);
     const build = findBuild(files);
     if (build === null) return { command, line, ...missing, ...parts };
@@ -133,10 +132,10 @@ function findPackageTest(files: ProjectFiles): FoundCommand | null {
     };
   }
   const used = dependenciesOf(files);
-  if (used.includes("vitest"))
-    return { command: "npx vitest run", line: "npx vitest run --reporter=verbose", ...missing };
-  if (used.includes("jest")) return { command: "npx jest", line: "npx jest --verbose", ...missing };
-  return used.includes("mocha") ? { command: "npx mocha", ...missing } : null;
+  const command = ["npx vitest run", "npx jest", "npx mocha"].find((call) =>
+    used.includes(call.split(" ")[1] ?? ""),
+  );
+  return command === undefined ? null : { command, line: nameTests(command), ...missing };
 }
 
 /** The script that makes what the tests load, where the script that tests does not run it; null where there is none. */
@@ -156,7 +155,7 @@ function partsOfScript(files: ProjectFiles): Pick<ProjectCheck, "instead"> {
   const { tests } = installedOf(chain, files);
   const command = tests.join(" && ");
   if (command === "") return {};
-  const line = withOwnPrograms(namingTests(tests));
+  const line = withOwnPrograms(tests.map(nameTests).join(" && "));
   return {
     instead: [{ command, line, ...(tests.length < chain.calls.length && { isShorter: true as const }) }],
   };
@@ -171,7 +170,7 @@ export function runnerOfScript(files: ProjectFiles): string | null {
   // vitest compiles by itself: `tsc && vitest` only looks at the types, unless tests load what tsc has made.
   const makes = (call: string) => !/^vitest\b/.test(one) || files.loadsBuilt === true || !/^tsc\b/.test(call);
   const calls = findBuild(files)?.calls ?? builds.filter(makes);
-  return withOwnPrograms(namingTests([one.replace(COVERAGE, "")]), calls);
+  return withOwnPrograms(nameTests(one.replace(COVERAGE, "")), calls);
 }
 
 /** The text of the script that tests, with those that it calls; null where there is none. */
@@ -182,12 +181,6 @@ export function scriptOfTests(files: ProjectFiles): string | null {
     : scriptChain(scripts, "test")
         .calls.map(({ text }) => text)
         .join(" && ");
-}
-
-function namingTests(tests: readonly string[]): string {
-  return tests
-    .map((text) => [text, namesEveryTest(text)].filter((part) => part !== null).join(" "))
-    .join(" && ");
 }
 
 /** `builds`: calls that must succeed first. */
@@ -215,7 +208,7 @@ function installedPart(files: ProjectFiles, script = "test"): FoundCommand | nul
   }
   return {
     command,
-    line: withOwnPrograms(namingTests(calls)),
+    line: withOwnPrograms(calls.map(nameTests).join(" && ")),
     ...(leftOut.length > 0 && { leftOut }),
     ...(calls.length > tests.length && partsOfScript(files)),
   };
@@ -232,18 +225,39 @@ function findPackageLint(files: ProjectFiles): FoundCommand | null {
   return part ?? { command: `${name} run lint`, ...missing };
 }
 
-/** Flags that make a script name its tests; only for a script that is one plain call of the runner. */
-function namesEveryTest(script: string): string | null {
-  const call = /^(?:[A-Z_]+=\S+ +|cross-env +)*(?:npx +)?(jest|vitest)(?: [^&|;<>()`$]*)?$/.exec(
-    script.trim(),
-  );
-  if (call === null || /--(?:reporter|silent|json|verbose|watch)/.test(script)) return null;
-  return call[1] === "jest" ? "--verbose" : "--reporter=verbose";
+/** Flags that make a runner name its tests, whatever its configuration says. node:test names them by default. */
+const NAMES_TESTS: Readonly<Record<string, string>> = {
+  jest: " --verbose --reporters=default",
+  vitest: " --reporter=verbose",
+  mocha: " --reporter=spec",
+  node: "",
+};
+const RUNNER_CALL =
+  /^(?:[A-Z_]+=\S+ +|cross-env +|npx +|(?:nyc|c8)(?: +--?\S+)* +)*(?:\S*\/\.bin\/)?(jest|vitest|mocha|node)(?= |$)[^&|;<>()`$]*$/;
+/** Other reporters, and flags that wait for the next change. */
+const UNNAMED_OR_WATCHING =
+  / (?:(?:-R|--reporters?|--test-reporter)[ =]\S+|--(?:silent|verbose|watch(?:All)?)(?:=\S+)?)(?= |$)/g;
+
+/** A call of a test runner such that it names every test and ends; any other call as it is. */
+function nameTests(call: string): string {
+  const runner = RUNNER_CALL.exec(call)?.[1] ?? "";
+  const flags = NAMES_TESTS[runner];
+  if (flags === undefined || / --(?:json|test-reporter-destination)\b/.test(call)) return call;
+  const bare = call.replace(UNNAMED_OR_WATCHING, "").replace(/(?<=\bvitest) (?:dev|watch)\b/, " run");
+  return `${bare}${flags}`;
 }
 
-/** npm reads flags before `--` as its own; the others hand them on. */
-function ownFlags(manager: string): string {
-  return manager === "npm" ? " --" : "";
+/** The line that runs the script of the tests such that they are named: flags for its last call, or its calls themselves. */
+function namingLine(files: ProjectFiles, command: string): string {
+  const { calls } = scriptChain(scriptsOf(files), "test");
+  const named = calls.map(({ text }) => nameTests(text));
+  const [one, ...others] = calls.filter(({ text }, at) => text !== named[at]);
+  if (one === undefined) return command;
+  const flags = nameTests(one.text).slice(one.text.length);
+  const isLast = others.length === 0 && scriptsOf(files).test?.trim().endsWith(one.whole) === true;
+  if (!isLast || !nameTests(one.text).startsWith(one.text)) return withOwnPrograms(named.join(" && "));
+  // npm reads flags before `--` as its own; the others hand them on.
+  return `${command}${command.startsWith("npm ") ? " --" : ""}${flags}`;
 }
 
 interface PackageManager {

@@ -1,4 +1,5 @@
 import { type CheckRunner, type FoundCommand, hasName, type ProjectFiles } from "./check-runner.ts";
+import { withReports } from "./junit.ts";
 
 /** Runners of which the command is all that is known. */
 export const plainRunners: readonly CheckRunner[] = [
@@ -25,7 +26,7 @@ export const plainRunners: readonly CheckRunner[] = [
     programs: ["gradle"],
     findTest: (files) =>
       hasName(files, "build.gradle") || hasName(files, "build.gradle.kts")
-        ? { command: hasName(files, "gradlew") ? "./gradlew test" : "gradle test" }
+        ? toGradleTest(hasName(files, "gradlew") ? "./gradlew test" : "gradle test")
         : null,
     calls: [/^(?:\.\/)?gradlew?(?: -\S+)* (?:test|check|verify)(?: |$)/],
     decidedBy: [/(?:^|\/)gradlew$/],
@@ -67,12 +68,27 @@ export const plainRunners: readonly CheckRunner[] = [
     findTest: (files) => (hasName(files, "CMakeLists.txt") ? { command: "ctest", line: CTEST } : null),
     decidedBy: [/(?:^|\/)CMakeLists\.txt$/],
   },
+  {
+    name: "meson",
+    programs: ["meson"],
+    findTest: (files) => (hasName(files, "meson.build") ? { command: "meson test", line: MESON } : null),
+    decidedBy: [/(?:^|\/)meson(?:\.build|_options\.txt|\.options)$/],
+  },
   { name: "make target", findTest: findTestTarget },
 ];
 
-/** Built outside the sources, in a view that is thrown away. */
-const CTEST =
-  'b="$(mktemp -d)" && cmake -S . -B "$b" >/dev/null && cmake --build "$b" >/dev/null && ctest --test-dir "$b" -V';
+/** Built outside the sources, in a view that is thrown away. What cannot be configured here says nothing of the code. */
+const inNewFolder = (configure: string, test: string, report: string) =>
+  withReports(
+    `b="$(mktemp -d)"; ${configure} "$b" >/dev/null || exit $(( $? == 127 ? 127 : 126 )); ${test}`,
+    `"\${b:-/dev/null}" -name ${report}`,
+  );
+const CTEST = inNewFolder(
+  "cmake -S . -B",
+  'cmake --build "$b" >/dev/null && ctest --test-dir "$b" -V --output-junit "$b/junit.xml"',
+  "junit.xml",
+);
+const MESON = inNewFolder("meson setup", 'meson test -C "$b" --print-errorlogs', "testlog.junit.xml");
 
 /** A target that is called a test of something, and the program of that name, where it makes one. */
 function findTestTarget({ texts }: ProjectFiles): FoundCommand | null {
@@ -86,4 +102,11 @@ function findTestTarget({ texts }: ProjectFiles): FoundCommand | null {
 
 function hasTarget({ texts }: ProjectFiles, name: string): boolean {
   return new RegExp(`^${name}\\s*:(?!=)`, "m").test(texts.Makefile ?? "");
+}
+
+function toGradleTest(command: string): FoundCommand {
+  return {
+    command,
+    line: withReports(`${command} --continue`, '. -path "*/build/test-results/*/TEST-*.xml"'),
+  };
 }
