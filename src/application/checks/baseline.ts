@@ -160,7 +160,7 @@ async function runChecksOnce(
   memory.keep({ ...about, ...measured });
   // The run memory may have ended them before the limit: the affected tests then judge alone, too.
   const isSlower = !climbed.some(judgesBaseline) && climbed.some(({ state }) => state === "timed-out");
-  return isSlower ? { ok: false, why: "slow" } : { ok: true, fingerprint, ...measured };
+  return isSlower ? { ok: false, why: "unended" } : { ok: true, fingerprint, ...measured };
 }
 
 function limitSeconds({ timeout, auto_limit: autoLimit, enabled }: CheckSettings, isKnown: boolean): number {

@@ -201,14 +201,14 @@ export async function judgeDraft(
   );
   const isUnread = baseline.ok && isUnreadRed(baseline.results);
   if (!baseline.ok || isUnread) {
-    if (!baseline.ok && baseline.why !== "slow") return none(baseline.why);
+    if (!baseline.ok && baseline.why !== "slow" && baseline.why !== "unended") return none(baseline.why);
     const timeoutSeconds = Math.min(ALONE_SECONDS, settings.timeout);
     const brief: RunDraftChecks = (which, more) => check(which, { timeoutSeconds, ...more });
     const alone = await judgeFirst({ check: brief });
     const judges = alone !== null && !["unknown", "not-checked"].includes(alone.judgement.verdict);
     if (judges && decidingChanges(draft).length === 0)
       return judgeAlone({ deps, draft, changes, affected, check: brief }, alone, isUnread);
-    if (!baseline.ok) return none("slow");
+    if (!baseline.ok) return none(baseline.why);
   }
   const checks = checksThatJudge(deps.checks, baseline.results);
   const first = await check(checks);
@@ -700,7 +700,7 @@ function toChecksFacts(
   const ran = results.filter(({ state }) => state !== "cannot-run").map(({ command }) => command);
   const red = results.filter(({ state }) => state === "red");
   const why: Partial<Record<Judgement["verdict"], WhyNotChecked>> = {
-    "not-checked": results.some(({ state }) => state === "timed-out") ? "slow" : "cannot-run",
+    "not-checked": results.some(({ state }) => state === "timed-out") ? "unended" : "cannot-run",
     unknown: red.length > 0 && red.every(isUnable) ? "cannot-run" : "red-before",
   };
   return {

@@ -340,7 +340,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
 const MOST_COMPARED = 500;
 
 /** If no check judged for one of these reasons, a command that the coder proposes may. */
-const HELPED_BY_PROPOSAL = /^(?:no-checks|slow|dependencies-missing|cannot-run|red-before|blind)$/;
+const HELPED_BY_PROPOSAL = /^(?:no-checks|slow|unended|dependencies-missing|cannot-run|red-before|blind)$/;
 
 /**
  * Judges by the command that the coder proposes, over the old and the new code like any check of the project. Nothing about it is

@@ -461,13 +461,14 @@ export function checkRunState(exitCode: number | null, printed: string, line = "
 }
 
 /**
- * Why no check judged. `slow`: slower than `checks.auto_limit` at last. `untrusted`: the folder is not trusted, and no sandbox is
+ * Why no check judged. `slow`: slower than `checks.auto_limit` at last. `unended`: ended at `checks.timeout`, or long after its usual time. `untrusted`: the folder is not trusted, and no sandbox is
  * available here. `unavailable`: no throw-away view can be made. `blind`: the tests also pass if the changed files are broken.
  */
 export type WhyNotChecked =
   | "no-checks"
   | "never"
   | "slow"
+  | "unended"
   | "dependencies-missing"
   | "cannot-run"
   | "documentation"

@@ -203,7 +203,7 @@ test("a file that hangs again after a day is left out for another day", async ()
   expect(await runsOfJob("fourth")).toEqual([left]);
 });
 
-test("checks that took far longer than the last time are slow, so that the affected tests judge alone", async () => {
+test("checks that took far longer than the last time are ended by their own limit, so that the affected tests judge alone", async () => {
   const line = "node --test a.test.mjs b.test.mjs";
   const { memory, draft } = openHanging(["a.test.mjs", "b.test.mjs"], { [line]: [] });
   const quick = { lines: [line], fingerprint: "old", at: 0, durationMs: 9, wasEnded: false, isFlaky: false };
@@ -223,7 +223,7 @@ test("checks that took far longer than the last time are slow, so that the affec
     },
     memory.over(draft),
   );
-  expect([baseline, kept.at(-1)?.wasEnded]).toEqual([{ ok: false, why: "slow" }, false]);
+  expect([baseline, kept.at(-1)?.wasEnded]).toEqual([{ ok: false, why: "unended" }, false]);
 });
 
 test("a check whose only file hangs is ended by its time limit, and the next check is run", async () => {

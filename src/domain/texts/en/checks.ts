@@ -22,6 +22,8 @@ export const checkWords = {
     "no-checks": "no tests or linters were found (checks.command can name them)",
     never: "checks are switched off (checks.enabled: never)",
     slow: "the checks take too long to run automatically; raise the limit (checks.auto_limit), or name faster ones (checks.command)",
+    unended:
+      "the checks were ended at their time limit (checks.timeout, or four times as long as usual); checks.command can name faster ones",
     "dependencies-missing": "the dependencies are not installed here",
     "cannot-run": "the checks cannot run here",
     documentation: "only documentation was changed",
@@ -39,6 +41,7 @@ export const checkWords = {
     blind: "it does not notice when the changed code is broken",
     "red-before": "it fails before the change as well",
     slow: "it takes too long to run automatically (checks.auto_limit)",
+    unended: "it was ended at its time limit (checks.timeout)",
   },
   whyLower: {
     "cannot-run": "cannot run here",

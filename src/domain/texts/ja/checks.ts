@@ -7,6 +7,8 @@ export const checkWords: CheckWords = {
     "no-checks": "プロジェクトのテストやリンターが見つかりません（checks.command で指定できます）",
     never: "チェックは無効です（checks.enabled: never）",
     slow: "チェックに時間がかかりすぎるため、自動では実行しません（上限 checks.auto_limit を上げるか、checks.command で速いものを指定できます）",
+    unended:
+      "チェックが制限時間（checks.timeout、または普段の 4 倍）までに終わらず、打ち切られました（checks.command で速いものを指定できます）",
     "dependencies-missing": "依存パッケージがインストールされていません",
     "cannot-run": "ここではチェックを実行できません",
     documentation: "文書だけの変更です",
@@ -23,6 +25,7 @@ export const checkWords: CheckWords = {
     blind: "変更した部分が壊れていても検出できません",
     "red-before": "変更前から失敗しています",
     slow: "時間がかかりすぎるため、自動では実行しません（checks.auto_limit）",
+    unended: "制限時間（checks.timeout）までに終わらず、打ち切られました",
   },
   whyLower: {
     "cannot-run": "はここでは実行できません",
