@@ -179,14 +179,14 @@ describe("apply", () => {
     const commands = [shell("seq 1 20000; exit 1")];
     const { out } = cli.apply(commands);
     expect(out.length).toBeLessThan(5000);
-    expect(out).toContain("(output: 1\n2\n3\n");
-    expect(out).toMatch(/19999\n20000\n\)\n/);
+    expect(out).toContain("    Error: 1\n2\n3\n");
+    expect(out).toMatch(/19999\n20000\n/);
     expect(cli.apply(commands, ["--json"]).out.length).toBeGreaterThan(200_000);
   });
 
   test("what a program prints does not steer the terminal", () => {
     const { out } = cli.apply([shell("printf '\\033]0;evil\\007\\033[2Jx'; exit 1")]);
-    expect(out).toContain("(output: ]0;evil[2Jx)");
+    expect(out).toContain("    Error: ]0;evil[2Jx\n");
   });
 
   test("an unknown block is skipped with a warning on standard error", () => {

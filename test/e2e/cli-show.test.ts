@@ -33,3 +33,15 @@ test("show says how much of an output and of a list of changes it left out; --al
   expect(all.match(/added f30\.txt/g)).toHaveLength(2);
   expect(all).not.toContain("more lines");
 });
+
+test("show says an error and an output once each", () => {
+  cli.write("greet.js", "let one = 3;\n");
+  const edit =
+    "greet.js\n```\n<<<<<<< SEARCH\nlet one = 1;\n=======\nlet one = 2;\n>>>>>>> REPLACE\n```\n\n```bash\necho printed >&2; exit 3\n```\n";
+  cli.write("change.md", edit);
+  expect(cli.run(["apply", "change.md"], { env: COPY }).code).toBe(1);
+  const { out } = cli.run(["show"]);
+  const said = /expected lines are not in the file|The nearest lines:|exit status 3|^ +printed$/gm;
+  expect(out.match(said)).toHaveLength(4);
+  expect(out).not.toContain("(output:");
+});

@@ -9,7 +9,13 @@ import {
   WHOLE_DIFF,
 } from "../../application/jobs/job-facts.ts";
 import { nameJob, resolveJobName, withNumbers } from "../../application/jobs/job-names.ts";
-import { wordAllNotes, wordEnd, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
+import {
+  withoutOutput,
+  wordAllNotes,
+  wordEnd,
+  wordHeadline,
+  wordSummary,
+} from "../../application/jobs/job-report.ts";
 import {
   foldChanges,
   foldedLines,
@@ -17,15 +23,16 @@ import {
   interruptedFileLines,
   wordUnreadable,
 } from "../../application/jobs/word-notes.ts";
-import type { JobEvent, StoredJob } from "../../application/ports/jobs.ts";
+import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import type { InterruptedFiles } from "../../domain/jobs/note.ts";
-import { changedFiles, countFiles, wordError } from "../../domain/jobs/result.ts";
+import { type CommandResult, changedFiles, countFiles, wordError } from "../../domain/jobs/result.ts";
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
+import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { type Flags, fail, printable, printableDiff, type Subcommand } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
@@ -58,21 +65,26 @@ export function describeJob(
     const shown = all || more <= 0 ? lines : [...lines.slice(0, SHOWN_LINES), messages.moreLines(more)];
     return shown.map((line) => `      ${line}`);
   };
-  const finished = ({ success, duration, error, output, changes }: CommandFinished) => [
+  const finished = ({ success, duration, error, output, changes }: Omit<CommandResult, "command">) => [
     `    ${success ? "✓" : "✗"} ${duration}ms${error === "" ? "" : `  ${messages.errorLabel} ${wordError(messages, error)}`}`,
-    ...(output.trim() === "" ? [] : atMost(output.trimEnd().split("\n"))),
+    ...(output.trim() === "" ? [] : atMost(wordError(messages, output.trimEnd()).split("\n"))),
     ...atMost(
       (all ? changes : foldChanges(changes).files.filter(({ path }) => !out.has(path))).map(
         ({ path, kind }) => `${messages.changeKinds[kind]} ${shownPath(path)}`,
       ),
     ),
   ];
+  let [attempt, command]: [number, CommandResult["command"] | null] = [1, null];
   const commands = validatedJournal(journal).flatMap(({ event }) => {
-    if (event.type === "command_started") {
-      const { type, action, target } = event.command;
-      return [`[${event.index + 1}] ${type} ${action} ${target.trim().split("\n")[0]}`];
-    }
-    return event.type === "command_finished" ? finished(event) : [];
+    if (event.type === "command_finished")
+      return finished(command === null ? event : withoutOutput({ ...event, command }));
+    if (event.type !== "command_started") return [];
+    command = event.command;
+    const { type, action, target } = command;
+    const line = `[${event.index + 1}] ${type} ${action} ${target.trim().split("\n")[0]}`;
+    if ((event.attempt ?? 1) <= attempt) return [line];
+    attempt = event.attempt ?? 1;
+    return ["", runningMessagesFor(messages.locale).attempt(attempt), line];
   });
   const lines = [
     [wordHeadline(messages, facts), wordEnd(messages, job, journal)].filter(Boolean).join(": "),
@@ -102,8 +114,6 @@ export function describeJob(
   return `${lines.join("\n")}\n`;
 }
 
-type CommandFinished = Extract<JobEvent, { type: "command_finished" }>;
-
 /** The same as a card: what was done, the difference in colour, then the verdict and the journal. */
 async function describeAsCard(
   program: CliProgram,
@@ -116,7 +126,6 @@ async function describeAsCard(
   const { styleFor } = await import("./terminal-style.ts");
   const { terminalMessagesFor } = await import("../../domain/texts/cli-terminal.ts");
   const words = terminalMessagesFor(messages.locale);
-  const style = styleFor(program);
   const listed = toListedJob(job);
   const card = cardBlock(
     {
@@ -127,7 +136,7 @@ async function describeAsCard(
       ...(isWhole && { mostLines: Number.POSITIVE_INFINITY }),
     },
     { ...words, moreLines: (count) => words.moreInShow(count, label) },
-    () => style,
+    () => styleFor(program),
   );
   const status = toJobStatus(listed, isAliveIn(workspace, listed));
   return `${card.render(program.columns()).slice(1).join("\n")}\n\n${lookOfReport(program, text, status)}`;
@@ -147,18 +156,15 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   if (file !== null)
     return (await import("./show-file.ts")).showFile(program, flags, file[1] ?? "", file[2] ?? "");
   const opened = await openFromFlags(program, flags);
-  const {
-    messages,
-    workspace: { archive },
-  } = opened;
+  const { messages } = opened;
+  const { archive } = opened.workspace;
   const jobs = archive.list();
   const [name] = flags.words;
   const named = name === undefined ? undefined : resolveJobName(opened.workspace, name);
   const job = name === undefined ? jobs.at(-1) : jobs.find(({ jobId }) => jobId === named);
   if (job === undefined) {
     const text = name === undefined ? messages.noJobs : messages.unknownJob(name, "terminal");
-    const failure = { exitCode: EXIT.usage, code: "unknown-job", text };
-    return fail(program, flags.json, failure);
+    return fail(program, flags.json, { exitCode: EXIT.usage, code: "unknown-job", text });
   }
   const diff =
     flags.values.diff === true ? await diffText(archive.walkDifferences(job.jobId), WHOLE_DIFF) : null;
@@ -177,13 +183,8 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   }
   // File names and outputs are a stranger's: none of their bytes may steer the terminal.
   const [damaged] = await opened.workspace.findDamagedUndo({ whole: false, jobIds: new Set([jobId]) });
-  const text = printable(
-    describeJob(opened, job, {
-      all: flags.values.all === true,
-      files,
-      damagedUndo: damaged,
-    }),
-  );
+  const all = flags.values.all === true;
+  const text = printable(describeJob(opened, job, { all, files, damagedUndo: damaged }));
   const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
   if (report?.hasReportLook(program)) {
     const about = { text, label: nameJob(job), isWhole: diff !== null };

@@ -343,7 +343,7 @@ export function toActionOutcome(words: Messages, facts: ActionFacts): ActionOutc
     ok: code === "done",
     status: httpStatusOf(code),
     code,
-    text: wordAction(words, facts, "terminal"),
+    text: wordAction(words, facts, facts.machine === undefined ? "console" : "terminal"),
     offerForce: code === "conflict" && action === "undo",
     // The numbers of another machine name other jobs here.
     ...(facts.together !== undefined && facts.machine === undefined && { together: facts.together }),

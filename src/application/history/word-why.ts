@@ -101,7 +101,7 @@ export function wordCheck(
 }
 
 export function wordUsed(texts: HistoryMessages, { tokens, costUsd }: JobReason): string {
-  return `${texts.tokens(texts.number(tokens))}, ${shortCost(costUsd ?? 0, false)}`;
+  return `${texts.tokens(texts.number(tokens))}, ${formatCost(costUsd ?? 0, false)}`;
 }
 
 function wordAbout(label: string, text: string): string[] {
@@ -112,9 +112,6 @@ function indent(lines: readonly string[]): string[] {
   const shown = lines.slice(0, MOST_LINES).map((line) => `  ${line}`);
   return lines.length > MOST_LINES ? [...shown, `  … (+${lines.length - MOST_LINES})`] : shown;
 }
-
-const shortCost = (usd: number, isUnpriced: boolean) =>
-  formatCost(usd, isUnpriced, usd > 0 && usd < 0.1 ? 4 : 2);
 
 /** A line for each day and model; its names are the same in every language. */
 export function csvOfFigures(rows: readonly FigureRow[]): string {
@@ -137,7 +134,7 @@ export function figureCells(texts: HistoryMessages, row: FigureRow): string[] {
   return [
     texts.number(requests),
     texts.number(inputTokens + outputTokens),
-    shortCost(costUsd, unpriced > 0),
+    formatCost(costUsd, unpriced > 0),
     texts.number(jobs),
     checked === 0 ? "–" : `${firstTry}/${checked} (${Math.round((firstTry / checked) * 100)} %)`,
     texts.number(undone),

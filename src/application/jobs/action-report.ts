@@ -213,32 +213,31 @@ export function discardFacts(
 export function orderFacts(
   action: ActionFacts["action"],
   name: string,
-  {
-    code,
-    machine,
-  }: { readonly code: "machine-away" | "machine-gone" | "unsettled"; readonly machine: string },
+  order: { readonly code: "machine-away" | "machine-gone" | "unsettled"; readonly machine: string },
 ): ActionFacts {
-  const status = code === "machine-away" ? "refused" : null;
+  const status = order.code === "machine-away" ? "refused" : null;
   const nowhere = { root: "", archive: { numbers: () => new Map() } };
-  return toActionFacts(action, nowhere, name, { code, status, machine });
+  return toActionFacts(action, nowhere, name, { ...order, status });
 }
 
 export function stopFacts(workspace: NamedWorkspace, name: string, outcome: StopJobResult): ActionFacts {
   const { status } = outcome;
   const end: ActionEnd = status === "stopped" ? { code: "done", status } : UNDONE_ORDERS[status];
-  const state = "state" in outcome ? { state: outcome.state } : {};
-  return toActionFacts("stop", workspace, name, { ...end, ...state });
+  return toActionFacts("stop", workspace, name, "state" in outcome ? { ...end, state: outcome.state } : end);
 }
 
-/** The outcome of an action on jobs: its status, the moved jobs, the conflicts, how to continue. */
-export function wordAction(messages: Messages, ofAction: ActionFacts, at: Surface): string {
+/** The outcome of an action on jobs: its status, the moved jobs, the conflicts, how to continue; in the console, buttons say how. */
+export function wordAction(messages: Messages, ofAction: ActionFacts, shownAt: Surface | "console"): string {
+  const at = shownAt === "console" ? "chat" : shownAt;
   const facts = nameAt(ofAction, at);
   const words = reportMessages(messages.locale);
   const { status, code, action, name } = facts;
   const first = status === null ? "" : words.status(status, facts.failedCmds);
   /** A terminal reaches only the jobs of its own machine; a chat reaches all. */
-  const hint = (text: string) =>
-    at === "terminal" && facts.machine !== undefined ? words.onMachine(text, facts.machine) : text;
+  const hint = (text: string) => {
+    if (shownAt === "console") return "";
+    return at === "terminal" && facts.machine !== undefined ? words.onMachine(text, facts.machine) : text;
+  };
   const notes = (facts.notes ?? []).map((note) => wordNote(messages, note)).join("\n");
   if (code !== "done") {
     const swappedBefore = facts.done.length > 0 ? wordDone(messages, facts) : "";

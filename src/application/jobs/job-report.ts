@@ -86,20 +86,15 @@ function explainFailures(messages: Messages, facts: RanJob, results: readonly Co
   return countNotRun(facts) > 0 ? [...lines, messages.notRun(countNotRun(facts))] : lines;
 }
 
-/** An edit that did not match says where it might have been meant: the report that a model gets, without the cause that its error says. */
-function editReport({ success, command, error, output }: CommandResult): string | null {
-  const matched = command.type === "file_edit" && command.metadata?.format !== undefined;
-  if (success || !matched || output === "") return null;
-  const [cause = "", ...rest] = output.trimEnd().split("\n");
-  return (error.endsWith(cause.replace(" hunk ", ": hunk ")) ? rest : [cause, ...rest]).join("\n");
-}
-
 /** Why one command failed, beside its error; null where the error says it all. */
 export function explainFailure(messages: Messages, workspace: string, result: CommandResult): string | null {
   const { reason } = result;
   switch (reason?.code) {
     case undefined:
-      return wordError(messages, editReport(result) ?? "") || null;
+      // An edit that did not match says where it might have been meant: the report that a model gets.
+      return result.success || result.command.metadata?.format === undefined
+        ? null
+        : wordError(messages, withoutOutput(result).output.trimEnd()) || null;
     case "timeout":
       return messages.timeout(reason.seconds);
     case "outside-workspace":
@@ -208,7 +203,7 @@ export function wordChatJob(
   ]);
 }
 
-/** The error of the only failed command is left out where the sentence below the status has it whole. */
+/** Of the only failed command, only its output is left where the sentence below the status has its error whole. */
 function leaveOutSaid(
   messages: Messages,
   { failedCmds }: RanJob,
@@ -216,9 +211,11 @@ function leaveOutSaid(
   { trouble, limit }: { readonly trouble: string; readonly limit: number },
 ): CommandResult[] {
   return commands.map((one) => {
-    const [cause, whole] = [wordCause(messages, one.error), wordError(messages, one.error)];
-    const isSaid = failedCmds === 1 && trouble.includes(cause) && whole.endsWith(cause);
-    return { ...one, error: isSaid ? "" : cutMiddle(whole, limit) };
+    const { error } = withoutOutput(one);
+    const cause = wordCause(messages, one.error);
+    const isSaid = failedCmds === 1 && trouble.includes(cause) && wordError(messages, error).endsWith(cause);
+    const left = error === one.error ? "" : one.output.trim();
+    return { ...one, error: cutMiddle(isSaid ? left : wordError(messages, one.error), limit) };
   });
 }
 
@@ -364,9 +361,17 @@ function chatFailures(messages: Messages, facts: RanJob, commands: readonly Comm
   return [...lines, ...explainFailures(messages, facts, shown)].join("\n");
 }
 
-/** A program's output is shown below, once. What was restored after the program ended follows its output in the error. */
+/**
+ * Error and output, which are shown together, without what both say: a program's output, the cause of an edit that failed.
+ * What was restored after the program ended follows its output in the error.
+ */
 export function withoutOutput(facts: CommandResult): CommandResult {
-  if (facts.command.type !== "shell_command" || facts.output.trim() === "") return facts;
+  const cause = facts.output.split("\n", 1)[0] ?? "";
+  if (facts.command.type !== "shell_command")
+    return cause !== "" && facts.error.endsWith(cause.replace(" hunk ", ": hunk "))
+      ? { ...facts, output: facts.output.slice(cause.length + 1) }
+      : facts;
+  if (facts.output.trim() === "") return facts;
   const whole = ` (output: ${facts.output})`;
   const cut = facts.error.includes(whole) ? whole : / \(output: .*$/s;
   return { ...facts, error: facts.error.replace(cut, "") };

@@ -154,10 +154,10 @@ function openFence(piece: string): string {
   return open;
 }
 
-/** Of calls some of which have no known price: `–` where none has, else at least what is known. */
-export function formatCost(usd: number, isUnpriced: boolean, digits = 4): string {
-  if (!isUnpriced) return `$${usd.toFixed(digits)}`;
-  return usd === 0 ? "–" : `≥ $${usd.toFixed(digits)}`;
+/** Of calls some of which have no known price: `–` where none has, else at least what is known. Cents, and less where it is less. */
+export function formatCost(usd: number, isUnpriced: boolean): string {
+  if (isUnpriced && usd === 0) return "–";
+  return `${isUnpriced ? "≥ " : ""}$${usd.toFixed(usd > 0 && usd < 0.1 ? 4 : 2)}`;
 }
 
 const JETBRAINS: ReadonlySet<string> = new Set([

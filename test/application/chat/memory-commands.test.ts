@@ -169,13 +169,13 @@ test("/usage: the owner sees all and the budget, another chat its own share", as
   // Yesterday in Tokyo.
   await usage.record({ ...entry, at: "2026-02-28T14:59:00.000Z", chatKey: "cli:default" });
   const owner = (await send("usage", "", { daily: 2 })).text;
-  expect(owner).toContain("claude/m: リクエスト 2 件、入力 20、出力 10 トークン、$1.0000");
+  expect(owner).toContain("claude/m: リクエスト 2 件、入力 20、出力 10 トークン、$1.00");
   expect(owner).toContain("2026-02-28: リクエスト 1 件");
-  expect(owner).toContain("$2 のうち $1.0000 を使用（50 %）");
+  expect(owner).toContain("$2 のうち $1.00 を使用（50 %）");
   const alice = (await send("usage", "", { channel: "web", daily: 2, locale: "en" })).text;
   expect(alice).not.toContain("claude/m");
   const other = (await send("usage", "", { channel: "line", daily: 2, locale: "en" })).text;
   expect(other.match(/This chat today/g)).toHaveLength(1);
-  expect(other).toContain("claude/m: 1 request, 10 tokens in, 5 out, $0.5000");
+  expect(other).toContain("claude/m: 1 request, 10 tokens in, 5 out, $0.50");
   expect(other).not.toContain("$2");
 });

@@ -154,6 +154,22 @@ test("a chat says the cause of one failed command once, with its output and with
   ]);
 });
 
+test("a terminal says once how its only failed command ended, with its output", async () => {
+  const facts = await factsOf([edit("create", "a", "1"), shell("echo said; exit 3")], {});
+  for (const messages of [en, ja])
+    expect(wordJob(messages, facts).match(/exit status 3|終了コード 3|: said$/gm)).toHaveLength(2);
+});
+
+test("the console names no command of a terminal for what its buttons do", async () => {
+  await factsOf([edit("create", "a", "1")], {});
+  const workspace = await bench.open();
+  const taken = await workspace.takeBack({ direction: "undo", force: false });
+  const undone = takeBackFacts(workspace, "undo", taken);
+  expect(wordAction(en, undone, "terminal")).toContain("picoclaw redo 1");
+  for (const messages of [en, ja])
+    expect(wordAction(messages, undone, "console")).not.toMatch(/picoclaw|\/redo/);
+});
+
 test("a terminal says once why its only failed command was refused", async () => {
   const commands = [edit("create", "a", "1"), edit("create", ".env", "K=1")];
   for (const [messages, cause] of [

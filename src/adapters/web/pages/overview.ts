@@ -137,7 +137,7 @@ function usagePage(context: PageContext, { rows, days, models, total }: WorkFigu
     return `m${at === -1 ? COLOURS - 1 : Math.min(at, COLOURS - 1)}`;
   };
   const shown = models.filter(({ requests }) => requests > 0);
-  const money = (value: number) => formatCost(value, false, value > 0 && value < 0.1 ? 4 : 2);
+  const money = (value: number) => formatCost(value, false);
   const byModel = (of: (row: FigureRow) => number, show: (value: number) => string): Bar[] =>
     days.map((day) => ({
       label: day.day.slice(5),

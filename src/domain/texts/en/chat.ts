@@ -732,7 +732,7 @@ export const memoryTexts = {
         ]),
     {
       about: "Today",
-      words: `$${facts.spentUsd.toFixed(4)}${facts.dailyUsd === null ? "" : ` of $${facts.dailyUsd}`}`,
+      words: `${formatCost(facts.spentUsd, false)}${facts.dailyUsd === null ? "" : ` of $${facts.dailyUsd}`}`,
       message: "/cost",
     },
   ],
@@ -839,7 +839,7 @@ export const memoryTexts = {
   },
   noUsage: "No model was used today.",
   budgetLine: (spent: number, daily: number) =>
-    `Budget: $${spent.toFixed(4)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
+    `Budget: ${formatCost(spent, false)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
   /** For `doctor`. */
   storeKind: (kind: "SQLite" | "Postgres") => `Database: ${kind}`,
   /** The store as a whole: `backup`, `restore`, `db copy`, `db forget`. */

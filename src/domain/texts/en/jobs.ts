@@ -469,7 +469,7 @@ function problemText(problem: ConfigProblem): string {
       return `${filePositionText(problem.at)}${who} cannot be ${problem.value}; expected ${problem.expected}`;
     }
     case "literal-secret":
-      return `${filePositionText(problem.at)}${problem.key} must not hold the secret itself. Put it into an environment variable and write env:NAME.`;
+      return `${filePositionText(problem.at)}${problem.key} must not hold the secret itself. Put it into an environment variable and write env:NAME; for a model's key: picoclaw login`;
     case "unset-reference":
       return `${filePositionText(problem.at)}${problem.key} refers to the environment variable ${problem.variable}, which is not set.`;
     case "invalid-yaml":

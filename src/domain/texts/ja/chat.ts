@@ -577,7 +577,7 @@ export const memoryTexts: typeof en.memoryTexts = {
         ]),
     {
       about: "今日",
-      words: `$${facts.spentUsd.toFixed(4)}${facts.dailyUsd === null ? "" : `（予算 $${facts.dailyUsd}）`}`,
+      words: `${formatCost(facts.spentUsd, false)}${facts.dailyUsd === null ? "" : `（予算 $${facts.dailyUsd}）`}`,
       message: "/cost",
     },
   ],
@@ -684,7 +684,7 @@ export const memoryTexts: typeof en.memoryTexts = {
   },
   noUsage: "今日はまだモデルを使っていません。",
   budgetLine: (spent, daily) =>
-    `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
+    `予算: $${daily} のうち ${formatCost(spent, false)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
   storeKind: (kind) => `データベース: ${kind}`,
   backedUp: (folder, rows) => `${folder}: ${rows} 行と設定ファイル`,
   undoNotBackedUp: (folders) =>

@@ -457,7 +457,7 @@ function problemText(problem: ConfigProblem): string {
       return `${filePositionText(problem.at)}${who} の値 ${problem.value} は使えません。期待する値: ${problem.expected}`;
     }
     case "literal-secret":
-      return `${filePositionText(problem.at)}${problem.key} に秘密の値を直接書けません。環境変数に入れて env:NAME と書いてください。`;
+      return `${filePositionText(problem.at)}${problem.key} に秘密の値を直接書けません。環境変数に入れて env:NAME と書いてください（モデルのキーなら picoclaw login）。`;
     case "unset-reference":
       return `${filePositionText(problem.at)}${problem.key} が参照する環境変数 ${problem.variable} は設定されていません。`;
     case "invalid-yaml":
