@@ -1,6 +1,6 @@
 /** Files of the storage that a disk or a loss of power cut or filled with zeros: one job is lost to undo at most. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { JobRecord } from "../../src/application/ports/jobs.ts";
@@ -304,6 +304,54 @@ describe("an intent that cannot be read", () => {
     expect(existsSync(fileOf(old, "slots"))).toBe(true);
     expect((await bench.transactions.undo(last, { force: false })).status).toBe("done");
   });
+
+  async function cutOff(
+    swap: "commit" | "undo" | "redo",
+    change: typeof changeAll = (view) => view.write("edited.txt", text("staged\n")),
+  ) {
+    const jobId = await bench.stage(change);
+    remember(jobId);
+    if (swap !== "commit") await bench.transactions.commit(jobId);
+    if (swap === "redo") await bench.transactions.undo(jobId, { force: false });
+    const before = look();
+    for (let step = 1; JSON.stringify(look()) === JSON.stringify(before); step++)
+      expect(await crashAt(step, swap, jobId)).toBe(true);
+    return { jobId, before };
+  }
+
+  for (const swap of ["commit", "undo", "redo"] as const)
+    for (const how of ["emptied", "cut in half"])
+      test(`${how} in a ${swap}, with no record of the job that can be read: the job is named and halted`, async () => {
+        await twoJobs();
+        const { jobId } = await cutOff(swap);
+        const now = look();
+        damage(join(bench.storage.folder, "intent.json"), how);
+        for (const name of readdirSync(fileOf(jobId, ".")))
+          if (/^(plan|stands).*ndjson$/.test(name)) damage(fileOf(jobId, name), "filled with zeros");
+        for (const halted of [undefined, jobId]) {
+          expect<unknown>(await bench.transactions.repair(halted)).toMatchObject({
+            jobId,
+            direction: swap,
+            outcome: "stuck",
+            conflicts: [{ path: fileOf(jobId, "plan.ndjson"), reason: "damaged" }],
+          });
+          expect(archive().read(jobId)?.unsettled).toBe("halted");
+        }
+        expect(look()).toEqual(now);
+        await bench.apply((view) => view.write("kept.txt", text("later\n")));
+      });
+
+  for (const swap of ["undo", "redo"] as const)
+    for (const damaged of ["plan", swap === "undo" ? "stands.1" : "stands.2"])
+      test(`in a ${swap}, with ${damaged}.ndjson: the other record suffices to put everything back`, async () => {
+        const { jobId, before } = await cutOff(swap, changeAll);
+        damage(join(bench.storage.folder, "intent.json"), "emptied");
+        damage(fileOf(jobId, `${damaged}.ndjson`), "cut in half");
+        expect<unknown>(await bench.transactions.repair()).toMatchObject({ jobId, outcome: "taken-back" });
+        expect(look()).toEqual(before);
+        // With force: a folder that was moved and put back has another time of change than the record knows.
+        expect((await bench.transactions[swap](jobId, { force: true })).status).toBe("done");
+      });
 });
 
 describe("slots that are gone", () => {

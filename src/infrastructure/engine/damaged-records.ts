@@ -24,6 +24,7 @@ import {
   hasRecords,
   type Intent,
   ifSound,
+  intentFile,
   isClosed,
   isNewerRecord,
   type JobFolder,
@@ -40,6 +41,7 @@ import {
   readPlan,
   readSoundState,
   readSwapRecord,
+  readText,
   type StateFile,
   type SwapRecord,
   type SwapRecordEntry,
@@ -59,30 +61,42 @@ import { type Direction, inSlot, isSameEntry, outSlot, recordedStep, rootOf, sta
 
 /**
  * The swap of a damaged intent, derived from the slots: the job with an entry that is half moved. It has to be reverted:
- * the check's findings and the paths left out on purpose are lost, but the slots alone suffice to revert. Null if no job
- * has such an entry. Called under the lock.
+ * the check's findings and the paths left out on purpose are lost, but the slots alone suffice to revert. A job without a
+ * readable plan is named with nothing to revert, so that it is halted. Null if no job has such an entry. Called under the lock.
  */
 export function intentFromSlots(storage: string, workspace: string): Intent | null {
+  const written = readText(intentFile(storage)) ?? "";
+  let unreadable: Intent | null = null;
   for (const id of listJobIds(storage).reverse()) {
     const folder = jobFolder(storage, id);
     const state = readSoundState(folder);
     const direction = state === null ? undefined : NEXT[state.state];
     if (state === null || direction === undefined) continue;
-    const own = ifSound(() => readOwnPlan(folder, workspace));
-    const reached = own?.status === "own" ? ifSound(() => reachedOps(folder, own.plan, state)) : null;
-    if (own?.status !== "own" || reached === null || reached.length === 0) continue;
-    const active = new Set(reached.map(([n]) => n));
-    return {
-      job_id: id,
-      direction,
-      turn: state.turn + 1,
-      skip: own.plan.ops.filter(({ n }) => !active.has(n)).map(({ n }) => n),
-      found: reached,
-      doors: [],
-      taking_back: true,
-    };
+    const own = readOrRebuild(folder, workspace, () => readOwnPlan(folder, workspace));
+    const { ops } = own?.status === "own" ? own.plan : { ops: [] };
+    const look = () => (own?.status === "own" ? reachedOps(folder, own.plan, state) : []);
+    const found = own && readOrRebuild(folder, workspace, look);
+    const reached = new Set(found?.map(([n]) => n));
+    const skip = ops.map(({ n }) => n).filter((n) => !reached.has(n));
+    const taking = { direction, turn: state.turn + 1, doors: [], taking_back: true } as const;
+    if (reached.size > 0) return { job_id: id, ...taking, skip, found: found ?? [] };
+    if (found === null && (written.includes(`"${id}"`) || hasMoved(folder, direction)))
+      unreadable ??= { job_id: id, ...taking, skip: [], found: [] };
   }
-  return null;
+  return unreadable;
+}
+
+/** Whether a slot holds what only the swap in this direction puts there. */
+function hasMoved({ path }: JobFolder, direction: Intent["direction"]): boolean {
+  const side = direction === "undo" ? ".b" : ".a";
+  return attemptOr([], () => readdirSync(join(path, "slots"))).some((name) => name.endsWith(side));
+}
+
+/** Null if the record is damaged and cannot be rebuilt as a whole. */
+export function readOrRebuild<T>(folder: JobFolder, workspace: string, read: () => T): T | null {
+  const found = ifSound(read);
+  if (found !== null) return found;
+  return rebuildPlan(folder, workspace, { wholeOnly: true }) === null ? null : ifSound(read);
 }
 
 /** The swap that leads away from a state. */

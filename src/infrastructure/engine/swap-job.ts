@@ -550,14 +550,6 @@ async function rebuildIntent(storage: string, workspace: string): Promise<Intent
   return intent;
 }
 
-/** Null if the record is damaged and cannot be rebuilt as a whole. */
-async function readOrRebuild<T>(folder: JobFolder, workspace: string, read: () => T): Promise<T | null> {
-  const found = ifSound(read);
-  if (found !== null) return found;
-  const { rebuildPlan } = await import("./damaged-records.ts");
-  return rebuildPlan(folder, workspace, { wholeOnly: true }) === null ? null : ifSound(read);
-}
-
 /**
  * Finishes the swap that an intent states was begun. Entries edited since stay as they are, and the rest is
  * finished around them. Called under the lock; null when there is no intent.
@@ -570,7 +562,8 @@ export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | n
   if (intent === null) return null;
   const { job_id: jobId, direction } = intent;
   const folder = jobFolder(storage, jobId);
-  const own = await readOrRebuild(folder, workspace, () => readOwnPlan(folder, workspace));
+  const { readOrRebuild, whyUnreadable } = await import("./damaged-records.ts");
+  const own = readOrRebuild(folder, workspace, () => readOwnPlan(folder, workspace));
   const stuck = (conflict: Conflict): RepairedJob => ({
     jobId,
     direction,
@@ -578,7 +571,6 @@ export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | n
     conflicts: [conflict],
     left: [],
   });
-  const { whyUnreadable } = await import("./damaged-records.ts");
   // Without the plan no slot has a path: the slots stay as they are, and other jobs can run.
   const setAside = (file: string) => {
     const why = whyUnreadable(file);
@@ -593,7 +585,7 @@ export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | n
     clearIntent(storage);
     return { jobId, direction, outcome: "finished", conflicts: [], left: [] };
   }
-  const work = await readOrRebuild(folder, workspace, () => interruptedSwap(folder, own.plan, intent));
+  const work = readOrRebuild(folder, workspace, () => interruptedSwap(folder, own.plan, intent));
   if (work === null) return setAside(swapRecordPath(folder, intent.turn - 1));
   try {
     if (intent.taking_back === true) {
@@ -710,16 +702,12 @@ function markRepair(
   left: readonly string[],
   aside: KeptAside | null = null,
 ): void {
-  const { direction, turn } = intent;
+  const { direction, turn, taking_back: isTakenBack } = intent;
   addRepairMark(folder, {
     turn,
     direction,
-    outcome: outcomeOf(intent),
+    outcome: isTakenBack === true ? "taken-back" : "finished",
     left,
     ...(aside !== null && { aside }),
   });
-}
-
-function outcomeOf({ taking_back: takingBack }: Intent): "finished" | "taken-back" {
-  return takingBack === true ? "taken-back" : "finished";
 }

@@ -223,7 +223,7 @@ export const workTexts = {
   undoDataGone: (action: string, jobId: string, list: readonly string[]) =>
     `The ${action === "undo" ? "undo data" : "data"} for these files of ${jobId} is gone, so nothing was changed:${paths(list)}`,
   repairImpossible: (jobId: string, file: string, isNewer: boolean) =>
-    `${jobId} was interrupted half-way and cannot be completed, because its record ${isNewer ? "was written by a newer PicoClaw" : "is damaged"}: ${file}\nThe files stay as they are now, and what was moved lies in the folder \`slots\` beside that record. ${isNewer ? "To complete it, run this with the newer version: picoclaw doctor --repair. " : ""}Other jobs can be applied and undone again.`,
+    `${jobId} was interrupted half-way and cannot be completed, because its record ${isNewer ? "was written by a newer PicoClaw" : "is damaged"}: ${file}\nThe files stay as they are now, and what was moved lies in the folder \`slots\` beside that record: copy what you need. ${isNewer ? "To complete it, run this with the newer version: picoclaw doctor --repair. " : ""}Other jobs can be applied and undone again.`,
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or discard.`,
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
     `${jobId} is a preview: nothing of it is applied, so there is nothing to undo. ` +

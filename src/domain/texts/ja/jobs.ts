@@ -221,7 +221,7 @@ export const workTexts: typeof en.workTexts = {
   undoDataGone: (action, jobId, list) =>
     `${jobId} の次のファイルの${action === "undo" ? "取り消しデータ" : "データ"}がもうないため、何も変更しませんでした:${paths(list)}`,
   repairImpossible: (jobId, file, isNewer) =>
-    `${jobId} は途中で中断していて、${isNewer ? "記録を新しいバージョンの PicoClaw が書いた" : "記録が壊れている"}ため完了できません: ${file}\nファイルは今のまま残り、移動したものはその記録の隣の \`slots\` フォルダにあります。${isNewer ? "完了するには、新しいバージョンで picoclaw doctor --repair を実行してください。" : ""}ほかのジョブは再び適用や取り消しができます。`,
+    `${jobId} は途中で中断していて、${isNewer ? "記録を新しいバージョンの PicoClaw が書いた" : "記録が壊れている"}ため完了できません: ${file}\nファイルは今のまま残り、移動したものはその記録の隣の \`slots\` フォルダにあります。必要なものをコピーしてください。${isNewer ? "完了するには、新しいバージョンで picoclaw doctor --repair を実行してください。" : ""}ほかのジョブは再び適用や取り消しができます。`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
   notAPreview: (jobId) => `${jobId} はプレビューではないため、適用や破棄はできません。`,
   stillAPreview: (jobId, at) =>
