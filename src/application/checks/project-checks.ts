@@ -1,6 +1,11 @@
 import { type Declaration, readDeclarations, withoutDeclarations } from "../../domain/checks/declarations.ts";
 import { foldAccounts } from "../../domain/checks/failures.ts";
-import { findCalledCheck, isKnownCheck, type ProjectCheck } from "../../domain/checks/find-checks.ts";
+import {
+  findCalledCheck,
+  isKnownCheck,
+  type ProjectCheck,
+  withSettingsOf,
+} from "../../domain/checks/find-checks.ts";
 import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
 import { type CheckResult, type ChecksFacts, notChecked, withoutEmpty } from "../../domain/checks/verdict.ts";
 import { isSameFile } from "../../domain/platform/file-bytes.ts";
@@ -190,6 +195,8 @@ export interface ProjectChecks {
   rememberLanded(draft: Pick<Draft, "diff">, files: Pick<WorkspaceFiles, "look" | "read">): () => void;
   /** The facts of the last judgement; before the first, those of `none`, or null. */
   facts(): ChecksFacts | null;
+  /** A command with the variables and the program places of the checks. */
+  withSettings(command: string): string;
   /** Whether a command only checks: what it writes must not become part of the change. */
   isCheck(command: string): boolean;
   /** The line of the check that a command calls, and that judges every attempt anyway. */
@@ -332,6 +339,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     },
     facts: () => last?.facts ?? deps.none ?? null,
     isCheck: (command) => deps.none === undefined && isKnownCheck(command, checks),
+    withSettings: (command) => withSettingsOf(checks, command),
     covers: (command) => findCalledCheck(command, checks)?.line,
   };
 }

@@ -359,7 +359,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       const opened = await open({ checked: true });
       if ("code" in opened) return null;
       const tried = await opened.check({
-        commands: [command],
+        commands: [checks?.withSettings(command) ?? command],
         over: "draft",
         // A further attempt changes what lies below.
         scratch: `after ${attempts}`,

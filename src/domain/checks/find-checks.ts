@@ -84,6 +84,16 @@ export function findCalledCheck<Check extends ProjectCheck>(
   return checks.find((check) => line === toPlainCall(check.command) || line === check.line);
 }
 
+/** The variables that a check's line sets before its first call, after the path and the builds that PicoClaw puts there. */
+const SETTINGS =
+  /^(?:export PATH="[^"]*"; )?(?:\{.*?; \} \|\| exit; )?(?:cross-env +)?((?:[A-Za-z_]\w*=(?:"[^"]*"|[^\s"'`;|&$()<>]+) +)+)/;
+
+/** A command that finds the variables, the modules and the programs that the checks find. */
+export function withSettingsOf(checks: readonly ProjectCheck[], command: string): string {
+  const set = checks.flatMap(({ line, runner = line }) => SETTINGS.exec(runner)?.[1] ?? []);
+  return `export ${set.join("")}PATH="$PWD/node_modules/.bin:$PWD/.venv/bin:$PWD/venv/bin:$PATH"; ${command}`;
+}
+
 /** Whether a script is one plain call of the project's tests or linters, which runs for its output and not for the files that it writes. */
 export function isKnownCheck(script: string, checks: readonly ProjectCheck[]): boolean {
   if (findCalledCheck(script, checks) !== undefined) return true;

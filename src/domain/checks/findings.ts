@@ -28,13 +28,7 @@ const NAMED_LAST = {
 export type NamedCode = keyof typeof NAMED | keyof typeof NAMED_LAST;
 
 /** The result of new tests for a change: how all of them end over the old code, or that they end in several ways. */
-export type NewTestsCode =
-  | "new-pass-too"
-  | "new-endless"
-  | "new-cannot-run"
-  | "new-fail"
-  | "new-mixed"
-  | "new-mixed-guard";
+export type NewTestsCode = "new-pass-too" | "new-endless" | "new-cannot-run" | "new-fail" | "new-mixed";
 
 /** One fact about the checks that is shown to a person besides the verdict and its counts. */
 export type Finding =
@@ -88,5 +82,5 @@ function toNewTestsFinding({ count, passWithout, cannotRun = 0, isEndless: endle
   if (passWithout === 0 && isEndless) return { code: "new-endless", ...shares };
   if (cannotRun === count) return { code: "new-cannot-run", ...shares };
   if (passWithout + cannotRun === 0) return { code: "new-fail", ...shares };
-  return { code: passWithout === 0 ? "new-mixed" : "new-mixed-guard", ...shares };
+  return { code: "new-mixed", ...shares };
 }

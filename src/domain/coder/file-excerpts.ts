@@ -350,15 +350,29 @@ export function showLines(path: string, text: string, asked: LineRange, limit: n
   return to < wanted ? `${element}\n(cut; the next is ${path}:${to + 1}-${wanted})` : element;
 }
 
-function showRanges(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
+const hiddenLines = (from: number, to: number) => `… lines ${from}-${to} not shown …`;
+
+/** The ranges, joined over each gap that is no longer than the line that would replace it. */
+function withTinyGaps(lines: readonly string[], ranges: readonly LineRange[]): LineRange[] {
+  const joined = [{ from: 1, to: 0 }];
+  for (const range of [...ranges, { from: lines.length + 1, to: lines.length }]) {
+    const last = joined.at(-1) as { from: number; to: number };
+    const gap = [last.to + 1, range.from - 1] as const;
+    if (body(lines, ...gap).length <= hiddenLines(...gap).length) last.to = range.to;
+    else joined.push({ ...range });
+  }
+  return joined.filter(({ from, to }) => from <= to);
+}
+
+function showRanges(path: string, lines: readonly string[], chosen: readonly LineRange[]): string {
+  const ranges = withTinyGaps(lines, chosen);
   const parts: string[] = [];
   let next = 1;
-  for (const { from, to } of ranges) {
-    if (from > next) parts.push(`… lines ${next}-${from - 1} not shown …`);
-    parts.push(body(lines, from, to));
+  for (const { from, to } of [...ranges, { from: lines.length + 1, to: lines.length }]) {
+    if (from > next) parts.push(hiddenLines(next, from - 1));
+    if (to >= from) parts.push(body(lines, from, to));
     next = to + 1;
   }
-  if (next <= lines.length) parts.push(`… lines ${next}-${lines.length} not shown …`);
   const named = ranges.map(({ from, to }) => `${from}-${to}`).join(",");
   const element = fileElement(path, ` lines="${named} of ${lines.length}"`, parts.join("\n"));
   const rest = restOf(path, lines, ranges);

@@ -138,7 +138,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
   function passedOf(facts: ChecksFacts): string {
     const { counts: all, affectedOnly, newPassing = [], mended, expectsElse = [], rewritten = [] } = facts;
     const code = affectedOnly === undefined ? "passed" : "affected-passed";
-    const text = all === null ? say("green") : say(code, { n: all.passed });
+    const text = all === null ? state.green : say(code, { n: all.passed });
     const more = join([
       ...count("new-count", newPassing.length),
       ...count("fixed-count", mended.length),
@@ -193,14 +193,16 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       "red-before": () => [say("red-before-line")],
       "still-red": () => [stillRed(facts)],
       doubtful: () => [],
-      unknown: () => [say("red")],
+      unknown: () => [state.red],
       "not-checked": () => [],
     }[facts.verdict]();
     const counted = facts.counts === null ? [] : [counts(facts.counts)];
     const fixed = counted.map((text) =>
-      facts.mended.length > 0 ? say("fixed", { counts: text, n: facts.mended.length }) : text,
+      facts.mended.length > 0
+        ? say("in-brackets", { text, more: say("fixed-count", { n: facts.mended.length }) })
+        : text,
     );
-    const green = facts.counts === null && facts.verdict === "same" ? [say("green")] : [];
+    const green = facts.counts === null && facts.verdict === "same" ? [state.green] : [];
     const part = facts.affectedOnly;
     const affected = part === undefined ? [] : [say("affected-only", { files: part.files, of: part.of })];
     const rungs = (facts.rungs ?? []).map(({ insteadOf, why: reason }) =>
@@ -219,7 +221,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     if (!("count" in finding)) return say(code);
     const shares = [
       ...count(finding.isEndless ? "new-endless-share" : "new-failing-share", finding.failing),
-      ...count("new-unable-share", finding.cannotRun),
+      ...count("unable-count", finding.cannotRun),
       ...count("new-passing-share", finding.passing),
     ];
     return say(code, { n: finding.count, shares: join(shares) });
@@ -238,7 +240,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
         ? []
         : [say("rung", { insteadOf: result.rung.insteadOf, why: whyLower[result.rung.why] })]),
     ];
-    return say("known", { command, parts: parts.join("; ") });
+    return say("in-brackets", { text: command, more: parts.join("; ") });
   }
 
   return {
@@ -267,7 +269,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       if (verdict === "still-red" && red.length > 0)
         return say("brief-names", { text: stillRed(facts), names: names(red) });
       if (failing > 0) return say("brief-failing", { failing, all: (all?.passed ?? 0) + failing });
-      if (verdict === "still-red") return say("brief-still-red");
+      if (verdict === "still-red") return stillRed(facts);
       if (verdict !== "worse") return join(headlineParts(facts) ?? []);
       if (facts.newlyRed !== undefined) return newlyRed(facts);
       return worse.length > 0

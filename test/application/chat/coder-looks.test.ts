@@ -78,6 +78,27 @@ test.if(requirePart("bwrap"))(
   },
 );
 
+test.if(requirePart("bwrap"))(
+  "what it runs finds the modules and programs that the checks find",
+  async () => {
+    at = await openConversation(
+      (_, turn) =>
+        turn === 0
+          ? { calls: [call("run", { command: "only-here; echo $PYTHONPATH" })] }
+          : proposal("p", replace("a.txt", "one", "two")),
+      { ...cloud, config },
+    );
+    at.write("a.txt", "one\n");
+    at.write("pyproject.toml", "[tool.pytest.ini_options]\n");
+    at.write("src/own.py", "x = 1\n");
+    at.write("tests/test_own.py", "def test_own(): pass\n");
+    at.write(".venv/bin/only-here", "#!/bin/sh\necho found\n");
+    chmodSync(join(at.workspace, ".venv/bin/only-here"), 0o755);
+    await at.send("/code3 change a.txt");
+    expect(at.asked[1]?.messages[2]?.text).toMatch(/^Exit code 0\.\nfound\n\/\S+\/src\n/);
+  },
+);
+
 test("a call of any name and for any path is answered, and the next proposal counts", async () => {
   const names = Object.getOwnPropertyNames(Object.prototype);
   const paths = [

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isKnownCheck } from "../../../src/domain/checks/find-checks.ts";
+import { isKnownCheck, withSettingsOf } from "../../../src/domain/checks/find-checks.ts";
 
 const CHECKS = [{ kind: "test" as const, command: "just verify", line: "just verify" }];
 
@@ -34,4 +34,22 @@ test("a plain call of tests or linters is a check; a command that writes, or doe
   const which = (lines: readonly string[]) => lines.filter((line) => isKnownCheck(line, CHECKS));
   expect(which(known)).toEqual(known);
   expect(which(others)).toEqual([]);
+});
+
+test("a command of the coder gets the variables of the project's own test line, and no others", () => {
+  const set = (line: string, runner?: string) => {
+    const check = {
+      kind: "test" as const,
+      command: "npm test",
+      line,
+      ...(runner !== undefined && { runner }),
+    };
+    return withSettingsOf([check], "x").replace(/PATH="\$PWD\/node_modules.*$/, "");
+  };
+  expect(set('PYTHONPATH="$PWD/src" python -m pytest')).toBe('export PYTHONPATH="$PWD/src" ');
+  expect(set("npm test", 'export PATH="$PWD/b:$PATH"; { tsc && a; } || exit; cross-env A=1 B=two jest')).toBe(
+    "export A=1 B=two ",
+  );
+  for (const line of ["go test ./...", "A=$(touch x) npm test", "A=1;B=2 sh x", "make A=1 test"])
+    expect([line, set(line)]).toEqual([line, "export "]);
 });

@@ -6,6 +6,7 @@ import {
   definitionsOf,
   endOf,
   readAskedFile,
+  showAround,
   showFile,
   showLines,
   splitBudget,
@@ -27,6 +28,14 @@ test("ranges and lines beyond the end of a file are cut, for every caller", () =
       },
     ),
   );
+});
+
+test("a gap that is no longer than the line about it is shown, at both ends", () => {
+  const long = (name: string) => `const ${name} = "${"x".repeat(90)}";`;
+  const lines = ["}", "", ...Array.from({ length: 41 }, (_, at) => long(`a${at}`)), "}"];
+  const shown = showAround("a.ts", lines.join("\n"), [23], 10_000);
+  expect(shown).toStartWith('<file path="a.ts" lines="1-44 of 44">\n}\n\nconst a0');
+  expect(shown).not.toContain("not shown");
 });
 
 describe("what of a request is looked for", () => {

@@ -67,7 +67,7 @@ test("new tests that pass without the change guard what worked, unless all of th
     (["en", "ja"] as const).map((locale) => checksMessagesFor(locale).remarks({ ...green, newTests })[0]);
   expect(said({ count: 3, passWithout: 2 })).toEqual([
     "3 new tests; without the change 1 fails, 2 pass (they guard what already worked).",
-    "新しいテスト 3 件は、変更がなければ 1 件失敗、2 件成功します（成功する分は元の動作を守るテストです）。",
+    "新しいテスト 3 件は、変更がなければ 1 件失敗、2 件成功（元の動作を守るテスト）となります。",
   ]);
   expect(said({ count: 2, passWithout: 1 })[0]).toBe(
     "2 new tests; without the change 1 fails, 1 passes (it guards what already worked).",
