@@ -80,9 +80,8 @@ export async function mergeJob(
       else if (result === "merged") merged.push({ path, by: laterJob(deps, job, path) });
     }
     if (isInConflict) {
-      // It never began, so it must not be listed among the jobs.
       await transaction.discard();
-      await deps.transactions.discard(jobId);
+      await deps.transactions.discard(jobId, { began: false });
       return null;
     }
     run.start();

@@ -260,8 +260,8 @@ export interface Transactions {
   redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   /** Keeps a sealed job as a preview. */
   stage(jobId: string): Promise<void>;
-  /** Drops a staged job's change set; a job that was committed keeps its undo. */
-  discard(jobId: string): Promise<void>;
+  /** Drops a staged job's change set; a job that was committed keeps its undo. One that never `began` gives back its number. */
+  discard(jobId: string, options?: { readonly began?: boolean }): Promise<void>;
   /**
    * Finishes an interrupted swap; null when nothing was interrupted. Entries edited since stay unchanged, and
    * the rest is finished around them. `begin`, `commit`, `undo` and `redo` do so first. `halted`:

@@ -216,16 +216,12 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     killStrays(folder.path, ...checkFolders(folder));
     const state = stateOrDamage(folder);
     if (state === undefined || state === "running") {
-      dropStaged(folder);
+      removeSlots(folder);
+      // A job without a story never began: it has no number either.
+      if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
+      else withdrawJobFolder(storage.folder, jobId);
     }
     running.end(jobId);
-  }
-
-  /** A job without a story never began: it has no number either. */
-  function dropStaged(folder: JobFolder): void {
-    removeSlots(folder);
-    if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
-    else withdrawJobFolder(storage.folder, folder.id);
   }
 
   /** A job whose state cannot be read is kept: it may hold the only copy of a file. */
@@ -397,7 +393,8 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     }
   }
 
-  async function discard(jobId: string, lock: (drop: () => void) => Promise<unknown>): Promise<void> {
+  type Lock = (drop: () => void) => Promise<unknown>;
+  async function discard(jobId: string, { began = true } = {}, lock: Lock = (drop) => locked(jobId, drop)) {
     const folder = jobFolder(storage.folder, jobId);
     sealed.delete(jobId);
     const drop = () => {
@@ -405,7 +402,9 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       if (state !== "running" && state !== "staged") return;
       const intent = readIntent(storage.folder);
       if (intent === "damaged" || swappedJobId(intent) === jobId || isHalted(folder)) return;
-      dropStaged(folder);
+      removeSlots(folder);
+      if (began) setState(folder, "discarded", { bytes: 0 });
+      else withdrawJobFolder(storage.folder, jobId);
     };
     if (stateOrDamage(folder) === "running") drop();
     else await lock(drop);
@@ -422,7 +421,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       return lockFolders(folders, () =>
         use({
           commit: (jobId, options) => commit(jobId, options, async (swap) => swap()),
-          discard: (jobId) => discard(jobId, async (drop) => drop()),
+          discard: (jobId, options) => discard(jobId, options, async (drop) => drop()),
         }),
       );
     },
@@ -433,7 +432,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     },
     undo: (jobId, { force }) => swapFrom(jobId, "committed", "undo", force),
     redo: (jobId, { force }) => swapFrom(jobId, "undone", "redo", force),
-    discard: (jobId) => discard(jobId, (drop) => locked(jobId, drop)),
+    discard: (jobId, options) => discard(jobId, options),
     stage: async (jobId) => {
       stage(jobId);
       sweepTrash(storage.folder, jobId);
