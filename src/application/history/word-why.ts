@@ -136,7 +136,7 @@ export function figureCells(texts: HistoryMessages, row: FigureRow): string[] {
     texts.number(inputTokens + outputTokens),
     formatCost(costUsd, unpriced > 0),
     texts.number(jobs),
-    checked === 0 ? "–" : `${firstTry}/${checked} (${Math.round((firstTry / checked) * 100)} %)`,
+    checked === 0 ? "–" : `${firstTry}/${checked}`,
     texts.number(undone),
   ];
 }

@@ -157,7 +157,7 @@ function openFence(piece: string): string {
 /** Of calls some of which have no known price: `–` where none has, else at least what is known. Cents, and less where it is less. */
 export function formatCost(usd: number, isUnpriced: boolean): string {
   if (isUnpriced && usd === 0) return "–";
-  return `${isUnpriced ? "≥ " : ""}$${usd.toFixed(usd > 0 && usd < 0.1 ? 4 : 2)}`;
+  return `${isUnpriced ? "≥" : ""}$${usd.toFixed(usd > 0 && usd < 0.1 ? 4 : 2)}`;
 }
 
 const JETBRAINS: ReadonlySet<string> = new Set([

@@ -86,6 +86,6 @@ describe("/model and /effort", () => {
     );
     expect((await say("/model")).out).toContain("$1000 in, $1000 out");
     await say("/chat hello");
-    expect((await say("/usage")).out).toMatch(/claude\/claude-next-9: 2 requests, .* out, ≥ \$\d/);
+    expect((await say("/usage")).out).toMatch(/claude\/claude-next-9: 2 requests, .* out, ≥\$\d/);
   });
 });

@@ -82,14 +82,7 @@ test("usage and jobs are summed by day and model, in the zone of the reader", as
   ]);
   expect(total).toMatchObject({ requests: 3, unpriced: 1, jobs: 4, checked: 3, firstTry: 1, undone: 1 });
   expect(models[0]).toMatchObject({ model: "p/one", inputTokens: 200, jobs: 3 });
-  expect(figureCells(historyMessagesFor("en"), total)).toEqual([
-    "3",
-    "330",
-    "≥ $0.75",
-    "4",
-    "1/3 (33 %)",
-    "1",
-  ]);
+  expect(figureCells(historyMessagesFor("en"), total)).toEqual(["3", "330", "≥$0.75", "4", "1/3", "1"]);
   const csv = csvOfFigures([...rows, { ...total, model: '=HYPERLINK("x"),y' }]).split("\n");
   expect(csv[0]).toStartWith("day,model,requests,input_tokens,");
   expect(csv).toHaveLength(rows.length + 3);
