@@ -42,7 +42,7 @@ function suggestPlaces(target: MatchTarget, lines: readonly HunkLine[]): MatchCa
     const line = Math.max(0, start);
     const similarity = similarityAt(target, oldKeys, start);
     const at =
-      old.length === 1 ? -1 : oldKeys.findIndex((key, i) => target.index.keys("indent")[start + i] !== key);
+      old.length === 1 ? -1 : oldKeys.findIndex((key, i) => target.index.key("indent", start + i) !== key);
     const isThere = at >= 0 && start + at >= 0 && start + at < target.file.count;
     if (!isThere) return { line: line + 1, text: showCandidate(target, line, old.length), similarity };
     // Lines before it are as expected: only a few of them say where it is.
@@ -106,10 +106,9 @@ function resembling(target: MatchTarget, oldKeys: readonly string[]): number[] {
 }
 
 function similarityAt(target: MatchTarget, oldKeys: readonly string[], start: number): number {
-  const keys = target.index.keys("indent");
   let sum = 0;
   for (let i = 0; i < oldKeys.length; i++) {
-    const key = keys[start + i];
+    const key = target.index.key("indent", start + i);
     if (key === oldKeys[i]) sum += 1;
     else if (key !== undefined && spendBudget(target.hints, 20)) sum += compareWith(oldKeys[i]!)(key);
   }
@@ -118,35 +117,32 @@ function similarityAt(target: MatchTarget, oldKeys: readonly string[], start: nu
 
 /** A whole line that holds the searched one as a part of it, if that is not short: the searched one was cut. */
 function compareWith(wanted: string): (key: string) => number {
-  const pairs = pairsOf(wanted);
-  return (key) => (wanted.length >= 8 && key.includes(wanted) ? 0.95 : likeness(pairs, key));
+  const pairs = new Map<number, number>();
+  for (const pair of pairsOf(wanted)) pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
+  return (key) => (wanted.length >= 8 && key.includes(wanted) ? 0.95 : likeness(pairs, wanted, key));
 }
 
 /** Dice's coefficient over letter pairs: 0 nothing in common, 1 the same pairs. */
-function likeness(pairs: ReadonlyMap<string, number>, text: string): number {
-  const left = new Map(pairs);
-  const size = [...pairs.values()].reduce((sum, count) => sum + count, 0);
-  const other = text.slice(0, MAX_LINE);
-  if (size === 0 || other.length < 2) return 0;
+function likeness(pairs: ReadonlyMap<number, number>, wanted: string, text: string): number {
+  const size = Math.min(wanted.length, MAX_LINE) + Math.min(text.length, MAX_LINE) - 2;
+  if (wanted.length < 2 || text.length < 2) return 0;
+  const seen = new Map<number, number>();
   let shared = 0;
-  for (let i = 0; i + 1 < other.length; i++) {
-    const pair = other.slice(i, i + 2);
-    const count = left.get(pair) ?? 0;
-    if (count > 0) {
-      shared++;
-      left.set(pair, count - 1);
-    }
+  for (const pair of pairsOf(text)) {
+    const count = pairs.get(pair);
+    if (count === undefined) continue;
+    const before = seen.get(pair) ?? 0;
+    if (before < count) shared++;
+    seen.set(pair, before + 1);
   }
-  return (2 * shared) / (size + other.length - 1);
+  return (2 * shared) / size;
 }
 
-function pairsOf(text: string): Map<string, number> {
-  const pairs = new Map<string, number>();
-  const cut = text.slice(0, MAX_LINE);
-  for (let i = 0; i + 1 < cut.length; i++) {
-    const pair = cut.slice(i, i + 2);
-    pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
-  }
+/** Each pair as one number. */
+function pairsOf(text: string): number[] {
+  const pairs: number[] = [];
+  for (let i = 1; i < text.length && i < MAX_LINE; i++)
+    pairs.push(text.charCodeAt(i - 1) * 65_536 + text.charCodeAt(i));
   return pairs;
 }
 

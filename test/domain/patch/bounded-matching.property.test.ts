@@ -108,6 +108,30 @@ test("a hunk of sixteen thousand lines that drifted is placed without comparing 
   expect(cpuTimeMs() - begun).toBeLessThan(LONG_HUNK_MS);
 });
 
+/** Showing where a failed edit may have been meant takes as long as some reads of its file, not as its lines times those of the block. */
+const HINT_MS = 250;
+
+test.each([
+  [
+    "a block of fifteen thousand lines in a long file that repeats",
+    Array.from({ length: 150_000 }, (_, n) => `  x = ${n % 2_000 < 1_500 ? "same" : n};`),
+    [Array.from({ length: 15_000 }, (_, n) => (n === 399 ? "  different;" : `  x = ${1_500 + n};`))],
+  ],
+  [
+    "hundreds of wrong lines in a long file",
+    Array.from({ length: 60_000 }, (_, n) => `    value_${n % 100} = compute(alpha_${n % 100});`),
+    Array.from({ length: 500 }, (_, n) => [`    nothing ${n} of it`]),
+  ],
+])("%s: the nearest lines are found at once", (_name, lines, wrong) => {
+  const text = `${lines.join("\n")}\n`;
+  const hunks = wrong.map((each) => block(each, "new"));
+  applyHunks("f", text.slice(0, 1_000), hunks, "v4a", new Matching());
+  const begun = cpuTimeMs();
+  const done = applyHunks("f", text, hunks, "v4a", new Matching());
+  expect(done.reports[0]).toMatchObject({ status: "not-found" });
+  expect(cpuTimeMs() - begun).toBeLessThan(HINT_MS);
+});
+
 test("a hunk that drifted is found without a look at every line of its file", () => {
   const inLines = 100_000;
   const { text, hunk } = longHunk(1_000, inLines);
