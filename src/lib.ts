@@ -35,7 +35,6 @@ export type {
   SandboxManager,
   StartedContainer,
 } from "./application/ports/containers.ts";
-export type { WorkspaceFiles } from "./application/ports/jobs-transaction.ts";
 export type { Workspace } from "./application/ports/jobs-workspace.ts";
 export type {
   Model,
@@ -51,6 +50,7 @@ export type {
   ModelUsage,
   ToolCall,
 } from "./application/ports/models.ts";
+export type { WorkspaceFiles } from "./application/ports/platform-view.ts";
 export type {
   ExecutorStarted,
   RunOptions,

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { ViewFault } from "../application/ports/jobs-transaction.ts";
+import { ViewFault } from "../application/ports/platform-view.ts";
 import { type ResolvedPath, resolvePathArgument, viewFaultError } from "./resolved-path.ts";
 import { checkPolicy, checkWriteScope, type ToolContext } from "./tool-context.ts";
 import {

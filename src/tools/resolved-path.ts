@@ -1,6 +1,6 @@
 import { resolveTarget } from "../application/jobs/edit-policy.ts";
-import { type Entry, ViewFault } from "../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import { type Entry, ViewFault } from "../application/ports/platform-view.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { ToolError } from "./tool-result.ts";
 

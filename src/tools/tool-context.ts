@@ -11,8 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { jobEnvironment } from "../application/jobs/job-processes.ts";
-import type { ProcessRequest } from "../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import type { ProcessRequest } from "../application/ports/platform-processes.ts";
 import { attemptOr } from "../domain/platform/error-text.ts";
 import { deniedResult, ToolError, type ToolFailure } from "./tool-result.ts";
 

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
-import type { Transaction, View } from "../../src/application/ports/jobs-transaction.ts";
+import type { Transaction } from "../../src/application/ports/jobs-transaction.ts";
+import type { View } from "../../src/application/ports/platform-view.ts";
 import type { ContractPart } from "./contract-job.ts";
 import { landsAll } from "./lands-all.ts";
 import { type TransactionBench, text } from "./transaction-bench.ts";

@@ -1,5 +1,5 @@
 import { renameSync } from "node:fs";
-import type { View } from "../../src/application/ports/jobs-transaction.ts";
+import type { View } from "../../src/application/ports/platform-view.ts";
 import { type StagingKind, type TransactionBench, text } from "./transaction-bench.ts";
 
 /** One chapter of the contract; `current` is the bench of the running test. */

@@ -1,7 +1,8 @@
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Transaction, Transactions, View } from "../../src/application/ports/jobs-transaction.ts";
+import type { Transaction, Transactions } from "../../src/application/ports/jobs-transaction.ts";
+import type { View } from "../../src/application/ports/platform-view.ts";
 import {
   createTransactions,
   type TransactionDeps,

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { resolveTarget } from "../../src/application/jobs/edit-policy.ts";
-import { type View, ViewFault } from "../../src/application/ports/jobs-transaction.ts";
+import { type View, ViewFault } from "../../src/application/ports/platform-view.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import {
   createBench,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { lstatSync } from "node:fs";
-import type { View } from "../../src/application/ports/jobs-transaction.ts";
+import type { View } from "../../src/application/ports/platform-view.ts";
 import {
   createBench,
   type StagingKind,

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ViewFault } from "../../src/application/ports/jobs-transaction.ts";
+import { ViewFault } from "../../src/application/ports/platform-view.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, newJobId, type TransactionBench, text } from "../contracts/transaction-bench.ts";
 import { treeOf } from "../contracts/tree.ts";

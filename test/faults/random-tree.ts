@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
-import { type View, ViewFault } from "../../src/application/ports/jobs-transaction.ts";
+import { type View, ViewFault } from "../../src/application/ports/platform-view.ts";
 import { setXattrFd } from "../../src/infrastructure/platform/xattr.ts";
 
 /** A small pool of names, so that random commands meet. */

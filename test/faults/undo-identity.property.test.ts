@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
-import type { Transaction, View } from "../../src/application/ports/jobs-transaction.ts";
+import type { Transaction } from "../../src/application/ports/jobs-transaction.ts";
+import type { View } from "../../src/application/ports/platform-view.ts";
 import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
 import { cases } from "../require.ts";
 import { carryOut, edits, plant, type Seed, seeds, shellLine } from "./random-tree.ts";

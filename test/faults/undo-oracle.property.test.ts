@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
-import type { View } from "../../src/application/ports/jobs-transaction.ts";
+import type { View } from "../../src/application/ports/platform-view.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
 import { type Tree, treeOf } from "../contracts/tree.ts";

@@ -24,10 +24,10 @@ import type { Reply } from "../ports/chat.ts";
 import type { CheckMemory, CheckProgress, CheckRecord } from "../ports/checks.ts";
 import type { CoderEnd, CoderEnding, SentBackReason } from "../ports/coder.ts";
 import type { JobEvent } from "../ports/jobs.ts";
-import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ToolCall } from "../ports/models.ts";
 import { LOG } from "../ports/platform.ts";
+import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import {
   type AgentDeps,
   type Answer,

@@ -10,8 +10,8 @@ import type { ToolResult } from "../models/tool-loop.ts";
 import type { ChatEvent } from "../ports/chat.ts";
 import type { CoderEnd, CoderEnding } from "../ports/coder.ts";
 import type { AgentEnd } from "../ports/jobs.ts";
-import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import type { ChatTurn, CoderDeps } from "./chat-turn.ts";
 import { createRunInTurn } from "./run-candidates.ts";
 

@@ -12,7 +12,7 @@ import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
 import type { Baseline } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
-import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import { measureBaseline, recallChecks } from "./baseline.ts";
 import type { FormatDraft, FormattableDraft } from "./format-draft.ts";
 import {

@@ -28,8 +28,8 @@ import type { ProjectFiles } from "../ports/drafts.ts";
 import type { FileDifference, JobArchive, JobEvent } from "../ports/jobs.ts";
 import type { CheckRun, Draft, DraftRequest, MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { WorkspaceFiles } from "../ports/platform-view.ts";
 
 /** Carries out and judges the proposals of one coder, each over the files that the earlier ones left. The workspace changes only at `land`. */
 export interface Bench {

@@ -1,7 +1,7 @@
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import { decodeText } from "../../domain/platform/file-bytes.ts";
 import type { Draft, DraftConflict, MergedNote } from "../ports/jobs-draft.ts";
-import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import type { OtherChange, StaleEdit } from "./shown-files.ts";
 
 /** The outcome of a green draft's turn to land. */

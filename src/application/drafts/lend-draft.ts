@@ -1,7 +1,7 @@
 import { decodeText, isLockFile, isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
-import type { TakenEdit, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { TakenEdit, WorkspaceFiles } from "../ports/platform-view.ts";
 import type { ContestedFile } from "./shown-files.ts";
 
 /**

@@ -35,8 +35,9 @@ import type {
   OpenedDraft,
   Rebased,
 } from "../ports/jobs-draft.ts";
-import { type Layers, type TakenEdit, takeInEdits, ViewFault } from "../ports/jobs-transaction.ts";
+import type { Layers } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
+import { type TakenEdit, takeInEdits, ViewFault } from "../ports/platform-view.ts";
 
 /** Opens a draft. If nothing can be staged, the refusal happens here, before any model is asked. */
 export async function openDraft(deps: WorkspaceDeps, request: DraftRequest): Promise<OpenedDraft> {

@@ -2,8 +2,8 @@ import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { EarlierState, HandEdit, JobStack } from "../ports/history.ts";
 import type { FileDifference } from "../ports/jobs.ts";
 import type { Draft, OpenedDraft } from "../ports/jobs-draft.ts";
-import { type TakenEdit, ViewFault, type WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import { type TakenEdit, ViewFault, type WorkspaceFiles } from "../ports/platform-view.ts";
 
 /** A draft over files as they were. It never lands: `close` discards it and removes its record. */
 export type EarlierDraft =

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ChangedText } from "../../domain/checks/affected-tests.ts";
-import { isCodePath } from "../../domain/checks/affected-tests.ts";
+import { type ChangedText, isCodePath } from "../../domain/checks/affected-tests.ts";
 import {
   findObstacle,
   findPathObstacle,
@@ -22,7 +21,7 @@ import type {
   ReadIssue,
 } from "../ports/history.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import { type TakenEdit, ViewFault, type WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import { type TakenEdit, ViewFault, type WorkspaceFiles } from "../ports/platform-view.ts";
 import { modelOf, readReason } from "./find-why.ts";
 
 export interface CaseDeps {

@@ -8,7 +8,7 @@ import { toLines } from "../../domain/platform/file-bytes.ts";
 import { numbersOf } from "../jobs/job-names.ts";
 import type { BlamedLine, JobStack } from "../ports/history.ts";
 import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
-import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { WorkspaceFiles } from "../ports/platform-view.ts";
 
 export interface WhyDeps {
   readonly stack: JobStack;

@@ -1,5 +1,5 @@
 import type { Protection } from "../../domain/policy/protection.ts";
-import { type Entry, type View, ViewFault } from "../ports/jobs-transaction.ts";
+import { type Entry, type View, ViewFault } from "../ports/platform-view.ts";
 
 /** A target as the patch wrote it, made into a path of the view without symlinks on the way. */
 export type ResolvedTarget = ReturnType<typeof resolveTarget>;

@@ -10,8 +10,9 @@ import {
 import { tryJsonPatch } from "../../domain/patch/formats/json.ts";
 import { executionSummary, type ParseResult, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { giveWay } from "../platform/give-way.ts";
-import { type BeginRequest, type BeginResult, toViewFault } from "../ports/jobs-transaction.ts";
+import type { BeginRequest, BeginResult } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
+import { toViewFault } from "../ports/platform-view.ts";
 import { jobGroupId } from "./conclude-job.ts";
 import { type ExecuteRequest, newJobId, repairNotes, type WorkspaceDeps } from "./execution.ts";
 import { JobRun, maskCommand } from "./job-run.ts";

@@ -1,7 +1,7 @@
 import type { Note } from "../../domain/jobs/note.ts";
 import type { CommandResult, FailureReason } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
-import { type View, ViewFault } from "../ports/jobs-transaction.ts";
+import { type View, ViewFault } from "../ports/platform-view.ts";
 import {
   type EditPolicy,
   type PermittedTarget,

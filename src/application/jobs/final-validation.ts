@@ -1,7 +1,7 @@
 import { homeLeftOut, type Note } from "../../domain/jobs/note.ts";
 import type { Change, CommandResult } from "../../domain/jobs/result.ts";
+import { readGitIndex } from "../../domain/platform/git-index.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
-import { readGitIndex } from "../../domain/policy/git-files.ts";
 import { createIgnoreMatcher } from "../../domain/policy/ignore-rules.ts";
 import { findCaches, inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";

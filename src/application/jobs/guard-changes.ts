@@ -1,9 +1,9 @@
 import type { Change } from "../../domain/jobs/result.ts";
+import { readGitIndex } from "../../domain/platform/git-index.ts";
 import {
   type GitSetting,
   isHarmlessSetting,
   mayMatterToGit,
-  readGitIndex,
   revertSettings,
 } from "../../domain/policy/git-files.ts";
 import { lastPathName } from "../../domain/policy/ignore-rules.ts";
@@ -14,7 +14,8 @@ import {
   isGitName,
   type Protection,
 } from "../../domain/policy/protection.ts";
-import type { BeforeAndAfter, Repository, Transaction } from "../ports/jobs-transaction.ts";
+import type { BeforeAndAfter, Transaction } from "../ports/jobs-transaction.ts";
+import type { Repository } from "../ports/platform-view.ts";
 import { HOME_DENIAL } from "./edit-policy.ts";
 
 type GitDirectories = ReturnType<typeof createGitDirectories>;

@@ -1,7 +1,8 @@
 import { looksLikeSecretName } from "../../domain/platform/secret-name.ts";
 import { gitVariables } from "../../domain/policy/git-files.ts";
 import type { JobEvent } from "../ports/jobs.ts";
-import type { ProcessRunner, Transaction } from "../ports/jobs-transaction.ts";
+import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { ProcessRunner } from "../ports/platform-processes.ts";
 import type { AutoCommitResult } from "./auto-commit.ts";
 import { type JobStory, planTitle } from "./conclude-job.ts";
 import type { WorkspaceDeps } from "./execution.ts";

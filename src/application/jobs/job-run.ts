@@ -23,14 +23,14 @@ import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import {
-  type SealedChanges,
-  type Transaction,
-  type Transactions,
-  type ValidateDifference,
-  ViewFault,
+import type {
+  SealedChanges,
+  Transaction,
+  Transactions,
+  ValidateDifference,
 } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
+import { ViewFault } from "../ports/platform-view.ts";
 import type { AutoCommitResult } from "./auto-commit.ts";
 import {
   concludeJob,

@@ -5,7 +5,7 @@ import {
   formatEditReport,
   type PlanOptions,
 } from "../../domain/patch/plan-edit.ts";
-import { type TakenEdit, type View, ViewFault } from "../ports/jobs-transaction.ts";
+import { type TakenEdit, type View, ViewFault } from "../ports/platform-view.ts";
 import { permitTarget, type ResolvedTarget } from "./edit-policy.ts";
 import {
   type CommandOutcome,

@@ -1,6 +1,7 @@
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
-import type { CheckView, ProcessRunner, Transaction } from "../ports/jobs-transaction.ts";
+import type { CheckView, Transaction } from "../ports/jobs-transaction.ts";
+import type { ProcessRunner } from "../ports/platform-processes.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import { type JobProcessesDeps, jobEnvironment } from "./job-processes.ts";
 

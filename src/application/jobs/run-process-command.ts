@@ -1,10 +1,10 @@
-import type { Note, NoteFact } from "../../domain/jobs/note.ts";
-import { homeLeftOut } from "../../domain/jobs/note.ts";
+import { homeLeftOut, type Note, type NoteFact } from "../../domain/jobs/note.ts";
 import type { Change, FailureReason } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import type { ProcessResult, Transaction } from "../ports/jobs-transaction.ts";
+import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { ProcessResult } from "../ports/platform-processes.ts";
 import { commitAnyway, type RunGit } from "./auto-commit.ts";
 import type { LimitSettings, RunCommandsDeps } from "./execution.ts";
 import { type CommandOutcome, failedOutcome, succeededOutcome } from "./file-edit.ts";

@@ -1,12 +1,9 @@
 import type { Note } from "../../domain/jobs/note.ts";
 import type { FailureReason } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
-import {
-  type ProcessResult,
-  type ProcessRunner,
-  type Transaction,
-  ViewFault,
-} from "../ports/jobs-transaction.ts";
+import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { ProcessResult, ProcessRunner } from "../ports/platform-processes.ts";
+import { ViewFault } from "../ports/platform-view.ts";
 import { type EditPolicy, resolveTarget } from "./edit-policy.ts";
 import { type CommandOutcome, failedOutcome, succeededOutcome } from "./file-edit.ts";
 

@@ -1,6 +1,6 @@
 import type { DraftRequest, OpenedDraft } from "../ports/jobs-draft.ts";
-import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import { executePatch } from "./execute-patch.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import type { JudgeMerge } from "./undo-by-merge.ts";

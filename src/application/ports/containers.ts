@@ -1,6 +1,6 @@
 import type { CloneRange } from "../../domain/containers/clone-plan.ts";
 import type { PrepareFailure } from "../../domain/containers/preparation.ts";
-import type { OutputStream, ProcessRequest, ProcessResult } from "./jobs-transaction.ts";
+import type { OutputStream, ProcessRequest, ProcessResult } from "./platform-processes.ts";
 
 /**
  * Containers as tasks need them. No call rejects for an expected failure: failures are values. An aborted

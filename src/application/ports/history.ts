@@ -1,6 +1,6 @@
 import type { NotACase } from "../../domain/history/case.ts";
 import type { FileDifference } from "./jobs.ts";
-import type { TakenEdit, WorkspaceFiles } from "./jobs-transaction.ts";
+import type { TakenEdit, WorkspaceFiles } from "./platform-view.ts";
 
 /** A job whose change is part of the workspace. */
 export interface StackedJob {

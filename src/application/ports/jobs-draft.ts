@@ -4,7 +4,9 @@ import type { Change, CommandResult, JobRefusal, RanJob, RefusedJob } from "../.
 import type { ParseResult, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, JobEvent } from "./jobs.ts";
 import type { HeadProcess } from "./jobs-head.ts";
-import type { HomeTraces, ProcessResult, TakenEdit, WorkspaceFiles } from "./jobs-transaction.ts";
+import type { HomeTraces } from "./jobs-transaction.ts";
+import type { ProcessResult } from "./platform-processes.ts";
+import type { TakenEdit, WorkspaceFiles } from "./platform-view.ts";
 
 /** A caller's request to a workspace for a draft. The workspace's settings fill in missing values. */
 export interface DraftRequest {

@@ -1,4 +1,5 @@
-import type { HeadSurroundings, OutputStream, ProcessInput, ProcessResult } from "./jobs-transaction.ts";
+import type { HeadSurroundings } from "./jobs-transaction.ts";
+import type { OutputStream, ProcessInput, ProcessResult } from "./platform-processes.ts";
 
 /** One turn of an agent that works in a draft by itself, as commands of a patch do. */
 export interface HeadProcess {

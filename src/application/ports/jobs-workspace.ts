@@ -19,8 +19,8 @@ import type {
   Staging,
   UntouchedPath,
   UnusableJob,
-  WorkspaceFiles,
 } from "./jobs-transaction.ts";
+import type { WorkspaceFiles } from "./platform-view.ts";
 
 /**
  * The workspace: the only place where anything is read, written or run. Its backing is a folder of this

@@ -13,9 +13,9 @@ import type { ContainerClaim, PrintOptions, SandboxFailure } from "./containers.
 import type { ProjectFiles } from "./drafts.ts";
 import type { IntakeEvent, PublishRequest } from "./forges.ts";
 import type { WorkerProgress } from "./heads.ts";
-import type { WorkspaceFiles } from "./jobs-transaction.ts";
 import type { Workspace } from "./jobs-workspace.ts";
 import type { ModelMessage, ModelTool } from "./models.ts";
+import type { WorkspaceFiles } from "./platform-view.ts";
 import type { Work } from "./serve.ts";
 
 export type { WorkerProgress } from "./heads.ts";

@@ -49,3 +49,10 @@ export function attemptSystem<T, F>(fallback: F, act: () => T): T | F {
     return fallback;
   }
 }
+
+export function trySystemCall(act: () => void): boolean {
+  return attemptSystem(false, () => {
+    act();
+    return true;
+  });
+}

@@ -5,7 +5,7 @@ import {
   type View,
   ViewFault,
   type WorkspaceFiles,
-} from "../../application/ports/jobs-transaction.ts";
+} from "../../application/ports/platform-view.ts";
 import {
   EMPTY_FOLDERS,
   listCommand,

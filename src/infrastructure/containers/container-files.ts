@@ -5,7 +5,7 @@ import {
   type View,
   ViewFault,
   type WorkspaceFiles,
-} from "../../application/ports/jobs-transaction.ts";
+} from "../../application/ports/platform-view.ts";
 import { findInstallation, threadEntry } from "../platform/installation.ts";
 import { decodeList, encodeList } from "./container-frames.ts";
 import { type EngineDeps, sandboxFailure } from "./docker-engine.ts";

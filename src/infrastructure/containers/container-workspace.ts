@@ -11,18 +11,19 @@ import {
 } from "../../application/ports/containers.ts";
 import type {
   CheckView,
-  EntryState as FirstStanding,
   JobState,
   Layers,
-  ProcessResult,
-  ProcessRunner,
   SwapOutcome,
   Transaction,
   Transactions,
-  View,
-  WorkspaceFiles,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import type { ProcessResult, ProcessRunner } from "../../application/ports/platform-processes.ts";
+import type {
+  EntryState as FirstStanding,
+  View,
+  WorkspaceFiles,
+} from "../../application/ports/platform-view.ts";
 import type { Change, Conflict } from "../../domain/jobs/result.ts";
 import { createJobArchive } from "../engine/job-archive.ts";
 import { toStanding } from "../jobs/folder-view.ts";

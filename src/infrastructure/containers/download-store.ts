@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { DownloadStore } from "../../application/ports/containers.ts";
-import type { ProcessRunner } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 
 const CHUNK_BYTES = 1024 ** 2;
 

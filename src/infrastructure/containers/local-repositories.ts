@@ -8,7 +8,7 @@ import type {
   LocalRepositories,
   LocalRepository,
 } from "../../application/ports/containers.ts";
-import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessResult } from "../../application/ports/platform-processes.ts";
 import { type CloneRange, withoutCredential } from "../../domain/containers/clone-plan.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createProcessRunner } from "../sandbox/process-runner.ts";

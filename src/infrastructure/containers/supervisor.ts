@@ -8,7 +8,7 @@ import type {
   ExecResult,
   SandboxFailure,
 } from "../../application/ports/containers.ts";
-import type { OutputStream } from "../../application/ports/jobs-transaction.ts";
+import type { OutputStream } from "../../application/ports/platform-processes.ts";
 import { createCharacterGate, createOutputCapture } from "../platform/output-capture.ts";
 import { decodeList, encodeList, type Frame } from "./container-frames.ts";
 import { type Engine, sandboxFailure } from "./docker-engine.ts";

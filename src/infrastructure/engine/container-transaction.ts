@@ -1,11 +1,12 @@
 import { dirname, join, relative, resolve } from "node:path";
-import type { ProcessRunner, SealedChanges, Transaction } from "../../application/ports/jobs-transaction.ts";
+import type { SealedChanges, Transaction } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { bytesBelow } from "../jobs/compare-entries.ts";
 import { createFolderView, currentEntryBelow } from "../jobs/folder-view.ts";
 import { repositoryOf } from "../jobs/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, takeStamp, toChanges, writePlan } from "../jobs/job-folder.ts";
+import { bytesBelow } from "../platform/read-file.ts";
 import type { OverlayBeginResult } from "../sandbox/create-sandbox.ts";
 import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../sandbox/overlay-layers.ts";
 import { createChangeWatch, createFirstSight, type FirstSight } from "./overlay-changes.ts";

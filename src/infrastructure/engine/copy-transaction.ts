@@ -11,7 +11,6 @@ import type { Change } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import {
   areaOf,
-  bytesBelow,
   hashAt,
   hashIfUntouched,
   isIndexFile,
@@ -41,8 +40,9 @@ import {
   toChanges,
   writePlan,
 } from "../jobs/job-folder.ts";
-import { renameable } from "../jobs/job-storage.ts";
 import { type Identity, identify, identifyAt, kindOf, rewriteFile } from "../platform/entry-identity.ts";
+import { renameable } from "../platform/mount-points.ts";
+import { bytesBelow } from "../platform/read-file.ts";
 import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
 import type { ConfineCopy, ConfinedCopy, LimitCopy, LimitedCopy } from "../sandbox/start-executor.ts";
 import {

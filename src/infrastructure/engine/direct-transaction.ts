@@ -1,22 +1,14 @@
 import { mkdirSync } from "node:fs";
 import type {
-  Entry,
   Layers,
   SealedChanges,
-  TakenEdit,
   TakenEdits,
   Transaction,
 } from "../../application/ports/jobs-transaction.ts";
+import type { Entry, TakenEdit } from "../../application/ports/platform-view.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import {
-  areaOf,
-  bytesBelow,
-  hashAt,
-  hashIfUntouched,
-  isIndexFile,
-  readSettled,
-} from "../jobs/compare-entries.ts";
+import { areaOf, hashAt, hashIfUntouched, isIndexFile, readSettled } from "../jobs/compare-entries.ts";
 import {
   createFolderView,
   createWorkspaceFiles,
@@ -34,6 +26,7 @@ import {
 } from "../jobs/job-folder.ts";
 import { type Identity, identify, identifyAt } from "../platform/entry-identity.ts";
 import { inParent } from "../platform/open-folder.ts";
+import { bytesBelow } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createBreath } from "./breath.ts";
 import { hasMovedFrom, lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";

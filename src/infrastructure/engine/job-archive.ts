@@ -20,7 +20,6 @@ import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { readInto, readNoFollow } from "../jobs/compare-entries.ts";
 import {
   AFTER_IMAGES,
   appendJournal,
@@ -54,6 +53,7 @@ import {
   writeWhole,
 } from "../jobs/job-folder.ts";
 import { identifyAt, sameBody, shownBelow } from "../platform/entry-identity.ts";
+import { readInto, readNoFollow } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { locateAside } from "./kept-aside.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { hashAt, mayBeIndex, readEntry, readNoFollow } from "../jobs/compare-entries.ts";
+import { hashAt, mayBeIndex, readEntry } from "../jobs/compare-entries.ts";
 import {
   Identity,
   identifyAt,
@@ -12,6 +12,7 @@ import {
   statEntryAt,
 } from "../platform/entry-identity.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";
+import { readNoFollow } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { walkFolder } from "../platform/walk-folder.ts";
 import { type LaidRoot, walkUpper } from "../sandbox/overlay-layers.ts";

@@ -9,13 +9,13 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import {
-  type CheckViewRequest,
-  type OpenedCheck,
-  type SealedChanges,
-  type Transaction,
-  ViewFault,
+import type {
+  CheckViewRequest,
+  OpenedCheck,
+  SealedChanges,
+  Transaction,
 } from "../../application/ports/jobs-transaction.ts";
+import { ViewFault } from "../../application/ports/platform-view.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { readSettled } from "../jobs/compare-entries.ts";

@@ -13,13 +13,13 @@ import { dirname, join, relative, resolve } from "node:path";
 import type {
   Difference,
   DifferenceVerdict,
-  EntryState,
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
+import type { EntryState } from "../../application/ports/platform-view.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { attemptSystem } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { areaOf, hashAt, isIndexFile, LARGEST_JUDGED, readNoFollow } from "../jobs/compare-entries.ts";
+import { areaOf, hashAt, isIndexFile } from "../jobs/compare-entries.ts";
 import { repositoryOf } from "../jobs/git-roots.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
 import {
@@ -32,6 +32,7 @@ import {
 } from "../platform/entry-identity.ts";
 import { syncfs } from "../platform/libc.ts";
 import { inFolder, inParent } from "../platform/open-folder.ts";
+import { LARGEST_JUDGED, readNoFollow } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, flushFileSystem } from "../platform/unattended.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";

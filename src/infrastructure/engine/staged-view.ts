@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/jobs-transaction.ts";
+import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/platform-view.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
 import { adoptOwner, readEntryAt, readRegular, staysInPlace } from "../jobs/folder-view.ts";
 import {

@@ -1,5 +1,5 @@
 import type { WorkerProgress } from "../../application/ports/heads.ts";
-import type { ProcessInput } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessInput } from "../../application/ports/platform-processes.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import {

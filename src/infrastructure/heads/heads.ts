@@ -21,7 +21,7 @@ import type {
   HeadTurn,
   OpenedHead,
 } from "../../application/ports/heads.ts";
-import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessResult } from "../../application/ports/platform-processes.ts";
 import type { HeadName, WorkerKindName } from "../../domain/config/configured-kinds.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";

@@ -5,7 +5,7 @@ import {
   type TakenEdit,
   ViewFault,
   type WorkspaceFiles,
-} from "../../application/ports/jobs-transaction.ts";
+} from "../../application/ports/platform-view.ts";
 import { createWorkspaceFiles, readEntryAt, readRegular } from "../jobs/folder-view.ts";
 import { ifSound, type JobFolder, jobFolder, type Op, opSlotPath, readOwnPlan } from "../jobs/job-folder.ts";
 import { type Identity, identifyAt, shownBelow } from "../platform/entry-identity.ts";

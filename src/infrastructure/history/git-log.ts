@@ -8,7 +8,7 @@ import type {
   CommitRecord,
   ContentChange,
 } from "../../application/ports/history.ts";
-import type { TakenEdit } from "../../application/ports/jobs-transaction.ts";
+import type { TakenEdit } from "../../application/ports/platform-view.ts";
 import { NAME } from "../../domain/history/case.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { gitProgram, ISOLATED_GIT_ENV } from "../jobs/git-roots.ts";

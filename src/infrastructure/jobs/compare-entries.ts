@@ -1,7 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, readSync } from "node:fs";
+import { readlinkSync } from "node:fs";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { listGitIndex } from "../../domain/policy/git-files.ts";
+import { listGitIndex } from "../../domain/platform/git-index.ts";
 import {
   type Identity,
   identify,
@@ -12,7 +12,7 @@ import {
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { hashHex } from "../platform/hash.ts";
 import { inParent } from "../platform/open-folder.ts";
-import { lookInto, openQuickly } from "../platform/read-file.ts";
+import { lookInto, readInto, readNoFollow } from "../platform/read-file.ts";
 import { getXattr, listXattrs } from "../platform/xattr.ts";
 import type { Op } from "./job-folder.ts";
 
@@ -103,25 +103,6 @@ export function readEntry(absolute: string, size: number, keepsBytes = false) {
 }
 
 /**
- * As `readNoFollow`, into a place of the caller's; how many bytes, which fill the place where there are more. A read that
- * ends where a file of the expected size does is the last: none is needed to hear that nothing follows.
- */
-export function readInto(absolute: string, room: Uint8Array, from: number, expected = -1): number {
-  const fd = openQuickly(absolute, READ) ?? openSync(absolute, READ);
-  try {
-    let at = from;
-    while (at < room.length) {
-      const count = readSync(fd, room, at, room.length - at, null);
-      at += count;
-      if (count === 0 || at - from === expected) break;
-    }
-    return at - from;
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/**
  * The hash of the entry at a path when `then` was taken; undefined if it has been touched since, so that a later save is
  * never mistaken for the original.
  */
@@ -142,39 +123,6 @@ export function hashIfUntouched(
 
 function digest(content: Uint8Array | string): string {
   return hashHex("sha256", content);
-}
-
-const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-
-/** Reads a regular file; a symlink, FIFO or device in its place is an error, never a hang. */
-export function readNoFollow(absolute: string): Uint8Array {
-  const fd = openSync(absolute, READ);
-  try {
-    return readFileSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Larger files are not read to be judged: a caller that needs their bytes gets none. */
-export const LARGEST_JUDGED = 64 * 1024 ** 2;
-
-/**
- * The bytes of a file below a root, to be judged. Null where there is no file: nothing, a folder, a link on the way, a
- * parent that does not exist yet or is a file itself; also where the file is larger than a judge reads, or cannot be read.
- */
-export function bytesBelow(root: string, path: string): Uint8Array | null {
-  return attemptOr(null, () =>
-    inParent(root, path, (folder, name) => {
-      const fd = openSync(`${folder}/${name}`, READ);
-      try {
-        const stats = fstatSync(fd);
-        return stats.isFile() && stats.size <= LARGEST_JUDGED ? readFileSync(fd) : null;
-      } finally {
-        closeSync(fd);
-      }
-    }),
-  );
 }
 
 /** The identity of the entry at a path, if it is a file with these bytes. */

@@ -29,7 +29,7 @@ import {
   type View,
   ViewFault,
   type WorkspaceFiles,
-} from "../../application/ports/jobs-transaction.ts";
+} from "../../application/ports/platform-view.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
 import { identify, isAbsence } from "../platform/entry-identity.ts";

@@ -9,7 +9,8 @@ import {
   type Stats,
 } from "node:fs";
 import { judgeNewGitFiles } from "../../application/jobs/guard-changes.ts";
-import type { BeforeAndAfter, EntryState } from "../../application/ports/jobs-transaction.ts";
+import type { BeforeAndAfter } from "../../application/ports/jobs-transaction.ts";
+import type { EntryState } from "../../application/ports/platform-view.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import { holdsGitName, isGitName } from "../../domain/policy/protection.ts";
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
-import type { GitHistory, Repository } from "../../application/ports/jobs-transaction.ts";
+import type { GitHistory, Repository } from "../../application/ports/platform-view.ts";
 import { isInside, isWithin } from "../../domain/platform/paths.ts";
 
 /** Folders of the system, which no job can write to. */

@@ -1,6 +1,8 @@
-import { constants } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { fstatEntry } from "./entry-stats.ts";
 import { AT_FDCWD, cStringInto, folderOfName, linuxLibc, nameInFolder } from "./libc.ts";
+import { inParent } from "./open-folder.ts";
 import { listXattrs } from "./xattr.ts";
 
 const NUMBERS: Readonly<
@@ -59,4 +61,54 @@ export function addToSum(sum: number, bytes: Uint8Array): number {
 
 export function toSum(sum: number): string {
   return sum.toString(16).padStart(8, "0");
+}
+
+/** Reads a regular file; a symlink, FIFO or device in its place is an error, never a hang. */
+export function readNoFollow(absolute: string): Uint8Array {
+  const fd = openSync(absolute, READ);
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Larger files are not read to be judged: a caller that needs their bytes gets none. */
+export const LARGEST_JUDGED = 64 * 1024 ** 2;
+
+/**
+ * The bytes of a file below a root, to be judged. Null where there is no file: nothing, a folder, a link on the way, a
+ * parent that does not exist yet or is a file itself; also where the file is larger than a judge reads, or cannot be read.
+ */
+export function bytesBelow(root: string, path: string): Uint8Array | null {
+  return attemptOr(null, () =>
+    inParent(root, path, (folder, name) => {
+      const fd = openSync(`${folder}/${name}`, READ);
+      try {
+        const stats = fstatSync(fd);
+        return stats.isFile() && stats.size <= LARGEST_JUDGED ? readFileSync(fd) : null;
+      } finally {
+        closeSync(fd);
+      }
+    }),
+  );
+}
+
+/**
+ * As `readNoFollow`, into a place of the caller's; how many bytes, which fill the place where there are more. A read that
+ * ends where a file of the expected size does is the last: none is needed to hear that nothing follows.
+ */
+export function readInto(absolute: string, room: Uint8Array, from: number, expected = -1): number {
+  const fd = openQuickly(absolute, READ) ?? openSync(absolute, READ);
+  try {
+    let at = from;
+    while (at < room.length) {
+      const count = readSync(fd, room, at, room.length - at, null);
+      at += count;
+      if (count === 0 || at - from === expected) break;
+    }
+    return at - from;
+  } finally {
+    closeSync(fd);
+  }
 }

@@ -7,7 +7,7 @@ import { toErrorText } from "../../domain/platform/error-text.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import { rootsFor } from "../jobs/git-roots.ts";
 import { HOME_LAYER, jobFolder } from "../jobs/job-folder.ts";
-import { fileSystemOf, mountPoints } from "../jobs/job-storage.ts";
+import { fileSystemOf, mountPoints } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { trialFolder } from "../platform/walk-folder.ts";
 import { findHomeAside, mendHome } from "./home.ts";

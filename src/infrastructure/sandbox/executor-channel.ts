@@ -10,25 +10,27 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import type {
+  KilledProcess,
+  OutputStream,
+  ProcessInput,
+  ProcessRequest,
+  ProcessResult,
+  ProcessRunner,
+  RunningProcess,
+} from "../../application/ports/platform-processes.ts";
 import {
   type Entry,
-  type KilledProcess,
-  type OutputStream,
-  type ProcessInput,
-  type ProcessRequest,
-  type ProcessResult,
-  type ProcessRunner,
-  type RunningProcess,
   type TakenEdit,
   takeInEdits,
   type View,
   ViewFault,
   type ViewFaultCode,
-} from "../../application/ports/jobs-transaction.ts";
+} from "../../application/ports/platform-view.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";
-import { readNoFollow } from "../jobs/compare-entries.ts";
 import { identify, isAbsence } from "../platform/entry-identity.ts";
 import { inParent } from "../platform/open-folder.ts";
+import { readNoFollow } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { makeParents } from "../platform/walk-folder.ts";
 import type { LayeredPath } from "./overlay-layers.ts";

@@ -2,8 +2,8 @@ import { type Dirent, lstatSync, readdirSync, readFileSync, statSync } from "nod
 import { homedir } from "node:os";
 import { isAbsolute, join, normalize, relative } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { readGitIndex } from "../../domain/platform/git-index.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { readGitIndex } from "../../domain/policy/git-files.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import { createHomeRules, ruleInHome } from "../../domain/sandbox/home-files.ts";
 import { realPathOf } from "../platform/text-files.ts";

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import type { ProcessRequest } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessRequest } from "../../application/ports/platform-processes.ts";
 import { limitResource } from "../platform/process-calls.ts";
 
 /** The limits of a job's processes; 0 means unlimited. Sizes in bytes. */

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import type { ProcessRunner } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.ts";
 import { removeTree } from "../platform/remove-tree.ts";

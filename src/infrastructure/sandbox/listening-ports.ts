@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { JOB_VARIABLE } from "../../application/ports/jobs-transaction.ts";
+import { JOB_VARIABLE } from "../../application/ports/platform-processes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readText } from "../platform/control-groups.ts";
 import type { ProcessEntry } from "../platform/process-table.ts";

@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
+import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/platform-view.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { bytesBelow } from "../jobs/compare-entries.ts";
 import { createWorkspaceFiles, currentEntryBelow } from "../jobs/folder-view.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { inFolder } from "../platform/open-folder.ts";
+import { bytesBelow } from "../platform/read-file.ts";
 import { namesIn, type WalkOptions, walkBytes, walkFolder } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
 import { SYSTEM_PATH } from "./sandbox-plan.ts";

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessResult } from "../../application/ports/platform-processes.ts";
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/sandbox-processes.ts";
 import { createGitWatch } from "../jobs/git-places.ts";
 import { isZombie, processBirth, processLife, readProcessTable } from "../platform/process-table.ts";

@@ -1,8 +1,9 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import { resolveJobName } from "../../application/jobs/job-names.ts";
-import type { ProcessRunner, View } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
+import type { View } from "../../application/ports/platform-view.ts";
 import type { ProcessConfinement } from "../../application/ports/sandbox-processes.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { findGitPlaces } from "../jobs/git-places.ts";

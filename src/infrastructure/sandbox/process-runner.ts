@@ -7,7 +7,7 @@ import {
   type ProcessRunner,
   type StartFailure,
   type StartFailureReason,
-} from "../../application/ports/jobs-transaction.ts";
+} from "../../application/ports/platform-processes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";
 import { createCharacterGate, createOutputCapture } from "../platform/output-capture.ts";

@@ -1,12 +1,9 @@
 import { closeSync, lstatSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { LimitReached, MemoryRanOut } from "../../application/jobs/execution.ts";
-import type {
-  HeadSurroundings,
-  ProcessRunner,
-  RefusedHost,
-  View,
-} from "../../application/ports/jobs-transaction.ts";
+import type { HeadSurroundings, RefusedHost } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
+import type { View } from "../../application/ports/platform-view.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { keyringFilter } from "../platform/call-filter.ts";

@@ -3,14 +3,13 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "no
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
-import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
+import { attemptOr, succeeds, trySystemCall } from "../../domain/platform/error-text.ts";
 import { isJsonObject } from "../../domain/platform/json-members.ts";
 import { createMasker } from "../../domain/platform/mask.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
-import { readNoFollow } from "../jobs/compare-entries.ts";
-import { trySystemCall } from "../jobs/job-storage.ts";
+import { readNoFollow } from "../platform/read-file.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
 /**

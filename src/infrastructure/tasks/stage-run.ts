@@ -10,16 +10,16 @@ import {
 } from "node:fs";
 import { basename, join, relative } from "node:path";
 import type { ContainerLimits, ContainerMount, SandboxManager } from "../../application/ports/containers.ts";
-import type { ProcessResult, ProcessRunner } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessResult, ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type { Note } from "../../domain/jobs/note.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
+import { trySystemCall } from "../../domain/platform/error-text.ts";
 import type { RunJob, WorkerRun } from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { beginContainerTransaction, type UnlandedRuns } from "../engine/container-transaction.ts";
 import { copyFolder, takeManifest } from "../engine/copied-roots.ts";
 import { rootsFor } from "../jobs/git-roots.ts";
-import { trySystemCall } from "../jobs/job-storage.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import type { Sandbox } from "../sandbox/create-sandbox.ts";
 import type { LaidRoot } from "../sandbox/overlay-layers.ts";

@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { FoundWords, ProjectFiles, SoughtWord, WordIndex } from "../../application/ports/drafts.ts";
-import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import type { WorkspaceFiles } from "../../application/ports/platform-view.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createIgnoreMatcher, type IgnoreMatcher } from "../../domain/policy/ignore-rules.ts";

@@ -1,4 +1,4 @@
-import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
+import type { WorkspaceFiles } from "../../application/ports/platform-view.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import { succeeds } from "../../domain/platform/error-text.ts";
 import { type ResolvedPath, requireFile } from "../resolved-path.ts";

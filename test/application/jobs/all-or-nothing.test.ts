@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { allOrNothing } from "../../../src/application/jobs/matched-edit.ts";
-import { type Entry, type View, ViewFault } from "../../../src/application/ports/jobs-transaction.ts";
+import { type Entry, type View, ViewFault } from "../../../src/application/ports/platform-view.ts";
 
 /** Files, links and folders in a map; as much of a view as several writes need. */
 function memoryView(start: Readonly<Record<string, string | null>>) {

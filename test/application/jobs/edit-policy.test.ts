@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { resolveTarget } from "../../../src/application/jobs/edit-policy.ts";
-import type { Entry } from "../../../src/application/ports/jobs-transaction.ts";
+import type { Entry } from "../../../src/application/ports/platform-view.ts";
 
 const WORKSPACE = "/ws";
 

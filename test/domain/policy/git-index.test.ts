@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { listGitIndex, readGitIndex } from "../../../src/domain/policy/git-files.ts";
+import { listGitIndex, readGitIndex } from "../../../src/domain/platform/git-index.ts";
 import { cases, requirePart } from "../../require.ts";
 
 describe.if(requirePart("git"))("an index that git wrote", () => {

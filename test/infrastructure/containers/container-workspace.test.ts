@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type View, ViewFault } from "../../../src/application/ports/jobs-transaction.ts";
+import { type View, ViewFault } from "../../../src/application/ports/platform-view.ts";
 import {
   type ContainerFileThread,
   createContainerView,

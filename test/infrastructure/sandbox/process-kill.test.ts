@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ProcessRequest } from "../../../src/application/ports/jobs-transaction.ts";
+import type { ProcessRequest } from "../../../src/application/ports/platform-processes.ts";
 import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
 import { endAllJobs, folder, isRunning, request, until } from "./process-kit.ts";
 

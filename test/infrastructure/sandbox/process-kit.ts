@@ -1,5 +1,5 @@
 import { readFileSync, rmSync } from "node:fs";
-import type { ProcessRequest } from "../../../src/application/ports/jobs-transaction.ts";
+import type { ProcessRequest } from "../../../src/application/ports/platform-processes.ts";
 import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
 import { makeTestFolder } from "../../left-behind.ts";
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ProcessRequest, ProcessResult } from "../../../src/application/ports/jobs-transaction.ts";
+import type { ProcessRequest, ProcessResult } from "../../../src/application/ports/platform-processes.ts";
 import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
 import { endAllJobs, folder, request, until } from "./process-kit.ts";
 

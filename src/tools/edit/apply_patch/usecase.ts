@@ -1,4 +1,4 @@
-import type { Entry } from "../../../application/ports/jobs-transaction.ts";
+import type { Entry } from "../../../application/ports/platform-view.ts";
 import type { NewContent } from "../change-file.ts";
 import { ApplyPatchError } from "./error.ts";
 import type { PatchRunDeps, PatchTarget } from "./types.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { ViewFault } from "../../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../../application/ports/jobs-workspace.ts";
+import { ViewFault } from "../../../application/ports/platform-view.ts";
 import { isAscii } from "../../../domain/platform/bytes-text.ts";
 import { globSource, type IgnoreMatcher } from "../../../domain/policy/ignore-rules.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ViewFault } from "../../../application/ports/jobs-transaction.ts";
+import { ViewFault } from "../../../application/ports/platform-view.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { type ResolvedPath, resolvePathArgument } from "../../resolved-path.ts";
 import { ToolError } from "../../tool-result.ts";

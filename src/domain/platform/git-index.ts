@@ -1,0 +1,68 @@
+/** One entry of a git index: what git believes it has put at a path. */
+export interface IndexEntry {
+  readonly path: string;
+  /** Object name in hexadecimal. */
+  readonly object: string;
+}
+
+/** The entries of an index of version 2 or 3 with SHA-1 names; null for anything else. */
+export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
+  const entries: IndexEntry[] = [];
+  const text = new TextDecoder();
+  const isWhole = walkGitIndex(bytes, (start, name, end) =>
+    entries.push({
+      get path() {
+        return text.decode(bytes.subarray(name, end));
+      },
+      get object() {
+        return toHex(bytes.subarray(start + 40, start + 60));
+      },
+    }),
+  );
+  return isWhole ? entries : null;
+}
+
+/**
+ * The bytes of an index that say what is listed (mode, object, flags, path), one entry after the other without the stat
+ * cache; null if `readGitIndex` cannot read it as an index.
+ */
+export function listGitIndex(bytes: Uint8Array): Uint8Array | null {
+  // Each part moves to the front of one copy: a view of every part would take longer than their hash.
+  const listed = new Uint8Array(bytes);
+  let length = 0;
+  const copy = (from: number, to: number) => {
+    listed.copyWithin(length, from, to);
+    length += to - from;
+  };
+  const isWhole = walkGitIndex(bytes, (start, _, end) => {
+    copy(start + 24, start + 28);
+    copy(start + 40, end + 1);
+  });
+  return isWhole ? listed.subarray(0, length) : null;
+}
+
+/** Calls `use` with where each entry, its name and the end of its name lie; false for anything but a whole index. */
+function walkGitIndex(bytes: Uint8Array, use: (start: number, name: number, end: number) => void): boolean {
+  const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < 32 || data.getUint32(0) !== 0x44495243) return false;
+  const version = data.getUint32(4);
+  if (version !== 2 && version !== 3) return false;
+  const count = data.getUint32(8);
+  let at = 12;
+  for (let i = 0; i < count; i++) {
+    if (at + 62 > bytes.length) return false;
+    const extended = version === 3 && (data.getUint16(at + 60) & 0x4000) !== 0;
+    const name = at + 62 + (extended ? 2 : 0);
+    const end = bytes.indexOf(0, name);
+    if (end < 0) return false;
+    use(at, name, end);
+    at += Math.ceil((end - at + 1) / 8) * 8;
+  }
+  return true;
+}
+
+function toHex(bytes: Uint8Array): string {
+  let out = "";
+  for (const byte of bytes) out += byte.toString(16).padStart(2, "0");
+  return out;
+}
