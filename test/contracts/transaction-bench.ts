@@ -8,8 +8,8 @@ import {
   type TransactionDeps,
 } from "../../src/infrastructure/engine/folder-workspace.ts";
 import { beginOverlayTransaction } from "../../src/infrastructure/engine/overlay-transaction.ts";
-import { findGit } from "../../src/infrastructure/jobs/git-roots.ts";
 import { locateStorage, type Storage } from "../../src/infrastructure/jobs/job-storage.ts";
+import { findGit } from "../../src/infrastructure/platform/git-roots.ts";
 import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
 import { createSandbox, type Sandbox } from "../../src/infrastructure/sandbox/create-sandbox.ts";

@@ -134,7 +134,7 @@ test("settings and a git directory that are pipes or devices are not waited for,
       [
         "--no-env-file",
         "-e",
-        `import { findGit } from ${source("infrastructure/jobs/git-roots.ts")};
+        `import { findGit } from ${source("infrastructure/platform/git-roots.ts")};
          import { trustSubject } from ${source("config/trust.ts")};
          console.log(JSON.stringify([findGit(process.argv[1]), trustSubject(process.argv[1]).text]));`,
         cli.workspace,

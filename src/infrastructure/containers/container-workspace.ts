@@ -26,7 +26,6 @@ import type {
 } from "../../application/ports/platform-view.ts";
 import type { Change, Conflict } from "../../domain/jobs/result.ts";
 import { createJobArchive } from "../engine/job-archive.ts";
-import { toStanding } from "../jobs/folder-view.ts";
 import {
   createJobFolder,
   type JobFolder,
@@ -39,6 +38,7 @@ import {
   writeState,
 } from "../jobs/job-folder.ts";
 import { createJobHolders, jobsOfThisProcess } from "../jobs/running-jobs.ts";
+import { toStanding } from "../platform/folder-view.ts";
 import { hashHex } from "../platform/hash.ts";
 import { createOutputCapture } from "../platform/output-capture.ts";
 import { type CloneState, createCloneState } from "./clone-state.ts";

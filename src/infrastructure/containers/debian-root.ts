@@ -2,8 +2,8 @@ import { createReadStream, existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ImageProgress, Images } from "../../application/ports/containers.ts";
+import { createProcessRunner } from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-import { createProcessRunner } from "../sandbox/process-runner.ts";
 
 const SUITE = "bookworm";
 const NAME = `picoclaw-debian:${SUITE}`;

@@ -13,7 +13,7 @@ import {
 } from "../../application/ports/containers.ts";
 import { hashHex } from "../platform/hash.ts";
 import { findInstallation } from "../platform/installation.ts";
-import { createProcessRunner } from "../sandbox/process-runner.ts";
+import { createProcessRunner } from "../platform/process-runner.ts";
 import type { Engine, EngineStream } from "./docker-engine.ts";
 import { createNpmRegistry } from "./download-store.ts";
 import { type ArchiveEntry, archiveStream, streamOf } from "./tar-archive.ts";

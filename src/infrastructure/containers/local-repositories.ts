@@ -10,8 +10,8 @@ import type {
 } from "../../application/ports/containers.ts";
 import type { ProcessResult } from "../../application/ports/platform-processes.ts";
 import { type CloneRange, withoutCredential } from "../../domain/containers/clone-plan.ts";
+import { createProcessRunner } from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-import { createProcessRunner } from "../sandbox/process-runner.ts";
 import { tarFolder } from "./tar-archive.ts";
 
 export interface LocalRepositoryDeps {

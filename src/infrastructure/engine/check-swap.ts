@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { attemptOr, attemptSystem } from "../../domain/platform/error-text.ts";
-import { hashAt, isIndexFile } from "../jobs/compare-entries.ts";
 import type { JobFolder, Op, Plan, SwapRecord } from "../jobs/job-folder.ts";
 import {
   type Identity,
@@ -16,6 +15,7 @@ import { lstatEntry } from "../platform/entry-stats.ts";
 import { type Anchors, createAnchors, inFolder, inParent } from "../platform/open-folder.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
+import { hashAt, isIndexFile } from "./compare-entries.ts";
 import { findHeldFiles, whoTouchedSince } from "./held-files.ts";
 import type { OwnTouches, Touched } from "./own-touches.ts";
 import {

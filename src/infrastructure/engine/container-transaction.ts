@@ -3,9 +3,9 @@ import type { SealedChanges, Transaction } from "../../application/ports/jobs-tr
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { createFolderView, currentEntryBelow } from "../jobs/folder-view.ts";
-import { repositoryOf } from "../jobs/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, takeStamp, toChanges, writePlan } from "../jobs/job-folder.ts";
+import { createFolderView, currentEntryBelow } from "../platform/folder-view.ts";
+import { repositoryOf } from "../platform/git-roots.ts";
 import { bytesBelow } from "../platform/read-file.ts";
 import type { OverlayBeginResult } from "../sandbox/create-sandbox.ts";
 import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../sandbox/overlay-layers.ts";

@@ -14,9 +14,9 @@ import {
 import { basename, dirname, join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { findGit } from "../jobs/git-roots.ts";
 import { Identity, identifyAt } from "../platform/entry-identity.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
+import { findGit } from "../platform/git-roots.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { makeParents, walkFolder } from "../platform/walk-folder.ts";

@@ -1,9 +1,9 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { CheckView, CheckViewRequest, OpenedCheck } from "../../application/ports/jobs-transaction.ts";
-import { createFolderView } from "../jobs/folder-view.ts";
 import type { JobFolder } from "../jobs/job-folder.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
+import { createFolderView } from "../platform/folder-view.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import type { ConfineCopy, LimitCopy } from "../sandbox/start-executor.ts";

@@ -10,6 +10,29 @@ import { gatherSealNotes, type SealNote, sealNote } from "../../domain/jobs/note
 import type { Change } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import {
+  type JobFolder,
+  type Op,
+  opSlotPath,
+  removeLayers,
+  removeSlots,
+  takeStamp,
+  toChanges,
+  writePlan,
+} from "../jobs/job-folder.ts";
+import { type Identity, identify, identifyAt, kindOf, rewriteFile } from "../platform/entry-identity.ts";
+import {
+  createFolderView,
+  createWorkspaceFiles,
+  currentEntryBelow,
+  retryDespiteOthers,
+  watchView,
+} from "../platform/folder-view.ts";
+import { repositoryOf, rootsFor } from "../platform/git-roots.ts";
+import { renameable } from "../platform/mount-points.ts";
+import { bytesBelow } from "../platform/read-file.ts";
+import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
+import type { ConfineCopy, ConfinedCopy, LimitCopy, LimitedCopy } from "../sandbox/start-executor.ts";
+import {
   areaOf,
   hashAt,
   hashIfUntouched,
@@ -21,30 +44,7 @@ import {
   mayBeIndex,
   onlyModeDiffers,
   readSettled,
-} from "../jobs/compare-entries.ts";
-import {
-  createFolderView,
-  createWorkspaceFiles,
-  currentEntryBelow,
-  retryDespiteOthers,
-  watchView,
-} from "../jobs/folder-view.ts";
-import { repositoryOf, rootsFor } from "../jobs/git-roots.ts";
-import {
-  type JobFolder,
-  type Op,
-  opSlotPath,
-  removeLayers,
-  removeSlots,
-  takeStamp,
-  toChanges,
-  writePlan,
-} from "../jobs/job-folder.ts";
-import { type Identity, identify, identifyAt, kindOf, rewriteFile } from "../platform/entry-identity.ts";
-import { renameable } from "../platform/mount-points.ts";
-import { bytesBelow } from "../platform/read-file.ts";
-import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
-import type { ConfineCopy, ConfinedCopy, LimitCopy, LimitedCopy } from "../sandbox/start-executor.ts";
+} from "./compare-entries.ts";
 import {
   type CopiedRoot,
   type CopyLook,
@@ -451,7 +451,7 @@ function openCopy(state: OpenCopy): Transaction {
 
   /** The commands that could not be ended: with a file they have open they could write after the commit. */
   async function endJob(): Promise<readonly string[]> {
-    const { createProcessRunner } = await import("../sandbox/process-runner.ts");
+    const { createProcessRunner } = await import("../platform/process-runner.ts");
     const { boundRunner, findReachedBound } = await import("../sandbox/process-bound.ts");
     const why = findReachedBound(folder.id);
     const killed = await boundRunner(limited?.processes ?? createProcessRunner(), 0).killJobProcesses(

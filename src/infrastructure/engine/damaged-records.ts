@@ -18,8 +18,6 @@ import type {
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { areaOf } from "../jobs/compare-entries.ts";
-import { rootsFor } from "../jobs/git-roots.ts";
 import {
   hasRecords,
   type Intent,
@@ -55,6 +53,8 @@ import {
   writeState,
 } from "../jobs/job-folder.ts";
 import { identify, identifyAt, sameBody, shownBelow } from "../platform/entry-identity.ts";
+import { rootsFor } from "../platform/git-roots.ts";
+import { areaOf } from "./compare-entries.ts";
 import { bareRecord, readJob, readJobRecord, saveJobRecord } from "./job-archive.ts";
 import { jobBytes } from "./job-quota.ts";
 import { type Direction, inSlot, isSameEntry, outSlot, recordedStep, rootOf, staysInPlace } from "./swap.ts";

@@ -8,13 +8,6 @@ import type {
 import type { Entry, TakenEdit } from "../../application/ports/platform-view.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { areaOf, hashAt, hashIfUntouched, isIndexFile, readSettled } from "../jobs/compare-entries.ts";
-import {
-  createFolderView,
-  createWorkspaceFiles,
-  currentEntryBelow,
-  toStanding,
-} from "../jobs/folder-view.ts";
 import {
   type JobFolder,
   type Op,
@@ -25,10 +18,17 @@ import {
   writePlan,
 } from "../jobs/job-folder.ts";
 import { type Identity, identify, identifyAt } from "../platform/entry-identity.ts";
+import {
+  createFolderView,
+  createWorkspaceFiles,
+  currentEntryBelow,
+  toStanding,
+} from "../platform/folder-view.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { bytesBelow } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createBreath } from "./breath.ts";
+import { areaOf, hashAt, hashIfUntouched, isIndexFile, readSettled } from "./compare-entries.ts";
 import { hasMovedFrom, lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { createStagedView, type StagedView } from "./staged-view.ts";
 import { foldersOnTheWay } from "./swap.ts";

@@ -21,7 +21,6 @@ import type { OpenInterruption } from "../../domain/jobs/note.ts";
 import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
 import { succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { createWorkspaceFiles } from "../jobs/folder-view.ts";
 import {
   checkFolders,
   createJobFolder,
@@ -51,6 +50,7 @@ import {
 import type { Storage } from "../jobs/job-storage.ts";
 import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "../jobs/running-jobs.ts";
 import { nameLockHolder, withFolderLocks } from "../platform/folder-lock.ts";
+import { createWorkspaceFiles } from "../platform/folder-view.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
 import { killStrays } from "../platform/process-table.ts";
 import { collectGarbage } from "../platform/unattended.ts";
@@ -416,7 +416,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     begin,
     commit: (jobId, options) => commit(jobId, options, (use) => locked(jobId, use)),
     hold: async (use) => {
-      const { rootsFor } = await import("../jobs/git-roots.ts");
+      const { rootsFor } = await import("../platform/git-roots.ts");
       const folders = [workspace, ...rootsFor(workspace)].filter((folder) => existsSync(folder));
       return lockFolders(folders, () =>
         use({
@@ -513,7 +513,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
     },
     processes: async () => {
       const [{ createProcessRunner }, { boundRunner }] = await Promise.all([
-        import("../sandbox/process-runner.ts"),
+        import("../platform/process-runner.ts"),
         import("../sandbox/process-bound.ts"),
       ]);
       return boundRunner(createProcessRunner(), config.limits.processes);

@@ -2,7 +2,6 @@ import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { hashAt, mayBeIndex, readEntry } from "../jobs/compare-entries.ts";
 import {
   Identity,
   identifyAt,
@@ -16,6 +15,7 @@ import { readNoFollow } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { walkFolder } from "../platform/walk-folder.ts";
 import { type LaidRoot, walkUpper } from "../sandbox/overlay-layers.ts";
+import { hashAt, mayBeIndex, readEntry } from "./compare-entries.ts";
 import { hasMovedFrom } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 

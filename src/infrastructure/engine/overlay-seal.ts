@@ -13,17 +13,6 @@ import {
 import { basename, dirname, join, relative } from "node:path";
 import type { SealedChanges } from "../../application/ports/jobs-transaction.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
-import {
-  areaOf,
-  hashAt,
-  isIndexFile,
-  isVisiblySame,
-  keptFolder,
-  keptRoot,
-  keptTimes,
-  onlyModeDiffers,
-  readEntry,
-} from "../jobs/compare-entries.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
 import { Identity, identify, identifyAt } from "../platform/entry-identity.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";
@@ -43,6 +32,17 @@ import {
   walkUpper,
 } from "../sandbox/overlay-layers.ts";
 import { createBreath } from "./breath.ts";
+import {
+  areaOf,
+  hashAt,
+  isIndexFile,
+  isVisiblySame,
+  keptFolder,
+  keptRoot,
+  keptTimes,
+  onlyModeDiffers,
+  readEntry,
+} from "./compare-entries.ts";
 import type { FirstSight, SeenFile } from "./overlay-changes.ts";
 import { type FlushAhead, takeOut } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";

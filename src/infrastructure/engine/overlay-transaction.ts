@@ -18,9 +18,6 @@ import type {
 import { ViewFault } from "../../application/ports/platform-view.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { readSettled } from "../jobs/compare-entries.ts";
-import { retryDespiteOthers, watchView } from "../jobs/folder-view.ts";
-import { repositoryOf, rootsFor } from "../jobs/git-roots.ts";
 import {
   BUILT_FOLDER,
   HOME_LAYER,
@@ -34,6 +31,8 @@ import {
   toChanges,
 } from "../jobs/job-folder.ts";
 import { identify, rewriteFile } from "../platform/entry-identity.ts";
+import { retryDespiteOthers, watchView } from "../platform/folder-view.ts";
+import { repositoryOf, rootsFor } from "../platform/git-roots.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import type { OverlayBeginResult, OverlayDeps } from "../sandbox/create-sandbox.ts";
@@ -55,6 +54,7 @@ import {
 } from "../sandbox/overlay-layers.ts";
 import { mountBelow, SILENT_SANDBOX } from "../sandbox/staging.ts";
 import { createWakeable, startExecutor, type Wakeable } from "../sandbox/start-executor.ts";
+import { readSettled } from "./compare-entries.ts";
 import { keepImages } from "./job-archive.ts";
 import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
 import { baseOfFolder, gatherSealedUppers, sealUpper } from "./overlay-seal.ts";

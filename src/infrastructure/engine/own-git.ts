@@ -3,7 +3,7 @@ import { delimiter } from "node:path";
 import type { OwnGit } from "../../application/ports/jobs.ts";
 import { isWithin } from "../../domain/platform/paths.ts";
 import { isHarmlessSetting } from "../../domain/policy/git-files.ts";
-import { gitProgram, ISOLATED_GIT_ENV } from "../jobs/git-roots.ts";
+import { gitProgram, ISOLATED_GIT_ENV } from "../platform/git-roots.ts";
 
 export interface OwnGitDeps {
   readonly workspace: string;

@@ -19,8 +19,6 @@ import type { EntryState } from "../../application/ports/platform-view.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { attemptSystem } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { areaOf, hashAt, isIndexFile } from "../jobs/compare-entries.ts";
-import { repositoryOf } from "../jobs/git-roots.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
 import {
   type Identity,
@@ -30,12 +28,14 @@ import {
   sameUntouched,
   shownBelow,
 } from "../platform/entry-identity.ts";
+import { repositoryOf } from "../platform/git-roots.ts";
 import { syncfs } from "../platform/libc.ts";
 import { inFolder, inParent } from "../platform/open-folder.ts";
 import { LARGEST_JUDGED, readNoFollow } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, flushFileSystem } from "../platform/unattended.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";
+import { areaOf, hashAt, isIndexFile } from "./compare-entries.ts";
 
 /** Whether an entry differs from the one that a draft found, whose hash is `hash`; folders are compared by kind only. */
 export function hasMovedFrom(

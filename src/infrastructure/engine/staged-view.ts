@@ -14,7 +14,6 @@ import {
 } from "node:fs";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/platform-view.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
-import { adoptOwner, readEntryAt, readRegular, staysInPlace } from "../jobs/folder-view.ts";
 import {
   foldsCase,
   type Identity,
@@ -23,6 +22,7 @@ import {
   isAbsence,
   sameUntouched,
 } from "../platform/entry-identity.ts";
+import { adoptOwner, readEntryAt, readRegular, staysInPlace } from "../platform/folder-view.ts";
 import { inFolder, inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 

@@ -16,7 +16,6 @@ import {
 import { join, relative } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import { isIndexFile } from "../jobs/compare-entries.ts";
 import {
   type JobFolder,
   type Op,
@@ -40,6 +39,7 @@ import { inFolder, inParent, O_PATH } from "../platform/open-folder.ts";
 import { openQuickly } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
+import { isIndexFile } from "./compare-entries.ts";
 import { type FoundPlace, SwapFailure, type SwapPlaces, type SwapStep } from "./swap-places.ts";
 
 export type Direction = "forward" | "back";

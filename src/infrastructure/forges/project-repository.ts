@@ -11,7 +11,7 @@ import type {
   WorkBeyond,
 } from "../../application/ports/forges.ts";
 import { gitVariables } from "../../domain/policy/git-files.ts";
-import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../jobs/git-roots.ts";
+import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../platform/git-roots.ts";
 import { spawnChild } from "../platform/process-calls.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createHostGit, fetchFailure, type HostGit, pushFailure } from "./host-git.ts";

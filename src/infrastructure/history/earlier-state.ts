@@ -6,9 +6,9 @@ import {
   ViewFault,
   type WorkspaceFiles,
 } from "../../application/ports/platform-view.ts";
-import { createWorkspaceFiles, readEntryAt, readRegular } from "../jobs/folder-view.ts";
 import { ifSound, type JobFolder, jobFolder, type Op, opSlotPath, readOwnPlan } from "../jobs/job-folder.ts";
 import { type Identity, identifyAt, shownBelow } from "../platform/entry-identity.ts";
+import { createWorkspaceFiles, readEntryAt, readRegular } from "../platform/folder-view.ts";
 
 export interface StateDeps {
   readonly storage: string;

@@ -11,7 +11,7 @@ import type {
 import type { TakenEdit } from "../../application/ports/platform-view.ts";
 import { NAME } from "../../domain/history/case.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
-import { gitProgram, ISOLATED_GIT_ENV } from "../jobs/git-roots.ts";
+import { gitProgram, ISOLATED_GIT_ENV } from "../platform/git-roots.ts";
 
 export interface GitAnswer {
   readonly code: number | null;

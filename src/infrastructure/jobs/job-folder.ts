@@ -26,11 +26,11 @@ import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { Identity, type StoredIdentity, shownBelow } from "../platform/entry-identity.ts";
+import { rootsFor } from "../platform/git-roots.ts";
 import { O_PATH } from "../platform/open-folder.ts";
 import { addToSum, checksum, toSum } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, spawnUnattended } from "../platform/unattended.ts";
-import { rootsFor } from "./git-roots.ts";
 
 /**
  * One job on disk, in `<storage>/jobs/<job id>/`:

@@ -15,6 +15,7 @@ import { isUp } from "../../application/sandbox/process-report.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { withFolderLocks } from "../platform/folder-lock.ts";
 import { findInstallation } from "../platform/installation.ts";
+import { killProcesses, pause, registerOwnChild } from "../platform/process-runner.ts";
 import {
   isZombie,
   killStrays,
@@ -39,7 +40,6 @@ import {
   workspaceProcessesFolder,
   writeProcessRecord,
 } from "./process-record.ts";
-import { killProcesses, pause, registerOwnChild } from "./process-runner.ts";
 
 /** `processes:` of the configuration. */
 export interface ProcessesSettings {

@@ -10,9 +10,9 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import type { TransactionReason } from "../../domain/jobs/note.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { rootsFor } from "../jobs/git-roots.ts";
 import { HOME_LAYER, type JobFolder, type Plan } from "../jobs/job-folder.ts";
 import { workspaceId } from "../jobs/job-storage.ts";
+import { rootsFor } from "../platform/git-roots.ts";
 import { findInstallation, type Installation, threadEntry } from "../platform/installation.ts";
 import { mountPoints } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";

@@ -5,8 +5,8 @@ import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-
 import type { TransactionKind, TransactionReason } from "../../domain/jobs/note.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
-import { rootsFor } from "../jobs/git-roots.ts";
 import { HOME_LAYER, jobFolder } from "../jobs/job-folder.ts";
+import { rootsFor } from "../platform/git-roots.ts";
 import { fileSystemOf, mountPoints } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { trialFolder } from "../platform/walk-folder.ts";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeSync } from "node:fs";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { createFolderView } from "../jobs/folder-view.ts";
+import { createFolderView } from "../platform/folder-view.ts";
 import {
   closeOnExec,
   hideFromPeers,
@@ -8,6 +8,7 @@ import {
   waitForChild,
   withProcessLimit,
 } from "../platform/process-calls.ts";
+import { createProcessRunner } from "../platform/process-runner.ts";
 import {
   answerViewCall,
   createFrameReader,
@@ -24,7 +25,6 @@ import {
   withLimits,
 } from "./job-limits.ts";
 import { NEARLY } from "./process-bound.ts";
-import { createProcessRunner } from "./process-runner.ts";
 
 /** Descriptors the program hands to the executor, beside standard input and output. */
 const CALLS = 3;

@@ -3,11 +3,11 @@ import { dirname, join, relative } from "node:path";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.ts";
+import { lendRegister, type RunRegister } from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";
 import { type ShownHome, seedHome } from "./home.ts";
 import { boundRunner } from "./process-bound.ts";
-import { lendRegister, type RunRegister } from "./process-runner.ts";
 import type { LimitCopy } from "./start-executor.ts";
 
 /** The first message to the thread. */

@@ -1,8 +1,8 @@
 import { landlockAbi, restrictThread, SIGNALS_ABI } from "../platform/landlock.ts";
+import { createProcessRunner } from "../platform/process-runner.ts";
 import { maySignal } from "../platform/process-table.ts";
 import { createProcessServer, encodeFrame } from "./executor-channel.ts";
 import type { LimitedWorkerSettings } from "./limited-copy.ts";
-import { createProcessRunner } from "./process-runner.ts";
 
 interface WorkerPort {
   postMessage(message: Uint8Array): void;

@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { JOB_VARIABLE } from "../../application/ports/platform-processes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readText } from "../platform/control-groups.ts";
+import { isOfJob } from "../platform/process-runner.ts";
 import type { ProcessEntry } from "../platform/process-table.ts";
-import { isOfJob } from "./process-runner.ts";
 
 const LISTENS = "0A";
 /** Addresses that the loopback of this machine leads to: its own, and any. */

@@ -3,8 +3,8 @@ import { chmodSync, chownSync, closeSync, lstatSync, mkdirSync, openSync, readdi
 import { dirname, join, relative } from "node:path";
 import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/platform-view.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { createWorkspaceFiles, currentEntryBelow } from "../jobs/folder-view.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
+import { createWorkspaceFiles, currentEntryBelow } from "../platform/folder-view.ts";
 import { inFolder } from "../platform/open-folder.ts";
 import { bytesBelow } from "../platform/read-file.ts";
 import { namesIn, type WalkOptions, walkBytes, walkFolder } from "../platform/walk-folder.ts";

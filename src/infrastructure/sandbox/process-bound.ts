@@ -18,9 +18,9 @@ import {
   removeLeftGroups,
 } from "../platform/control-groups.ts";
 import { readProcessLimit } from "../platform/process-calls.ts";
+import { type EnteringRequest, killGroupsNow } from "../platform/process-runner.ts";
 import { maySignal } from "../platform/process-table.ts";
 import { withLimits } from "./job-limits.ts";
-import { type EnteringRequest, killGroupsNow } from "./process-runner.ts";
 import { findProgram } from "./staging.ts";
 
 /**

@@ -3,6 +3,7 @@ import { dirname, join, relative } from "node:path";
 import type { ProcessResult } from "../../application/ports/platform-processes.ts";
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/sandbox-processes.ts";
 import { createGitWatch } from "../jobs/git-places.ts";
+import { pause } from "../platform/process-runner.ts";
 import { isZombie, processBirth, processLife, readProcessTable } from "../platform/process-table.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { findInsidePorts, markedBelow } from "./listening-ports.ts";
@@ -17,7 +18,6 @@ import {
   readProcessRecord,
   writeProcessRecord,
 } from "./process-record.ts";
-import { pause } from "./process-runner.ts";
 import type { Confinement } from "./start-executor.ts";
 
 export interface KeeperDeps {

@@ -8,10 +8,10 @@ import type { ProcessConfinement } from "../../application/ports/sandbox-process
 import { isInside } from "../../domain/platform/paths.ts";
 import { findGitPlaces } from "../jobs/git-places.ts";
 import { ifSound, jobFolder, type Op, opSlotPath, readOwnPlan, readSoundState } from "../jobs/job-folder.ts";
+import { createProcessRunner } from "../platform/process-runner.ts";
 import { type OpenedPorts, openInsidePorts } from "./forward-port.ts";
 import { boundRunner } from "./process-bound.ts";
 import type { ProcessRecord } from "./process-record.ts";
-import { createProcessRunner } from "./process-runner.ts";
 import type { ConfineCopy, ConfinedCopy, Confinement } from "./start-executor.ts";
 import { findSocketsBelow } from "./surroundings.ts";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { TransactionReason } from "../../domain/jobs/note.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { rootsFor } from "../jobs/git-roots.ts";
 import { foldsCase } from "../platform/entry-identity.ts";
+import { rootsFor } from "../platform/git-roots.ts";
 import { mountPoints } from "../platform/mount-points.ts";
 
 /** How jobs with processes are staged on this machine, and why so. */

@@ -19,7 +19,7 @@ import type { RunJob, WorkerRun } from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { beginContainerTransaction, type UnlandedRuns } from "../engine/container-transaction.ts";
 import { copyFolder, takeManifest } from "../engine/copied-roots.ts";
-import { rootsFor } from "../jobs/git-roots.ts";
+import { rootsFor } from "../platform/git-roots.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import type { Sandbox } from "../sandbox/create-sandbox.ts";
 import type { LaidRoot } from "../sandbox/overlay-layers.ts";

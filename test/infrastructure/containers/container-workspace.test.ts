@@ -11,7 +11,7 @@ import {
   type FileChannel,
 } from "../../../src/infrastructure/containers/container-files.ts";
 import { openEngine } from "../../../src/infrastructure/containers/docker-engine.ts";
-import { createFolderView } from "../../../src/infrastructure/jobs/folder-view.ts";
+import { createFolderView } from "../../../src/infrastructure/platform/folder-view.ts";
 import { type OpenContainer, openContainer } from "../../../src/wiring/container-toolkits.ts";
 import type { WiredEnvironments } from "../../../src/wiring/environments.ts";
 import { describeWorkspace } from "../../contracts/workspace.contract.ts";

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createNpmRegistry } from "../../../src/infrastructure/containers/download-store.ts";
-import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
+import { createProcessRunner } from "../../../src/infrastructure/platform/process-runner.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "picoclaw-npm-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

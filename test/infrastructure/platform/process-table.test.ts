@@ -1,18 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
 import {
+  isOfJob,
+  isTag,
+  newRunTag,
+  selectProcesses,
+} from "../../../src/infrastructure/platform/process-runner.ts";
+import {
   type ProcessEntry,
   parseDarwinProcesses,
   parseStat,
   parseTag,
   signalProcess,
 } from "../../../src/infrastructure/platform/process-table.ts";
-import {
-  isOfJob,
-  isTag,
-  newRunTag,
-  selectProcesses,
-} from "../../../src/infrastructure/sandbox/process-runner.ts";
 
 function entry(pid: number, parentPid: number, change: Partial<ProcessEntry> = {}): ProcessEntry {
   return {

@@ -1,5 +1,5 @@
 /** Runs a command that prints 300 MB, in a process of its own, and reports the outcome and the cost. */
-import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
+import { createProcessRunner } from "../../../src/infrastructure/platform/process-runner.ts";
 
 const before = process.memoryUsage.rss();
 const result = await createProcessRunner().runProcess({

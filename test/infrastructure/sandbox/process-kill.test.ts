@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessRequest } from "../../../src/application/ports/platform-processes.ts";
-import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
+import { createProcessRunner } from "../../../src/infrastructure/platform/process-runner.ts";
 import { endAllJobs, folder, isRunning, request, until } from "./process-kit.ts";
 
 const { runProcess, killJobProcesses, listJobProcesses } = createProcessRunner();
@@ -141,7 +141,7 @@ describe("jobs", () => {
   });
 
   test("where the machine leaves no room for a tag, a daemon with an empty environment ends all the same", () => {
-    const runner = join(import.meta.dir, "../../../src/infrastructure/sandbox/process-runner.ts");
+    const runner = join(import.meta.dir, "../../../src/infrastructure/platform/process-runner.ts");
     const script = `
       const { createProcessRunner } = await import(${JSON.stringify(runner)});
       const { runProcess, killJobProcesses } = createProcessRunner();

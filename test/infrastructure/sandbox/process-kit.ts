@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from "node:fs";
 import type { ProcessRequest } from "../../../src/application/ports/platform-processes.ts";
-import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
+import { createProcessRunner } from "../../../src/infrastructure/platform/process-runner.ts";
 import { makeTestFolder } from "../../left-behind.ts";
 
 export const folder = makeTestFolder("process");

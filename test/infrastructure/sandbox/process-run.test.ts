@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessRequest, ProcessResult } from "../../../src/application/ports/platform-processes.ts";
-import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
+import { createProcessRunner } from "../../../src/infrastructure/platform/process-runner.ts";
 import { endAllJobs, folder, request, until } from "./process-kit.ts";
 
 const { runProcess, killJobProcesses, listJobProcesses } = createProcessRunner();

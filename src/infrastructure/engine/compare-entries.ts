@@ -2,6 +2,7 @@ import { readlinkSync } from "node:fs";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { listGitIndex } from "../../domain/platform/git-index.ts";
+import type { Op } from "../jobs/job-folder.ts";
 import {
   type Identity,
   identify,
@@ -14,7 +15,6 @@ import { hashHex } from "../platform/hash.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { lookInto, readInto, readNoFollow } from "../platform/read-file.ts";
 import { getXattr, listXattrs } from "../platform/xattr.ts";
-import type { Op } from "./job-folder.ts";
 
 /**
  * Which rules a path follows. Inside a git directory that existed before the job, state (refs, index, logs) is restored only

@@ -9,15 +9,9 @@ import {
   type StartFailureReason,
 } from "../../application/ports/platform-processes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { countOutOfMemory } from "../platform/control-groups.ts";
-import { createCharacterGate, createOutputCapture } from "../platform/output-capture.ts";
-import {
-  openPipe,
-  reapChild,
-  setChildSubreaper,
-  spawnChild,
-  withInheritedTag,
-} from "../platform/process-calls.ts";
+import { countOutOfMemory } from "./control-groups.ts";
+import { createCharacterGate, createOutputCapture } from "./output-capture.ts";
+import { openPipe, reapChild, setChildSubreaper, spawnChild, withInheritedTag } from "./process-calls.ts";
 import {
   maySignal,
   type ProcessEntry,
@@ -25,7 +19,7 @@ import {
   readLinuxStartTime,
   readProcessTable,
   signalProcess,
-} from "../platform/process-table.ts";
+} from "./process-table.ts";
 
 /**
  * Streams that outlive their command because a background child holds them open. They are read and

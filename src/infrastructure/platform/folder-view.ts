@@ -32,9 +32,9 @@ import {
 } from "../../application/ports/platform-view.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
-import { identify, isAbsence } from "../platform/entry-identity.ts";
-import { inFolder, inParent } from "../platform/open-folder.ts";
-import { copyXattrs } from "../platform/xattr.ts";
+import { identify, isAbsence } from "./entry-identity.ts";
+import { inFolder, inParent } from "./open-folder.ts";
+import { copyXattrs } from "./xattr.ts";
 
 /** A view that is a real folder: the copy of a workspace, an overlay, or the workspace itself. */
 export function createFolderView(root: string, touched: (path: string) => void = () => {}): View {
