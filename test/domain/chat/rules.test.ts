@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import { parse } from "yaml";
 import { renderRules } from "../../../scripts/gen-routing-rules.ts";
 import { DEFAULTS } from "../../../src/config/config.ts";
@@ -14,6 +15,7 @@ import type { Rule } from "../../../src/domain/chat/rule-pattern.ts";
 import { otherRoute, ROUTES } from "../../../src/domain/config/configured-kinds.ts";
 import { memoryMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
+import { runs } from "../../require.ts";
 import { HELD_OUT } from "./held-out-messages.ts";
 import { MESSAGES } from "./messages.ts";
 import { NO_ORDERS, ORDERS_AMONG_OTHER_WORDS } from "./mixed-messages.ts";
@@ -255,6 +257,31 @@ describe("a user's rule", () => {
 
   test.each(["(", "[z-a]", "a{2,1}", "\\"])("that is no pattern is refused: %p", (pattern) => {
     expect(compile({ pattern }).problems[0]?.kind).toBe("not-a-pattern");
+  });
+
+  test("of any form that is taken is fast on hostile texts", () => {
+    const piece = fc.constantFrom("a", "b", "ab", ".", "[ab]", "\\w", "(?=a)", "^", "\\b", "x");
+    const often = fc.constantFrom("", "?", "*", "+", "{2}", "{0,3}", "{0,20}", "{3,}", "*?");
+    const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
+      pattern: fc.oneof(
+        { depthSize: "small", withCrossShrink: true },
+        piece,
+        fc.tuple(tie("pattern"), often).map(([item, count]) => `(?:${item})${count}`),
+        fc.tuple(tie("pattern"), tie("pattern")).map(([left, right]) => `${left}${right}`),
+        fc.tuple(tie("pattern"), tie("pattern")).map(([left, right]) => `(?:${left}|${right})`),
+      ),
+    }));
+    const texts = ["a".repeat(300), "ab".repeat(150), `${"aab".repeat(99)}!`, `${"a".repeat(30)}!`];
+    fc.assert(
+      fc.property(pattern, fc.constantFrom("", "$", "x", "!$"), (body, end) => {
+        const [rule] = compile({ pattern: `${body}${end}` }).rules;
+        if (rule === undefined) return;
+        const began = cpuTimeMs();
+        for (const text of texts) rule.regex.test(text);
+        expect(cpuTimeMs() - began).toBeLessThan(2000);
+      }),
+      { numRuns: runs(100) },
+    );
   });
 
   test.each([
