@@ -40,7 +40,7 @@ test("a variable with that text is neither yes nor no", () => {
 
 test("an order of that name does nothing to a schedule", async () => {
   at = await openConversation(() => "hello");
-  await at.send("/schedule every day at 9 say hello");
+  await at.send("/schedule every day at 9: say hello");
   const before = (await at.send("/schedule")).text;
   const { text: unknown } = await at.send("/schedule nonsense 1");
   for (const word of WORDS) expect((await at.send(`/schedule ${word} 1`)).text).toBe(unknown);

@@ -224,7 +224,12 @@ export interface HeadsDoor {
   open(): Promise<Heads>;
 }
 
-export type ChatCommand<Deps = ChatDeps> = (deps: Deps, turn: ChatTurn, rest: string) => Promise<Answer>;
+/** Null: the sentence is no such command after all, and is routed like any other message. */
+export type ChatCommand<Deps = ChatDeps> = (
+  deps: Deps,
+  turn: ChatTurn,
+  rest: string,
+) => Promise<Answer | null>;
 
 /** A read-only command: it changes nothing in its chat and makes no job, so it is answered while another message runs. */
 export type LookCommand<Deps = ChatDeps> = (deps: Deps, look: LookRequest, rest: string) => Promise<Answer>;

@@ -7,7 +7,6 @@ import {
   readSlashCommand,
   type SlashCommand,
 } from "../../domain/chat/message-commands.ts";
-import { maybeSchedule } from "../../domain/chat/schedule-sentence.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
 import { isCoder, ROUTES } from "../../domain/config/configured-kinds.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
@@ -298,7 +297,7 @@ interface ReceivedMessage {
 
 interface TurnMessage {
   readonly deps: ChatDeps;
-  readonly command: SlashCommand | undefined;
+  command: SlashCommand | undefined;
   turn: ChatTurn;
   /** The message, or what a command of the user's own says in its place. */
   request: string;
@@ -319,7 +318,6 @@ const RECEIVED_STEPS: readonly MessageStep<ReceivedMessage>[] = [
 const TURN_STEPS: readonly MessageStep<TurnMessage>[] = [
   refuseLostImages,
   runCommand,
-  scheduleMessage,
   fillOwnCommand,
   refuseUnknownCommand,
   refuseEmptyPreview,
@@ -477,7 +475,8 @@ function refuseLostImages({ deps, turn }: TurnMessage): Reply | null {
   return gone.length === 0 ? null : plainReply(deps, say("imageGone", names));
 }
 
-async function runCommand({ deps, turn, command }: TurnMessage): Promise<Reply | null> {
+async function runCommand(asked: TurnMessage): Promise<Reply | null> {
+  const { deps, turn, command } = asked;
   const { message, preview } = turn;
   // An agent of the user's own may be asked for a preview, too.
   const inner = preview ? readSlashCommand(command?.rest ?? "") : undefined;
@@ -487,6 +486,10 @@ async function runCommand({ deps, turn, command }: TurnMessage): Promise<Reply |
   // A command may name or ask any of the models.
   await turn.models.models.look?.(turn.signal);
   const answer = await known(deps, turn, given.rest);
+  if (answer === null) {
+    asked.command = undefined;
+    return null;
+  }
   const { instead } = answer;
   if (instead !== undefined)
     return answerTurn(deps, {
@@ -497,15 +500,6 @@ async function runCommand({ deps, turn, command }: TurnMessage): Promise<Reply |
   if (answer.again !== undefined) return answerAgain(deps, turn, answer, answer.again);
   if (answer.agent !== "") await rememberTurn(deps, turn, message.text, answer);
   return toReply(deps, turn, answer);
-}
-
-/** A sentence that asks for something at set times. */
-async function scheduleMessage({ deps, turn, command }: TurnMessage): Promise<Reply | null> {
-  const { text, strict } = turn.message;
-  if (command !== undefined || strict === true || !maybeSchedule(text)) return null;
-  const { scheduleByModel } = await import("./schedule-commands.ts");
-  const made = await scheduleByModel(deps, turn, text);
-  return made === null ? null : toReply(deps, turn, made);
 }
 
 function fillOwnCommand(message: TurnMessage): Reply | null {

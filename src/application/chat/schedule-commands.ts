@@ -1,10 +1,5 @@
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
-import {
-  namesUnplainTimes,
-  readCronShape,
-  readScheduleSentence,
-  type ScheduleWish,
-} from "../../domain/chat/schedule-sentence.ts";
+import { readCronShape, readScheduleForm, type ScheduleWish } from "../../domain/chat/schedule-sentence.ts";
 import { jsonInAnswer } from "../../domain/patch/formats/json.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import type { ScheduleLine } from "../../domain/texts/en/chat-schedules.ts";
@@ -26,7 +21,10 @@ import { say } from "./reply-words.ts";
 
 const RUNS_SHOWN = 10;
 
-/** `/schedule …`: a message at set times; `list`, `run`, `pause`, `resume`, `remove` and `history` of them. */
+/**
+ * `/schedule …`: a message at set times; `list`, `run`, `pause`, `resume`, `remove` and `history` of them. Also a sentence
+ * that may ask for set times: the model that reads it decides.
+ */
 export const schedule: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const [word = "", name = ""] = rest.trim().split(/\s+/);
   const schedules = await deps.openSchedules();
@@ -123,33 +121,21 @@ function toLine({
   };
 }
 
+/** Times that were asked for and cannot be kept are refused: a schedule at other times would be worse. */
 async function addSchedule(
   deps: ChatBase,
   turn: ChatTurn,
   schedules: ChatSchedules,
   text: string,
-): Promise<Answer> {
-  const plain = readScheduleSentence(text);
-  const wish = plain ?? (await askTimes(deps, turn, text, schedules.timezone));
-  const made = wish === null ? null : await keepSchedule(deps, turn, schedules, wish);
-  return made ?? refuseTimes(schedules, text) ?? createAnswer([say("scheduleUsage")], false);
-}
-
-/** Times that were asked for and cannot be kept are refused: a schedule at other times would be worse. */
-function refuseTimes({ timezone }: ChatSchedules, text: string): Answer | null {
-  return namesUnplainTimes(text) ? createAnswer([say("scheduleUnplain", timezone)], false) : null;
-}
-
-/** A sentence whose times only a model can read, made a schedule; null where it asks for none. */
-export async function scheduleByModel(
-  deps: ServiceDeps,
-  turn: ChatTurn,
-  text: string,
 ): Promise<Answer | null> {
-  const schedules = await deps.openSchedules();
-  const wish = await askTimes(deps, turn, text, schedules.timezone);
-  const made = wish === null ? null : await keepSchedule(deps, turn, schedules, wish);
-  return made ?? refuseTimes(schedules, text);
+  const { timezone } = schedules;
+  const isCommand = readSlashCommand(turn.message.text) !== undefined;
+  const wish = (isCommand ? readScheduleForm(text) : null) ?? (await askTimes(deps, turn, text, timezone));
+  if (typeof wish === "object") {
+    const made = await keepSchedule(deps, turn, schedules, wish);
+    if (made !== null) return made;
+  } else if (!isCommand && wish !== "unclear") return null;
+  return createAnswer([wish === "none" ? say("scheduleUsage") : say("scheduleUnplain", timezone)], false);
 }
 
 /** Null if the rule has no times. */
@@ -179,22 +165,20 @@ async function keepSchedule(
 
 const ASK_MS = 20_000;
 
-async function askTimes(
-  deps: ChatBase,
-  turn: ChatTurn,
-  text: string,
-  timezone: string,
-): Promise<ScheduleWish | null> {
+/** `none`: the message asks for no set times; `unclear`: cron cannot say them; `unread`: no model could tell. */
+type ReadTimes = ScheduleWish | "none" | "unclear" | "unread";
+
+async function askTimes(deps: ChatBase, turn: ChatTurn, text: string, timezone: string): Promise<ReadTimes> {
   await turn.models.models.look?.(turn.signal, "worker");
   const model = turn.models.models.forRole("worker");
-  if (!("generate" in model)) return null;
+  if (!("generate" in model)) return "unread";
   const { onRetry } = listenOptions(deps, turn);
-  const answer = await askJson<ScheduleWish | null>(model, {
+  const answer = await askJson<ReadTimes>(model, {
     request: {
       messages: [
         {
           role: "user",
-          text: `Does this message ask for something to be done repeatedly at set times? Message: ${JSON.stringify(text.slice(0, 1000))}\nIt is ${deps.now().toISOString()}; times and the cron are in ${timezone}; convert times of another zone that the message names.\nAnswer with one JSON object. If it does: {"cron": "five fields of cron", "message": "what is to be done, in the user's own words, without the times"}. If it does not, or if cron cannot fully express those times (an end, a first date, an exception): {"cron": null}.`,
+          text: `Does this message ask you to do something repeatedly at set times? One about a program or an event that recurs does not. Message: ${JSON.stringify(text.slice(0, 1000))}\nIt is ${deps.now().toISOString()}; times and the cron are in ${timezone}; convert times of another zone that the message names.\nAnswer with one JSON object. If it does: {"asks": true, "cron": "five fields of cron", "message": "what is to be done, in the user's own words, without the times"}. If cron cannot fully express those times (an end, a first date, an exception): {"asks": true, "cron": null}. If it does not: {"asks": false}.`,
         },
       ],
       temperature: 0,
@@ -206,14 +190,14 @@ async function askTimes(
     read: (said) => {
       const value = jsonInAnswer(said);
       if (value === undefined) return { ok: false, problem: "the answer is not a JSON object" };
-      const { cron, message } = value;
+      const { asks, cron, message } = value;
       if (typeof cron !== "string" || typeof message !== "string" || message.trim() === "")
-        return { ok: true, value: null };
+        return { ok: true, value: asks === true ? "unclear" : "none" };
       const isRule = /^\S+(?: +\S+){4}$/.test(cron.trim());
       return isRule
         ? { ok: true, value: { cron: cron.trim().replace(/ +/g, " "), message: message.trim() } }
         : { ok: false, problem: '"cron" has not five fields' };
     },
   });
-  return answer.kind === "read" ? answer.value : null;
+  return answer.kind === "read" ? answer.value : "unread";
 }

@@ -1,6 +1,6 @@
 import { type Route, readRoute } from "../config/configured-kinds.ts";
 import { isJsonObject } from "../platform/json-members.ts";
-import { readScheduleSentence } from "./schedule-sentence.ts";
+import { maySchedule } from "./schedule-sentence.ts";
 
 export interface SlashCommand {
   /** Lower case, without the slash: `code3`, `undo`. */
@@ -180,11 +180,11 @@ const PULL_JA =
 
 /**
  * A message that plainly asks for one of PicoClaw's own commands in words, as that command; null for any other. The whole
- * message must be that request: a longer message is routed like any other.
+ * message must be that request: a longer message is routed like any other. `schedule` asks a model whether it is one.
  */
 export function readSentenceCommand(message: string): SlashCommand | null {
   if (message.length > LONGEST_SENTENCE || /^\s*[/／]/.test(message)) return null;
-  if (readScheduleSentence(message) !== null) return { name: "schedule", rest: message.trim() };
+  if (maySchedule(message)) return { name: "schedule", rest: message.trim() };
   const request = bareRequest(message);
   const small = request.toLowerCase();
   if (!NAMES_OF_PULLS.some((name) => small.includes(name))) return null;

@@ -30,7 +30,7 @@ import {
   SHIPPED_RULES,
   tellsFault,
 } from "../../../src/domain/chat/routing-rules.ts";
-import { maybeSchedule, readScheduleSentence } from "../../../src/domain/chat/schedule-sentence.ts";
+import { maySchedule, readScheduleForm } from "../../../src/domain/chat/schedule-sentence.ts";
 import { cutToTokens, readMemoryLine } from "../../../src/domain/chat/session.ts";
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
 import { readCheckFailure, readFailures } from "../../../src/domain/checks/failures.ts";
@@ -205,8 +205,8 @@ const READERS: Readonly<Record<string, (message: string) => unknown>> = {
   readSentenceCommand,
   readAsideQuestion,
   readPullWish,
-  readScheduleSentence,
-  maybeSchedule,
+  readScheduleForm,
+  maySchedule,
   readExplicitRoute,
   readPlanFirst,
   readAllCoders,

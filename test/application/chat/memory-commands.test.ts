@@ -65,11 +65,11 @@ async function send(
     history,
     emit: (event: ChatEvent) => void events.push(event),
   } as unknown as ChatTurn;
-  const answer = await commands[name]!(
+  const answer = (await commands[name]!(
     { sessions, now, messages: messagesFor(locale as "ja" | "en") } as unknown as ChatDeps,
     turn,
     rest,
-  );
+  ))!;
   return { ...answer, text: wordPieces(locale as "ja" | "en", answer.said) };
 }
 

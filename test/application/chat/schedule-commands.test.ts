@@ -14,10 +14,13 @@ const nobody = () => {
   throw new Error("no model is asked");
 };
 
+/** A model that reads the times of a sentence. */
+const reads = (cron: string, message: string) => () => JSON.stringify({ asks: true, cron, message });
+
 describe("a schedule made by a sentence", () => {
   test("is reported with its next run and its zone, without a model", async () => {
     await open(nobody);
-    const reply = await at.send("every weekday at 9 run the tests");
+    const reply = await at.send("/schedule every weekday at 9: run the tests");
     expect(reply.text).toBe(
       [
         "Scheduled #1: every weekday at 09:00 (America/New_York).",
@@ -36,7 +39,7 @@ describe("a schedule made by a sentence", () => {
   });
 
   test("in Japanese, in a chat of LINE that is forced to talk", async () => {
-    await open(nobody, { locale: "ja" });
+    await open(reads("0 9 * * 1", "未対応の issue をまとめて"), { locale: "ja" });
     const place = { channel: "line", chatId: "U1", userId: "U1", forcedRoute: "CHAT" } as const;
     const { text } = await at.send("毎週月曜の9時に未対応の issue をまとめて", place);
     expect(text).toContain("#1 を予約しました: 毎週月曜 09:00（America/New_York）。");
@@ -51,7 +54,7 @@ describe("a schedule made by a sentence", () => {
 
   test("is paused, resumed, run now, shows its history, and is removed", async () => {
     await open(({ role }) => (role === "worker" ? worked("all green") : "hello"));
-    await at.send("every day at 6pm say hello");
+    await at.send("/schedule every day at 6pm: say hello");
     expect((await at.send("/schedule pause 1")).text).toBe("#1 is paused. To resume it: /schedule resume 1");
     expect((await at.send("/schedule list")).text).toContain("paused: say hello → web:operator");
     expect((await at.send("/schedule resume #1")).text).toContain("Next: Mon, 16 Nov 2026, 18:00");
@@ -71,7 +74,7 @@ describe("a schedule made by a sentence", () => {
         return role === "worker" ? worked("looked") : "just talk";
       return text.includes("friday")
         ? '{"cron": "0 16 1-7 * 5", "message": "post the notes"}'
-        : '{"cron": null}';
+        : '{"asks": false}';
     });
     expect((await at.send("every second friday at 4pm post the notes")).text).toContain("#1");
     expect((await at.send("every day I learn something")).text).toContain("just talk");
@@ -83,7 +86,9 @@ describe("a schedule made by a sentence", () => {
       const text = messages.at(-1)?.text ?? "";
       if (!text.includes("repeatedly at set times")) return "just talk";
       if (text.includes("9 JST")) return '{"cron": "0 19 * * 0-4", "message": "run x"}';
-      return text.includes("61") ? '{"cron": "61 * * * *", "message": "do x"}' : '{"cron": null}';
+      return text.includes("61")
+        ? '{"cron": "61 * * * *", "message": "do x"}'
+        : '{"asks": true, "cron": null}';
     });
     const made = (await at.send("every weekday at 9 JST run x")).text;
     expect(made).toContain("Scheduled #1: every Sunday, Monday, Tuesday, Wednesday, Thursday at 19:00");
@@ -101,9 +106,22 @@ describe("a schedule made by a sentence", () => {
   });
 
   test("times that are not plain are refused in Japanese if the model's answer has none", async () => {
-    await open(() => "さあ", { locale: "ja" });
+    await open(() => '{"asks": true, "cron": null}', { locale: "ja" });
     for (const text of ["毎日9時と17時にテストを実行して", "毎日日本時間の9時にテストを実行して"])
       expect((await at.send(text)).text).toContain("予約していません。");
+  });
+
+  test("a sentence that no model can read takes its usual route, and the command says how to write it", async () => {
+    await open(({ messages }) =>
+      (messages.at(-1)?.text ?? "").includes("repeatedly at set times") ? "well" : "just talk",
+    );
+    expect((await at.send("every weekday at 9 tell me a joke")).text).toContain("just talk");
+    const { ok, text } = await at.send("/schedule every weekday at 9 tell me a joke");
+    expect([ok, text.split("\n").at(-1)]).toEqual([
+      false,
+      "For example: /schedule every weekday at 9: run the tests · /schedule mon,fri 17:30: check the logs · /schedule every 15 minutes: check the queue · /schedule 0 9 1 * * review the dependencies",
+    ]);
+    expect((await at.send("/schedule list")).text).toContain("There are no schedules.");
   });
 
   test("one of the configuration is listed and stays there", async () => {

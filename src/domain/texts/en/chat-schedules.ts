@@ -113,9 +113,9 @@ export const schedules = {
   scheduleUnplain: (timezone: string) =>
     [
       "Nothing was scheduled: I could not fully understand these times, and might run at the wrong ones.",
-      `I understand one time of day in ${timezone} (every day, weekdays, named days, a day of the month), or every N minutes or hours. Two times are two schedules; another zone, an exception or an end is not understood.`,
-      "For example: every weekday at 9 run the tests · every Mon and Fri at 17:30 check the logs · every 15 minutes check the queue",
+      `A schedule has one time of day in ${timezone} (every day, weekdays, named days, a day of the month), or runs every N minutes or hours. Two times are two schedules; an exception or an end cannot be kept. With a colon after the times, no model has to read them.`,
+      "For example: /schedule every weekday at 9: run the tests · /schedule mon,fri 17:30: check the logs · /schedule every 15 minutes: check the queue · /schedule 0 9 1 * * review the dependencies",
     ].join("\n"),
   scheduleUsage:
-    "When, and what? For example: /schedule every weekday at 9 run the tests. Also: /schedule list, /schedule run|pause|resume|remove|history N",
+    "When, and what? For example: /schedule every weekday at 9: run the tests. Also: /schedule list, /schedule run|pause|resume|remove|history N",
 };

@@ -86,9 +86,9 @@ export const schedules: typeof en.schedules = {
   scheduleUnplain: (timezone) =>
     [
       "予約していません。時刻の指定をすべては読み取れず、違う時刻に実行してしまうためです。",
-      `読み取れるのは、${timezone} の時刻 1 つ（毎日・平日・曜日・毎月の日）か、N 分ごと・N 時間ごとです。2 つの時刻は 2 つの予約にしてください。別のタイムゾーン、除外、終わりの指定は読み取れません。`,
-      "例: 平日の9時にテストを実行して ・ 毎週月・金曜の17時半にログを確認して ・ 15分ごとにキューを確認して",
+      `予約できるのは、${timezone} の時刻 1 つ（毎日・平日・曜日・毎月の日）か、N 分ごと・N 時間ごとです。2 つの時刻は 2 つの予約にしてください。除外や終わりは指定できません。時刻の後にコロンを付けると、モデルなしで読み取ります。`,
+      "例: /schedule 平日9時: テストを実行して ・ /schedule 毎週月・金曜の17時半: ログを確認して ・ /schedule 15分ごと: キューを確認して ・ /schedule 0 9 1 * * 依存関係を確認して",
     ].join("\n"),
   scheduleUsage:
-    "時刻と内容を書いてください。例: /schedule 毎週月曜の9時にテストを実行して。ほかに: /schedule list、/schedule run|pause|resume|remove|history 番号",
+    "時刻と内容を書いてください。例: /schedule 毎週月曜の9時: テストを実行して。ほかに: /schedule list、/schedule run|pause|resume|remove|history 番号",
 };
