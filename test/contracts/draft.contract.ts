@@ -293,7 +293,7 @@ export function describeDrafts(name: string, settings: Settings): void {
       const red = await check(draft, "echo out; echo err >&2; exit 3");
       expect(red).toMatchObject({
         ok: true,
-        runs: [{ outcome: "exited", exitCode: 3, wholeStdout: "out\n" }],
+        runs: [{ outcome: "exited", exitCode: 3, whole: "out\nerr\n" }],
       });
       expect(await check(draft, "echo begun; sleep 60 & sleep 60", { timeoutSeconds: 3 })).toMatchObject({
         ok: true,
@@ -304,6 +304,14 @@ export function describeDrafts(name: string, settings: Settings): void {
         { exit_code: 3 },
         { exit_code: null },
       ]);
+      await draft.discard("test");
+    });
+
+    test("what a check prints keeps its order across both of its streams", async () => {
+      const draft = await open();
+      const pairs = Array.from({ length: 300 }, (_, at) => `out ${at}\nerr ${at}\n`).join("");
+      const line = 'for at in $(seq 0 299); do echo "out $at"; echo "err $at" >&2; done';
+      expect(await check(draft, line)).toMatchObject({ ok: true, runs: [{ whole: pairs }] });
       await draft.discard("test");
     });
 

@@ -235,7 +235,6 @@ async function runRest(
     ...second,
     output: `${first.output}\n${second.output}`,
     whole: `${first.whole}\n${second.whole}`,
-    wholeStdout: `${first.wholeStdout}\n${second.wholeStdout}`,
     durationMs: first.durationMs + second.durationMs,
   };
   return { ok: true, runs: [joined] };

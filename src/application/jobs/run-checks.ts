@@ -123,8 +123,9 @@ function start(
 async function runOne(running: Running, command: string): Promise<CheckRun> {
   const { check, request } = running;
   const { mask, config } = check.deps;
-  const ended = await start(running, ["bash", "-c", command], request.onOutput);
-  const { outcome, stdout, running: left = [] } = ended;
+  // Through two pipes, a runner's headings and its tests could arrive in another order than they were written.
+  const ended = await start(running, ["bash", "-c", `exec 2>&1\n${command}`], request.onOutput);
+  const { outcome, running: left = [] } = ended;
   const whole = mask(`${ended.output}${ended.error?.message ?? ""}`);
   const output = cutMiddle(whole, config.output_limit);
   const exitCode = outcome === "exited" ? ended.exitCode : null;
@@ -140,7 +141,7 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
     duration: durationMs,
   });
   const about = { command, durationMs, running: left, directory: running.view.directory };
-  return { ...about, outcome, exitCode, output, whole, wholeStdout: mask(stdout) };
+  return { ...about, outcome, exitCode, output, whole };
 }
 
 const JOURNAL_OUTPUT = 16_384;

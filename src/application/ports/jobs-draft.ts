@@ -224,9 +224,8 @@ export interface CheckRun
   extends Pick<ProcessResult, "outcome" | "exitCode" | "output" | "durationMs" | "running"> {
   readonly command: string;
   readonly directory?: string;
-  /** Both streams as they arrived, for parsers of test results; past 16 MiB its middle is missing too. */
+  /** Both streams in the order in which they were written, for parsers of test results; past 16 MiB its middle is missing too. */
   readonly whole: string;
-  readonly wholeStdout: string;
   /** The files that the baseline's checks built were visible. */
   readonly overBuilt?: boolean;
   /** The line of the check of which only the affected tests ran. */

@@ -23,7 +23,7 @@ function runner(draft: string, older: string): AffectedDeps {
     check: async (checks, more) => {
       const whole = more?.asBefore === undefined ? draft : older;
       const exitCode = whole === PASSED ? 0 : 1;
-      const run = { outcome: "completed", exitCode, output: whole, whole, wholeStdout: whole, durationMs: 1 };
+      const run = { outcome: "completed", exitCode, output: whole, whole, durationMs: 1 };
       return { ok: true, runs: checks.map(({ line }) => ({ ...run, command: line })) as CheckRun[] };
     },
   };

@@ -26,7 +26,7 @@ test("a line that ended late over the draft gets the time to end over the old co
     diff: () => [{ path: "a.go", before: Buffer.from("1"), after: Buffer.from("2") }],
     check({ timeoutSeconds }) {
       limits.push(timeoutSeconds);
-      const printed = { output: "", whole: "", wholeStdout: "" };
+      const printed = { output: "", whole: "" };
       const run = { command: "", exitCode: 0, outcome: "exited" as const, durationMs: 146_000, ...printed };
       return Promise.resolve({ ok: true, runs: [run] });
     },
@@ -63,7 +63,7 @@ test.each([
       lines.push(...commands);
       const whole = outputs.shift() ?? "";
       const run = { command: commands[0] ?? "", exitCode: 0, outcome: "exited" as const, durationMs: 1 };
-      return Promise.resolve({ ok: true, runs: [{ ...run, output: whole, whole, wholeStdout: whole }] });
+      return Promise.resolve({ ok: true, runs: [{ ...run, output: whole, whole }] });
     },
   };
   const runs = createRunMemory({ fingerprint: () => "w", now: () => 0, usualMs: 0, hung: [] }).over(draft);
@@ -98,7 +98,7 @@ function openHanging(names: readonly string[], hanging: Readonly<Record<string, 
     check({ commands: [command = ""], timeoutSeconds }) {
       lines.push(command);
       clock.ms += timeoutSeconds * 1000;
-      const printed = { output: "", whole: "", wholeStdout: "", durationMs: 1, command, directory: "/w" };
+      const printed = { output: "", whole: "", durationMs: 1, command, directory: "/w" };
       const running = hanging[command];
       const ended =
         running === undefined
