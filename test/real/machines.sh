@@ -61,9 +61,10 @@ in_chroot() {
   return "$code"
 }
 
-# npm ci, the demo, and a server that answers, with a Node of its own.
+# npm ci, once more without a network, the demo, and a server that answers, with a Node of its own: in a folder with an odd
+# name, with modes that let nobody else in, and in the C locale.
 with_node() {
-  local version=$1 folder=$tree.node-$1 cpu=x64 port=0
+  local version=$1 folder="$tree.node-$1 it's \"日本\"" cpu=x64 port=0
   [ "$(uname -m)" = aarch64 ] && cpu=arm64
   rm -rf "$folder" && mkdir "$folder" && tar -C "$source_tree" --exclude=./node_modules --exclude=./coverage --exclude=./dist -cf - . | tar -C "$folder" -xf - &&
     mkdir "$folder.node" && (cd "$folder.node" && npm pack --silent "node-linux-$cpu@$version" >/dev/null && tar -xzf node-linux-*.tgz) || return 1
@@ -73,14 +74,16 @@ with_node() {
   (tree=$folder && as_user env PATH="$folder.node/package/bin:$PATH" PICOCLAW_HOME="$folder.node/home" PORT="$port" timeout --kill-after=20 600 bash -c '
     set -e
     node --version
+    umask 077
     npm ci --no-audit --no-fund
-    bin/picoclaw demo
+    npm ci --offline --no-audit --no-fund
+    LANG=C bin/picoclaw demo
     bin/picoclaw serve --demo-unless-configured --port "$PORT" & server=$!
     trap "kill $server; wait $server || true" EXIT
     for try in $(seq 100); do curl -fs "http://127.0.0.1:$PORT/healthz" && exit 0; sleep 0.2; done
     exit 1')
   local code=$?
-  if [ "$code" -eq 0 ]; then echo "3 passed, 0 failed"; else echo "0 passed, 1 failed"; fi
+  if [ "$code" -eq 0 ]; then echo "4 passed, 0 failed"; else echo "0 passed, 1 failed"; fi
   return "$code"
 }
 

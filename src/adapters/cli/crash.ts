@@ -64,6 +64,7 @@ export async function describeCrash(
       messages.fileTrouble(trouble, maskSecrets(ownPath ?? job?.workspace ?? (cause as Error).message)),
     );
   if (trouble === "permission-denied" && job !== null) lines.push(messages.remedy("writable-workspace"));
+  if (fault.syscall === "mkdtemp") lines.push(messages.remedy("temporary-folder"));
   if (trouble === "no-space") lines.push(messages.remedy("free-space"));
   if (job !== null) lines.push(messages.nothingApplied(job.jobName));
   const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;

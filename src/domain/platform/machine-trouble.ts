@@ -16,6 +16,7 @@ export type Remedy =
   | "transaction-none"
   | "raise-undo-quota"
   | "free-space"
+  | "temporary-folder"
   | "create-workspace"
   | "own-storage"
   | "writable-home"

@@ -13,6 +13,7 @@ type Kind = {
 
 const CODES: Readonly<Record<Kind, readonly [ModelFailure["code"], retryable: boolean]>> = {
   unreachable: ["unreachable", true],
+  unknownSigner: ["bad-request", false],
   connectTimeout: ["timeout", true],
   firstTokenTimeout: ["timeout", true],
   idleTimeout: ["timeout", true],
@@ -36,6 +37,12 @@ const CODES: Readonly<Record<Kind, readonly [ModelFailure["code"], retryable: bo
   imagesRefused: ["no-images", false],
 };
 
+const UNKNOWN_SIGNER = new Set([
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+]);
 const LONGEST_DETAIL = 400;
 /** A server that asks for more patience than this is answered by a failure that says so. */
 export const LONGEST_WAIT_MS = 60_000;
@@ -71,6 +78,12 @@ export function createFailures(
   };
   return {
     make,
+    /** Of a connection that failed; `reached`: the server had begun to answer. */
+    ofConnection(error: unknown, reached = false): ModelFailure {
+      const detail = error instanceof Error && "code" in error ? String(error.code) : String(error);
+      const kind = reached ? "cutOff" : UNKNOWN_SIGNER.has(detail) ? "unknownSigner" : "unreachable";
+      return make(kind, detail, { cause: error });
+    },
     /** Of an answer that is not 200. */
     ofResponse({ status, headers }: Pick<Response, "status" | "headers">, body: string): ModelFailure {
       if (status >= 300 && status < 400) return make("redirected", headers.get("location") ?? "", { status });

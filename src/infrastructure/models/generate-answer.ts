@@ -343,10 +343,8 @@ export async function* tryOnce(
     if (error instanceof AnswerTooLong) return failedTry(failures.make("answerTooLong", "4 MiB"), false);
     if (expired !== undefined && expired !== "over") return timeoutOutcome(deps, expired);
     if (expired === undefined) {
-      const cause = { cause: error };
-      const detail = error instanceof Error && "code" in error ? String(error.code) : String(error);
-      if (!reached) return failedTry(failures.make("unreachable", detail, cause), true);
-      return failedTry(failures.make("cutOff", detail, cause), !answer.begun);
+      const failure = failures.ofConnection(error, reached);
+      return failedTry(failure, failure.retryable && !answer.begun);
     }
   } finally {
     watch.stop();

@@ -170,8 +170,7 @@ async function check(
   } catch (error) {
     if (signal.aborted) return no(failures.make("aborted"));
     if (error instanceof SyntaxError) return no(failures.make("malformed", error.message));
-    const detail = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    return no(failures.make("unreachable", detail, { cause: error }));
+    return no(failures.ofConnection(error));
   }
 }
 

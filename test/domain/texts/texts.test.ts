@@ -81,6 +81,7 @@ const REMEDIES: Readonly<Record<Remedy, true>> = {
   "transaction-none": true,
   "raise-undo-quota": true,
   "free-space": true,
+  "temporary-folder": true,
   "create-workspace": true,
   "own-storage": true,
   "writable-home": true,

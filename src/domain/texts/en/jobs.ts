@@ -370,6 +370,7 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "transaction-none": "Set worker.transaction: none to run in place (shell effects can then not be undone).",
   "raise-undo-quota": "Raise worker.undo_quota.",
   "free-space": "Free some disk space.",
+  "temporary-folder": "Set TMPDIR to a folder that can be written to: temporary files are kept there.",
   "create-workspace": "Create the folder, or name another one with --workspace.",
   "writable-workspace":
     "Look at who owns the file and the folders above it, and at their modes (`ls -ld`): you must be allowed to write there.",

@@ -15,6 +15,8 @@ const WHY: Readonly<Record<RemoteReason, string>> = {
 
 export const modelsTexts = {
   unreachable: (facts: ModelFacts) => `${who(facts)} cannot be reached at ${facts.address}${said(facts)}`,
+  unknownSigner: (facts: ModelFacts) =>
+    `${who(facts)}: the certificate of ${facts.address} has an unknown signer${said(facts)}\n→ Behind a proxy with its own certificate, set NODE_EXTRA_CA_CERTS to the file of its signer`,
   connectTimeout: (facts: ModelFacts) =>
     `${who(facts)}: no connection to ${facts.address} within ${facts.detail} s (models.connect_timeout)`,
   firstTokenTimeout: (facts: ModelFacts) =>

@@ -359,6 +359,7 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "transaction-none": "worker.transaction: none にすると直接実行します（シェルの結果は取り消せません）。",
   "raise-undo-quota": "worker.undo_quota を大きくしてください。",
   "free-space": "空き容量を増やしてください。",
+  "temporary-folder": "書き込めるフォルダを TMPDIR に設定してください。一時ファイルはそこに置かれます。",
   "create-workspace": "フォルダを作るか、--workspace で別のフォルダを指定してください。",
   "writable-workspace":
     "ファイルとその上のフォルダの所有者とモードを確認してください（`ls -ld`）。そこに書き込む権限が必要です。",

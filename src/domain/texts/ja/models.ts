@@ -16,6 +16,8 @@ const WHY: Readonly<Record<RemoteReason, string>> = {
 
 export const modelsTexts: typeof en.modelsTexts = {
   unreachable: (facts) => `${who(facts)}に接続できません（${facts.address}）${said(facts)}`,
+  unknownSigner: (facts) =>
+    `${who(facts)}: ${facts.address} の証明書の発行者を確認できません${said(facts)}\n→ 独自の証明書を使うプロキシ経由では、その発行者の証明書ファイルを NODE_EXTRA_CA_CERTS に設定してください`,
   connectTimeout: (facts) =>
     `${who(facts)}: ${facts.address} に ${facts.detail} 秒以内に接続できません（models.connect_timeout）`,
   firstTokenTimeout: (facts) =>
