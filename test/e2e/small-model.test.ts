@@ -15,8 +15,9 @@ import { type Shown, startProgram } from "./terminal-kit.ts";
 const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
 const isThere = nightly && requirePart("llama-server") && requirePart("small-model");
 const KEY = "sk-of-the-small-model";
-/** Long enough that most answers end by themselves, with one thread and beside other work. */
-const MODEL_MS = 180_000;
+/** Answers are so short, and tries so few, that most end by themselves within it, with one thread. */
+const MODEL_MS = 60_000;
+const ANSWER_TOKENS = 40;
 /** The model's time, the request that loads it, the checks, and a machine that is busy. */
 const LONGEST_MS = MODEL_MS + 120_000;
 
@@ -97,13 +98,13 @@ function layOut(cli: Cli, server: LlamaServer): void {
     providers: {
       small: {
         ...{ type: "openai-compatible", base_url: `${server.url}/v1`, model: "tiny", local: true },
-        max_tokens: 120,
+        max_tokens: ANSWER_TOKENS,
         api_key: "env:SMALL_KEY",
       },
     },
     roles: { chat: role, worker: role, coder1: role, coder2: role, coder3: role },
-    loop: { max_millis: MODEL_MS },
-    coder: { max_minutes: MODEL_MS / 60_000 },
+    loop: { max_millis: MODEL_MS, max_loops: 2 },
+    coder: { max_minutes: MODEL_MS / 60_000, attempts: 2, explore: 2, sub_agents: 0 },
     checks: { command: "sh check.sh" },
   };
   writeFileSync(join(cli.home, "config.yaml"), JSON.stringify(config));
@@ -118,6 +119,19 @@ interface Answered {
 const ENV = { SMALL_KEY: KEY };
 const TRACE =
   /^\s+at \S.*[:(]\d+|\b(?:TypeError|ReferenceError|RangeError)\b|ENOENT|unexpected error|予期しない/m;
+
+/** A reply that the time limit ended says little about the model's answer, so it is counted apart. */
+const AT_LIMIT = /time limit|制限時間|時間内に|time-out|timed out/;
+
+interface Counted {
+  replies: number;
+  atLimit: number;
+}
+
+function count(counted: Counted, reply: string): void {
+  counted.replies++;
+  if (AT_LIMIT.test(reply)) counted.atLimit++;
+}
 
 /** Of files that the model may change: those of the workspace. */
 function outsideOf(cli: Cli): Record<string, string> {
@@ -150,10 +164,16 @@ describe.if(isThere).each(SERVERS)("a small model with $name", ({ context, optio
   let cli: Cli;
   let before: Record<string, string>;
   const closing: (() => unknown)[] = [];
+  const counted: Counted = { replies: 0, atLimit: 0 };
   beforeAll(async () => {
     server = await startLlamaServer(process.env.SMALL_MODEL ?? "", { slots: 1, context, key: KEY, options });
   });
-  afterAll(() => server.stop());
+  afterAll(async () => {
+    await server.stop();
+    console.log(`${counted.replies} replies, ${counted.atLimit} of them ended by the time limit`);
+    // A run in which the model never came to an end shows nothing.
+    expect(counted.atLimit).toBeLessThan(counted.replies);
+  });
   const open = () => {
     cli = createCli();
     layOut(cli, server);
@@ -173,6 +193,7 @@ describe.if(isThere).each(SERVERS)("a small model with $name", ({ context, optio
     const said = await cli.runAsync(["chat", message], ENV);
     expect(performance.now() - began).toBeLessThan(LONGEST_MS);
     expect([0, 1, 3, 4]).toContain(said.code ?? -1);
+    count(counted, said.out + said.err);
     judge(cli, before, said.out + said.err);
   });
 
@@ -210,6 +231,7 @@ describe.if(isThere).each(SERVERS)("a small model with $name", ({ context, optio
         const reply = answer.reply?.text ?? "";
         expect(reply.trim()).not.toBe("");
         expect(reply).not.toMatch(TRACE);
+        count(counted, reply);
       }
       judge(cli, before, "ended");
     },
@@ -228,10 +250,12 @@ describe.if(isThere).each(SERVERS)("a small model with $name", ({ context, optio
       await shown.until("›");
       for (const text of CONVERSATION) {
         const asked = shown.count("esc stops");
+        const said = shown.all().length;
         await shown.say(text);
         await shown.until(() => shown.count("esc stops") > asked, LONGEST_MS);
         await shown.until(() => !shown.screen().includes("esc stops"), LONGEST_MS);
         expect(shown.all()).not.toMatch(TRACE);
+        count(counted, shown.all().slice(said));
       }
       await shown.close();
       judge(cli, before, "ended");
