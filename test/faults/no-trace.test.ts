@@ -8,6 +8,7 @@ import {
   workspaceProcessesFolder,
 } from "../../src/infrastructure/sandbox/process-record.ts";
 import { createCli, NO_LOCAL_SERVERS, PROGRAM, type Ran, shell, until } from "../e2e/cli-kit.ts";
+import { startProgram } from "../e2e/terminal-kit.ts";
 import { runs } from "../require.ts";
 
 const cli = createCli();
@@ -120,6 +121,23 @@ async function startAndRaise(args: readonly string[], isReady: (said: Ran) => bo
   child.kill("SIGUSR2");
   return { child, said, ended };
 }
+
+test.each(["throw", "reject"] as const)(
+  "a conversation at a terminal gives it back, and says why in one sentence (%s)",
+  async (kind) => {
+    const shown = startProgram(cli, { args: ["chat"], env: faulty(kind, "") });
+    await shown.until("›");
+    shown.child.kill("SIGUSR2");
+    expect(await shown.child.exited).toBe(1);
+    await shown.until(() => shown.all().includes("TypeError"));
+    const said = shown.all();
+    expect(said.replaceAll("\n", "")).toContain(SENTENCE);
+    expect(findTrace({ code: 1, out: said, err: "" })).toBeNull();
+    expect(shown.sent.raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(shown.sent.raw.lastIndexOf("\x1b[?25l"));
+    await shown.close();
+    readTurns();
+  },
+);
 
 test("a job under way is closed and nothing of it applied", async () => {
   cli.write("patch.json", JSON.stringify([shell("echo made > late; echo begun >&2; sleep 60")]));
