@@ -5,7 +5,7 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { RecentFile } from "../coder/coder-context.ts";
 import { diffText, isOwnJob, validatedJournal } from "../jobs/job-facts.ts";
 import { nameJob } from "../jobs/job-names.ts";
-import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
+import type { FileDifference, JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
 /** The results of a chat's jobs in this workspace, read from their journals. */
 export type JobHistory = ReturnType<typeof createJobHistory>;
@@ -20,10 +20,12 @@ const MOST_RECENT = 8;
 const MOST_GROUPS = 6;
 /** A difference of more files, or of longer ones, is reported by their names alone. */
 const MOST_COMPARED = { files: 12, bytes: 400_000 };
+const isShort = ({ before, after }: FileDifference) =>
+  [before, after].every((bytes) => (bytes?.length ?? 0) <= MOST_COMPARED.bytes);
 
 /**
- * Reads the archive once, at the first question. `since`: when the conversation began; of earlier jobs, only the files of the last message
- * are recent.
+ * Reads the archive, and the ten files or so of what a job changed, once, at the first question. `since`: when the conversation
+ * began; of earlier jobs, only the files of the last message are recent.
  */
 export function createJobHistory(
   archive: Pick<JobArchive, "list" | "events" | "differences">,
@@ -39,14 +41,13 @@ export function createJobHistory(
     return groups;
   };
   const eventsOf = (jobId: string) => validatedJournal(archive.events(jobId)).map(({ event }) => event);
-  const compared = (job: StoredJob) =>
-    job.state === "undone" || job.changes.length > MOST_COMPARED.files
-      ? []
-      : archive
-          .differences(job.jobId)
-          .filter(({ before, after }) =>
-            [before, after].every((bytes) => (bytes?.length ?? 0) <= MOST_COMPARED.bytes),
-          );
+  const read = new Map<string, readonly FileDifference[]>();
+  const compared = (job: StoredJob) => {
+    if (job.state === "undone" || job.changes.length > MOST_COMPARED.files) return [];
+    const differences = read.get(job.jobId) ?? archive.differences(job.jobId).filter(isShort);
+    read.set(job.jobId, differences);
+    return differences;
+  };
   return {
     /** The outcome of a message's jobs, for a model; empty if it had none here. */
     tell: (groupId: string) =>
@@ -122,7 +123,6 @@ function changedLines(diff: string): Map<string, number[]> {
     if (begun !== undefined) {
       line = Number(begun) - 1;
       isFirst = true;
-      continue;
     }
     if (/^[ +]/.test(text)) line++;
     if (isFirst && /^[-+]/.test(text) && named === undefined && line > 0) {

@@ -276,3 +276,26 @@ test("the changes of a message are its files and places by job, without their co
   const recent = names.slice(0, 3).map((path) => ({ path, lines: [4] }));
   expect(await quoted.recentFiles()).toEqual(recent);
 });
+
+test("what a job changed is read once, however often a message asks for it", async () => {
+  const reads: string[] = [];
+  const jobs = [job({ jobId: "job_1" }), job({ jobId: "job_2", groupId: "cli:default#2" })];
+  const told = createJobHistory(
+    {
+      list: () => [...jobs],
+      events: () => [],
+      differences: (jobId) => {
+        reads.push(jobId);
+        return [{ path: "src/a.ts", before: Buffer.from("a\n"), after: Buffer.from("b\n") }];
+      },
+    },
+    "cli:default#",
+    "",
+  );
+  for (const groupId of ["cli:default#1", "cli:default#2"]) {
+    expect(await told.difference(groupId)).toContain("+b");
+    expect(await told.changes(groupId)).toHaveLength(1);
+  }
+  expect(await told.recentFiles()).toEqual([{ path: "src/a.ts", lines: [1] }]);
+  expect(reads).toEqual(["job_1", "job_2"]);
+});
