@@ -1,20 +1,11 @@
-import type { Flags, Subcommand } from "./command.ts";
+import { abortable, type Flags, type Subcommand } from "./command.ts";
 import { openOptions } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-
-const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** `acp`: an agent for editors. Standard output carries the protocol and nothing else. */
 export const command: Subcommand = { name: "acp", usage: "acp", run: acp };
 
 async function acp(program: CliProgram, { values }: Flags): Promise<number> {
-  const stop = new AbortController();
-  const end = () => stop.abort();
-  for (const signal of STOPPING) process.once(signal, end);
-  try {
-    await program.serveAcp(openOptions(program, values), stop.signal);
-    return EXIT.done;
-  } finally {
-    for (const signal of STOPPING) process.off(signal, end);
-  }
+  await abortable((signal) => program.serveAcp(openOptions(program, values), signal));
+  return EXIT.done;
 }

@@ -3,7 +3,16 @@ import type { JobEvent } from "../../application/ports/jobs.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { type JobResult, oneLine, type RefusedJob } from "../../domain/jobs/result.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
-import { type Flags, fail, printable, refuseUsage, type Subcommand, styleReport } from "./command.ts";
+import {
+  abortable,
+  type Flags,
+  fail,
+  printable,
+  refuseInput,
+  refuseUsage,
+  type Subcommand,
+  styleReport,
+} from "./command.ts";
 import { openFromFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
@@ -120,39 +129,33 @@ async function apply(program: CliProgram, { values, words, json }: Flags): Promi
     return applyPreview(program, opened, values.job, { dryRun, json });
   }
   const read = readPatch(program, opened, words[0]);
-  if (!read.ok)
-    return fail(program, json, { exitCode: EXIT.usage, code: "unreadable-patch", text: read.text });
+  if (!read.ok) return refuseInput(program, json, "unreadable-patch", read.text);
   await repairFirst(program, opened);
-  const abort = new AbortController();
-  const stop = () => abort.abort();
-  for (const signal of STOPPING) process.once(signal, stop);
   const progress = createProgress(program, opened, !json && program.errIsTerminal);
   try {
-    const result = await opened.workspace.execute({
-      patch: read.patch,
-      source: "cli",
-      sessionKey: "cli:default",
-      dryRun,
-      preview: values.preview === true,
-      allowNetwork: values["allow-net"] === true,
-      atomic: values.atomic === true,
-      stopOnError: values["stop-on-error"] === true || settings.stop_on_error,
-      autoCommit: values["auto-commit"] === true || settings.auto_commit,
-      signal: abort.signal,
-      ...(typeof values.group === "string" && values.group !== "" && { groupId: values.group }),
-      onEvent: progress.event,
-      onOutput: progress.output,
-    });
+    const result = await abortable((signal) =>
+      opened.workspace.execute({
+        patch: read.patch,
+        source: "cli",
+        sessionKey: "cli:default",
+        dryRun,
+        preview: values.preview === true,
+        allowNetwork: values["allow-net"] === true,
+        atomic: values.atomic === true,
+        stopOnError: values["stop-on-error"] === true || settings.stop_on_error,
+        autoCommit: values["auto-commit"] === true || settings.auto_commit,
+        signal,
+        ...(typeof values.group === "string" && values.group !== "" && { groupId: values.group }),
+        onEvent: progress.event,
+        onOutput: progress.output,
+      }),
+    );
     progress.end();
     return await reportResult(program, opened, result, json);
   } finally {
     progress.end();
-    for (const signal of STOPPING) process.off(signal, stop);
   }
 }
-
-/** The first of these ends the job and takes it back; a second one ends the program. */
-const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type PatchInput =
   | { readonly ok: true; readonly patch: string }

@@ -3,7 +3,15 @@ import { nameJobId } from "../../application/jobs/job-names.ts";
 import { quoteWords } from "../../domain/platform/paths.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, printable, refuseUsage, type Subcommand } from "./command.ts";
+import {
+  abortable,
+  type Flags,
+  printable,
+  refuseInput,
+  refuseUsage,
+  refuseWork,
+  type Subcommand,
+} from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { describeJob } from "./show.ts";
@@ -32,24 +40,22 @@ async function bisect(program: CliProgram, { values, words, json }: Flags): Prom
     line !== "" && seconds > 0 && Number.isInteger(atOnce) && atOnce > 0 && atOnce <= MOST_AT_ONCE;
   if (!isUsable) return refuseUsage(program, json, texts.bisectUsage);
   const stack = history.stack();
-  const stopWithout = () =>
-    fail(program, json, { exitCode: EXIT.usage, code: "no-jobs", text: texts.noJobs });
+  const stopWithout = () => refuseInput(program, json, "no-jobs", texts.noJobs);
   if (stack.jobs.length === 0) return stopWithout();
   const name = (jobId: string) => nameJobId(workspace.archive, jobId);
   if (!json) program.err(`${texts.bisectStart(stack.jobs.length)}\n`);
-  const stopped = new AbortController();
-  const stop = () => stopped.abort();
-  process.once("SIGINT", stop);
-  const end = await bisectJobs(workspace, stack, {
-    // One word is a line for the shell, several are a program and its arguments.
-    command: rest.length === 0 ? line : quoteWords(words),
-    timeoutSeconds: seconds,
-    atOnce,
-    signal: stopped.signal,
-    onProbe: ({ after, verdict }) => {
-      if (!json) program.err(`${texts.probe(after && name(after), verdict)}\n`);
-    },
-  }).finally(() => process.off("SIGINT", stop));
+  const probe = (signal: AbortSignal) =>
+    bisectJobs(workspace, stack, {
+      // One word is a line for the shell, several are a program and its arguments.
+      command: rest.length === 0 ? line : quoteWords(words),
+      timeoutSeconds: seconds,
+      atOnce,
+      signal,
+      onProbe: ({ after, verdict }) => {
+        if (!json) program.err(`${texts.probe(after && name(after), verdict)}\n`);
+      },
+    });
+  const end = await abortable(probe, ["SIGINT"]);
   if (json) {
     program.out(`${JSON.stringify(snakeCased(end))}\n`);
     return end.kind === "found" || end.kind === "passes-now" ? EXIT.done : EXIT.failed;
@@ -82,10 +88,6 @@ async function bisect(program: CliProgram, { values, words, json }: Flags): Prom
     case "no-jobs":
       return stopWithout();
     case "cannot-run":
-      return fail(program, json, {
-        exitCode: EXIT.refused,
-        code: "cannot-run",
-        text: texts.cannotRun(end.message),
-      });
+      return refuseWork(program, json, "cannot-run", texts.cannotRun(end.message));
   }
 }

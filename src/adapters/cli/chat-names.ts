@@ -1,5 +1,5 @@
 import { localTime } from "../../domain/texts/format-text.ts";
-import { type Flags, fail, printable, succeed } from "./command.ts";
+import { type Flags, printable, refuseInput, refuseWork, succeed } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 
 type OpenChatFolder = Pick<Extract<OpenedChat, { ok: true }>, "chat" | "chats">;
@@ -51,9 +51,9 @@ export async function forgetChat(
     case "forgotten":
       return succeed(program, json, { success: true, name }, chat.chatForgotten(name));
     case "unknown":
-      return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: chat.noSuchChat(name) });
+      return refuseInput(program, json, "chat", chat.noSuchChat(name));
     case "busy":
-      return fail(program, json, { exitCode: EXIT.refused, code: "busy", text: chat.chatBusy(name) });
+      return refuseWork(program, json, "busy", chat.chatBusy(name));
   }
 }
 

@@ -6,7 +6,7 @@ import { ROUTES, readRoute } from "../../domain/config/configured-kinds.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { replyJson } from "../web/reply-json.ts";
-import { type Flags, fail, printable, refuseUsage, type Subcommand } from "./command.ts";
+import { type Flags, printable, refuseInput, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop, Stop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
@@ -149,7 +149,7 @@ async function chat(
     await prepareFolder(program, opened);
     const { chooseChat } = await import("./chat-names.ts");
     const named = await chooseChat(opened, values);
-    if (!named.ok) return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: named.text });
+    if (!named.ok) return refuseInput(program, json, "chat", named.text);
     const text =
       first ??
       (words.length === 0 || (words.length === 1 && words[0] === "-")
@@ -157,7 +157,7 @@ async function chat(
         : words.join(" "));
     if (text === null || text.trim() === "") {
       const said = text === null ? opened.chat.notText : opened.chat.emptyMessage;
-      return fail(program, json, { exitCode: EXIT.usage, code: "no-message", text: said });
+      return refuseInput(program, json, "no-message", said);
     }
     const { chatId } = named;
     return await sendOne(program, opened, text, { json, chatId, events: values.events === true, route });
@@ -176,7 +176,7 @@ function readMessage(program: CliProgram, json: boolean): string | null {
     if ((error as { code?: string }).code !== "EFBIG") return null;
     const messages = messagesFor(resolveLocale({ env: program.env }));
     const text = messages.fileTrouble("too-large", messages.standardInput);
-    throw new Stop(fail(program, json, { exitCode: EXIT.usage, code: "no-message", text }));
+    throw new Stop(refuseInput(program, json, "no-message", text));
   }
 }
 
@@ -202,7 +202,7 @@ async function sendOne(
     : ({ ok: true, images: [] } as const);
   if (!kept.ok) {
     const words = opened.chat.imageTrouble(kept.trouble);
-    return fail(program, json, { exitCode: EXIT.usage, code: kept.trouble.kind, text: words });
+    return refuseInput(program, json, kept.trouble.kind, words);
   }
   const abort = new AbortController();
   const stop = (signal: string) => abort.abort(signal);

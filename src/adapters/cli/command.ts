@@ -109,15 +109,54 @@ export function fail(program: CliProgram, json: boolean, failure: CliFailure): n
   return exitCode;
 }
 
+/** A port as a flag names it; undefined where it is none. 0: any free one. */
+export function readPort(text: string | boolean): number | undefined {
+  const port = Number(text);
+  return typeof text === "string" && /^\d{1,5}$/.test(text) && port <= 65_535 ? port : undefined;
+}
+
+/** Bad input: nothing ran. */
+export function refuseInput(program: CliProgram, json: boolean, code: string, text: string): number {
+  return fail(program, json, { exitCode: EXIT.usage, code, text });
+}
+
+/** What was asked cannot be done here, or not now: nothing ran. */
+export function refuseWork(program: CliProgram, json: boolean, code: string, text: string): number {
+  return fail(program, json, { exitCode: EXIT.refused, code, text });
+}
+
 /** Why the arguments of a command are refused. */
 export function refuseUsage(program: CliProgram, json: boolean, text: string): number {
-  return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+  return refuseInput(program, json, "usage", text);
 }
 
 /** Tells a person with words, or a program with one document. */
 export function succeed(program: CliProgram, json: boolean, document: object, text: string): number {
   program.out(`${json ? JSON.stringify(document) : printable(text)}\n`);
   return EXIT.done;
+}
+
+/** The one document of a command that did what was asked. */
+export function printJson(program: CliProgram, document: unknown): number {
+  program.out(`${JSON.stringify(document)}\n`);
+  return EXIT.done;
+}
+
+/** The first of these stops the work, which then leaves nothing half done; a second one ends the program. */
+const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+export async function abortable<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  signals: readonly NodeJS.Signals[] = STOPPING,
+): Promise<T> {
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  for (const signal of signals) process.once(signal, stop);
+  try {
+    return await work(abort.signal);
+  } finally {
+    for (const signal of signals) process.off(signal, stop);
+  }
 }
 
 /** Words about a job, with the look of its card at a terminal. */

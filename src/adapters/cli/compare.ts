@@ -15,7 +15,17 @@ import type { PlayFailure } from "../../application/ports/history.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, maskedJson, printable, refuseUsage, type Subcommand } from "./command.ts";
+import {
+  abortable,
+  type Flags,
+  fail,
+  maskedJson,
+  printable,
+  refuseInput,
+  refuseUsage,
+  refuseWork,
+  type Subcommand,
+} from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedComparison } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -92,16 +102,7 @@ async function compare(program: CliProgram, flags: Flags): Promise<number> {
 }
 
 /** The first Ctrl-C ends it well: what was played is kept. */
-async function withStop<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const stopped = new AbortController();
-  const end = () => stopped.abort();
-  process.once("SIGINT", end);
-  try {
-    return await use(stopped.signal);
-  } finally {
-    process.off("SIGINT", end);
-  }
-}
+const withStop = <T>(use: (signal: AbortSignal) => Promise<T>) => abortable(use, ["SIGINT"]);
 
 type Numbers = Readonly<Record<keyof typeof DEFAULTS, number>>;
 
@@ -247,11 +248,7 @@ async function tellCases(
     const isKnown = [...cases, ...others].some((one) => one.id === id);
     const request = words.join(" ").trim();
     if (id === undefined || !isKnown || (action === "edit" && request === ""))
-      return fail(program, json, {
-        exitCode: EXIT.usage,
-        code: "unknown-case",
-        text: texts.caseUnknown(id ?? ""),
-      });
+      return refuseInput(program, json, "unknown-case", texts.caseUnknown(id ?? ""));
     const memory = store.readCases();
     const without = (ids: readonly string[]) => ids.filter((one) => one !== id);
     store.keepCases({
@@ -276,11 +273,7 @@ async function tellCases(
   const see = Number(flags.values.see ?? 0);
   if (see > 0) {
     if (opened.trouble !== null)
-      return fail(program, json, {
-        exitCode: EXIT.refused,
-        code: opened.trouble,
-        text: texts.noPlays[opened.trouble],
-      });
+      return refuseWork(program, json, opened.trouble, texts.noPlays[opened.trouble]);
     await withStop((signal) =>
       seeCases(opened.compare, {
         cases,

@@ -2,7 +2,7 @@ import { resolveLocale } from "../../config/environment.ts";
 import { checkConfig, describeConfig, loadConfig, sourceText } from "../../config/load.ts";
 import { listProblems } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import type { Flags, Subcommand } from "./command.ts";
+import { type Flags, printJson, type Subcommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `config show` prints the effective configuration, `config check` judges it. */
@@ -67,12 +67,8 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   for (const warning of loaded.warnings)
     program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
   const keys = describeConfig(loaded);
-  if (flags.json) {
-    program.out(
-      `${JSON.stringify({ workspace: loaded.workspace, home: loaded.home, files: loaded.files, keys })}\n`,
-    );
-    return EXIT.done;
-  }
+  if (flags.json)
+    return printJson(program, { workspace: loaded.workspace, home: loaded.home, files: loaded.files, keys });
   for (const { key, value, source } of keys)
     program.out(
       `${key}: ${JSON.stringify(value)}${source.kind === "default" ? "" : `  # ${sourceText(source)}`}\n`,

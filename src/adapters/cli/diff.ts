@@ -4,7 +4,7 @@ import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import type { HandEdit, JobStack } from "../../application/ports/history.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, printable, printableDiff, type Subcommand } from "./command.ts";
+import { type Flags, printable, printableDiff, refuseInput, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { belowRoot } from "./why.ts";
@@ -22,7 +22,7 @@ const MOST_NAMED = 5;
 async function diff(program: CliProgram, { values, words, json }: Flags): Promise<number> {
   const { history, messages, workspace } = await openOrStop(program, values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
-  const stop = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });
+  const stop = (code: string, text: string) => refuseInput(program, json, code, text);
   const [name, file] = words;
   const stack = history.stack();
   const path = file === undefined ? undefined : belowRoot(workspace.root, program.cwd, file);

@@ -2,9 +2,9 @@ import { discardFacts } from "../../application/jobs/action-report.ts";
 import { waitingPreview } from "../../application/jobs/job-facts.ts";
 import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
-import { type Flags, fail, refuseUsage, type Subcommand, succeed } from "./command.ts";
+import { type Flags, refuseInput, refuseUsage, refuseWork, type Subcommand, succeed } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
-import { type CliProgram, EXIT } from "./program.ts";
+import type { CliProgram } from "./program.ts";
 import { reportAction } from "./report-action.ts";
 
 /**
@@ -28,7 +28,7 @@ async function discard(program: CliProgram, flags: Flags): Promise<number> {
   const waiting = named ?? waitingPreview(workspace.archive.list());
   if (typeof waiting === "object" && "several" in waiting) {
     const text = messages.previewsWait(waiting.several);
-    return fail(program, json, { exitCode: EXIT.usage, code: "several-previews", text });
+    return refuseInput(program, json, "several-previews", text);
   }
   const name = typeof waiting === "object" ? waiting.jobId : (waiting ?? "");
   const outcome =
@@ -47,18 +47,9 @@ async function discardAside(
   if (jobId === undefined) return refuseUsage(program, json, messages.asideNeedsJob);
   const name = nameJobId(workspace.archive, jobId);
   const removed = await program.removeKeptAside(opened, jobId);
-  if (removed === null)
-    return fail(program, json, {
-      exitCode: EXIT.usage,
-      code: "nothing-aside",
-      text: messages.asideNone(name),
-    });
+  if (removed === null) return refuseInput(program, json, "nothing-aside", messages.asideNone(name));
   if (removed === "unfinished")
-    return fail(program, json, {
-      exitCode: EXIT.refused,
-      code: "unfinished",
-      text: messages.asideUnfinished(name),
-    });
+    return refuseWork(program, json, "unfinished", messages.asideUnfinished(name));
   const { files, bytes } = removed;
   const document = { success: true, status: "removed", job_id: jobId, files, bytes };
   return succeed(program, json, document, messages.asideRemoved({ ...removed, jobId: name }));

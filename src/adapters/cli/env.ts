@@ -1,31 +1,39 @@
 import { resolve } from "node:path";
 import type { EnvironmentRow, OpenEnvironments } from "../../application/containers/open-environments.ts";
-import { type ContainerUsage, EnvironmentError } from "../../application/ports/containers.ts";
+import {
+  type ContainerInfo,
+  type ContainerUsage,
+  EnvironmentError,
+} from "../../application/ports/containers.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { parseRepository } from "../../domain/containers/clone-plan.ts";
 import { containerName } from "../../domain/containers/environments.ts";
 import type { PrepareEvent } from "../../domain/containers/preparation.ts";
 import { quoteWords as shellWords } from "../../domain/platform/paths.ts";
+import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { environmentMessages } from "../../domain/texts/containers.ts";
 import {
+  abortable,
   type CommandLine,
   type Flags,
   fail,
+  printJson,
   type RunCommand,
+  refuseInput,
   refuseUsage,
+  refuseWork,
   type Subcommand,
   succeed,
 } from "./command.ts";
 import {
-  abortable,
   environmentTexts,
   failedEngine,
-  openEnvironments,
   requiredFlag,
   taskFlag,
   usageStop,
+  withEnvironments,
 } from "./environments.ts";
-import { readFlags } from "./flags.ts";
+import { readFlags, Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { type Waiting, whileWaiting } from "./progress-line.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -81,13 +89,12 @@ function actionAt(args: readonly string[]): number {
 
 /** `env list`: every container of this installation. */
 async function list(program: CliProgram, { values, json }: Flags): Promise<number> {
-  const environments = await openEnvironments(program, values);
-  try {
+  return withEnvironments(program, values, async (environments) => {
     const rows = await environments.list();
     if (!Array.isArray(rows)) return failedEngine(program, json, environments, rows as never);
     const listed = (rows as readonly EnvironmentRow[]).map(environmentJson);
-    if (json) program.out(`${JSON.stringify({ environments: listed })}\n`);
-    else if (listed.length === 0) program.out(`${environments.texts.noEnvironments}\n`);
+    if (json) return printJson(program, { environments: listed });
+    if (listed.length === 0) program.out(`${environments.texts.noEnvironments}\n`);
     else
       program.out(
         `${columnsOf([
@@ -96,37 +103,26 @@ async function list(program: CliProgram, { values, json }: Flags): Promise<numbe
         ])}\n`,
       );
     return EXIT.done;
-  } finally {
-    await environments.close();
-  }
+  });
 }
 
 /** `env info --task UUID`: one of them. */
 async function info(program: CliProgram, { values, json }: Flags): Promise<number> {
   const uuid = taskFlag(program, values);
-  const environments = await openEnvironments(program, values);
-  try {
+  return withEnvironments(program, values, async (environments) => {
     const rows = await environments.list();
     if (!Array.isArray(rows)) return failedEngine(program, json, environments, rows as never);
     const row = (rows as readonly EnvironmentRow[]).find(({ facts }) => facts.taskId === uuid);
     if (row === undefined)
-      return fail(program, json, {
-        exitCode: EXIT.refused,
-        code: "no-environment",
-        text: environments.texts.unknownTask(uuid),
-      });
+      return refuseWork(program, json, "no-environment", environments.texts.unknownTask(uuid));
     const usage = row.facts.state === "running" ? await environments.sandboxes.usage(row.facts.id) : null;
     const shown = { ...environmentJson(row), ...(usage?.ok === true && { usage: usageJson(usage) }) };
-    if (json) program.out(`${JSON.stringify(shown)}\n`);
-    else {
-      const { usage: used, ...rest } = shown;
-      const lines = Object.entries({ ...rest, ...used }).map(([key, value]) => [key, String(value ?? "-")]);
-      program.out(`${columnsOf(lines)}\n`);
-    }
+    if (json) return printJson(program, shown);
+    const { usage: used, ...rest } = shown;
+    const lines = Object.entries({ ...rest, ...used }).map(([key, value]) => [key, String(value ?? "-")]);
+    program.out(`${columnsOf(lines)}\n`);
     return EXIT.done;
-  } finally {
-    await environments.close();
-  }
+  });
 }
 
 function environmentJson({ facts, info, repository }: EnvironmentRow) {
@@ -143,35 +139,26 @@ function environmentJson({ facts, info, repository }: EnvironmentRow) {
   };
 }
 
-function usageJson(usage: ContainerUsage) {
-  return {
-    memory_bytes: usage.memoryBytes,
-    memory_limit_bytes: usage.memoryLimitBytes,
-    cpu_seconds: Number(usage.cpuSeconds.toFixed(1)),
-    processes: usage.processes,
-    process_limit: usage.processLimit,
-    disk_bytes: usage.diskBytes,
-    disk_limit_bytes: usage.diskLimitBytes,
-  };
+function usageJson({ ok: _, cpuSeconds, ...usage }: ContainerUsage): object {
+  return snakeCased({ ...usage, cpuSeconds: Number(cpuSeconds.toFixed(1)) }) as object;
 }
 
 /** `env prepare --task UUID [--env NAME] --repo URL|PATH [--branch B] [--target B]` */
 async function prepare(program: CliProgram, { values, json }: Flags): Promise<number> {
   const uuid = taskFlag(program, values);
   const repository = repositoryFromHere(program, requiredFlag(program, values, "repo"));
-  const environments = await openEnvironments(program, values);
-  const { manager, texts, messages } = environments;
-  const known = Object.keys(manager.getAvailableEnvironments());
-  // A wrong name on the command line is a mistake of the person; a model's falls back to the default.
-  if (typeof values.env === "string" && !known.includes(values.env))
-    throw usageStop(program, values, texts.unknownEnvironment(values.env, known));
-  const task = {
-    uuid,
-    repository,
-    ...(typeof values.branch === "string" && { branch: values.branch }),
-    ...(typeof values.target === "string" && { targetBranch: values.target }),
-  };
-  try {
+  return withEnvironments(program, values, async (environments) => {
+    const { manager, texts, messages } = environments;
+    const known = Object.keys(manager.getAvailableEnvironments());
+    // A wrong name on the command line is a mistake of the person; a model's falls back to the default.
+    if (typeof values.env === "string" && !known.includes(values.env))
+      throw usageStop(program, values, texts.unknownEnvironment(values.env, known));
+    const task = {
+      uuid,
+      repository,
+      ...(typeof values.branch === "string" && { branch: values.branch }),
+      ...(typeof values.target === "string" && { targetBranch: values.target }),
+    };
     const prepared = await whileWaiting(
       program,
       { words: messages.waitsFor.prepare, quiet: json },
@@ -192,10 +179,7 @@ async function prepare(program: CliProgram, { values, json }: Flags): Promise<nu
       return fail(program, json, { exitCode, code, text });
     }
     const { container, image, installed, notices, from } = prepared;
-    if (json) {
-      program.out(`${JSON.stringify({ success: true, ...container, image, from, installed, notices })}\n`);
-      return EXIT.done;
-    }
+    if (json) return printJson(program, { success: true, ...container, image, from, installed, notices });
     const name = containerName(uuid);
     program.out(
       `${texts.prepared({ name, environment: container.environment_name, image, path: container.workspace_path })}\n`,
@@ -210,9 +194,7 @@ async function prepare(program: CliProgram, { values, json }: Flags): Promise<nu
     }
     program.out(`${texts.nextSteps(uuid)}\n`);
     return EXIT.done;
-  } finally {
-    await environments.close();
-  }
+  });
 }
 
 /** A folder is resolved against the current directory. */
@@ -250,14 +232,8 @@ async function exec(program: CliProgram, { values, words, json }: Flags): Promis
   if (first === undefined || (first.trim() === "" && rest.length === 0))
     throw usageStop(program, values, environmentTexts(program).noCommand);
   const command = rest.length === 0 ? first : shellWords(words);
-  const environments = await openEnvironments(program, values);
-  const { manager, texts } = environments;
-  try {
-    const info = manager.getContainerInfo(uuid);
-    if (info === null || info.status !== "ready") {
-      const text = info === null ? texts.unknownTask(uuid) : texts.notReady(uuid);
-      return fail(program, json, { exitCode: EXIT.refused, code: "no-environment", text });
-    }
+  return withEnvironments(program, values, async (environments) => {
+    const info = readyEnvironment(program, json, environments, uuid);
     let errors = "";
     const show = (stream: "stdout" | "stderr", text: string) => {
       if (stream === "stdout") return program.out(text);
@@ -265,7 +241,7 @@ async function exec(program: CliProgram, { values, words, json }: Flags): Promis
       program.err(text);
     };
     const result = await abortable((signal) =>
-      manager.executeIn(info, command, typeof values.cwd === "string" ? values.cwd : null, {
+      environments.manager.executeIn(info, command, typeof values.cwd === "string" ? values.cwd : null, {
         signal,
         byHand: true,
         ...(!json && { onOutput: show }),
@@ -280,41 +256,41 @@ async function exec(program: CliProgram, { values, words, json }: Flags): Promis
       if (!errors.trimEnd().endsWith(why)) program.err(`${why}\n`);
     }
     return result.exit_code === 0 ? EXIT.done : EXIT.failed;
-  } finally {
-    await environments.close();
-  }
+  });
+}
+
+/** The environment of a task; without one that can be used it says so and stops. */
+function readyEnvironment(
+  program: CliProgram,
+  json: boolean,
+  { manager, texts }: OpenEnvironments,
+  uuid: string,
+): ContainerInfo {
+  const info = manager.getContainerInfo(uuid);
+  if (info?.status === "ready") return info;
+  const text = info === null ? texts.unknownTask(uuid) : texts.notReady(uuid);
+  throw new Stop(refuseWork(program, json, "no-environment", text));
 }
 
 /** `env edit --task UUID [--tool NAME] [ARGS|-]`: one call of the text editor, or another tool, on its files. */
 async function edit(program: CliProgram, { values, words }: Flags): Promise<number> {
   const uuid = taskFlag(program, values);
   const read = readArguments(program, words[0]);
-  if (!read.ok) return fail(program, true, { exitCode: EXIT.usage, code: "arguments", text: read.text });
-  const environments = await openEnvironments(program, values);
-  try {
-    const info = environments.manager.getContainerInfo(uuid);
-    if (info === null || info.status !== "ready")
-      return fail(program, true, {
-        exitCode: EXIT.refused,
-        code: "no-environment",
-        text: info === null ? environments.texts.unknownTask(uuid) : environments.texts.notReady(uuid),
-      });
+  if (!read.ok) return refuseInput(program, true, "arguments", read.text);
+  return withEnvironments(program, values, async (environments) => {
+    const info = readyEnvironment(program, true, environments, uuid);
     const tool = typeof values.tool === "string" ? values.tool : "text_editor";
     const envelope = await abortable((signal) => environments.callTool(info, tool, read.args, signal));
     program.out(`${JSON.stringify(envelope, null, 2)}\n`);
     return exitCodeOf(envelope);
-  } finally {
-    await environments.close();
-  }
+  });
 }
 
 /** `env cleanup --task UUID`: removes a task's container, volumes and network. */
 async function cleanUp(program: CliProgram, { values, json }: Flags): Promise<number> {
   const uuid = taskFlag(program, values);
-  const environments = await openEnvironments(program, values);
-  const { texts } = environments;
-  try {
-    const { removed, leftovers } = await environments.manager.cleanup(uuid);
+  return withEnvironments(program, values, async ({ manager, texts }) => {
+    const { removed, leftovers } = await manager.cleanup(uuid);
     if (json)
       program.out(
         `${JSON.stringify({ success: leftovers.length === 0, task_uuid: uuid, removed, leftovers })}\n`,
@@ -326,23 +302,18 @@ async function cleanUp(program: CliProgram, { values, json }: Flags): Promise<nu
         program.err(`${texts.leftOver(kind, left, reason)}\n`);
     }
     return leftovers.length === 0 ? EXIT.done : EXIT.failed;
-  } finally {
-    await environments.close();
-  }
+  });
 }
 
 /** `env prune`: removes what dead processes and old tasks left. */
 async function prune(program: CliProgram, { values, json }: Flags): Promise<number> {
-  const environments = await openEnvironments(program, values);
-  const { texts } = environments;
-  try {
-    const removed = await environments.manager.cleanupStaleContainers();
-    return succeed(program, json, { success: true, removed }, texts.pruned(removed));
-  } catch (error) {
-    if (!(error instanceof EnvironmentError)) throw error;
-    const text = texts.failure("engine", "prune", error.message);
-    return fail(program, json, { exitCode: EXIT.refused, code: "engine", text });
-  } finally {
-    await environments.close();
-  }
+  return withEnvironments(program, values, async ({ manager, texts }) => {
+    const removed = await manager.cleanupStaleContainers().catch((error: unknown) => {
+      if (error instanceof EnvironmentError) return error;
+      throw error;
+    });
+    return typeof removed === "number"
+      ? succeed(program, json, { success: true, removed }, texts.pruned(removed))
+      : refuseWork(program, json, "engine", texts.failure("engine", "prune", removed.message));
+  });
 }

@@ -1,5 +1,5 @@
 import { chatKeyOf } from "../../domain/chat/session.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, printable, refuseInput, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -20,8 +20,7 @@ async function exportChat(program: CliProgram, { values, json }: Flags): Promise
     const name = String(values.name ?? "default");
     const text = await opened.exportTalk(chatKeyOf("cli", name), form);
 
-    if (text === null)
-      return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: opened.chat.noSuchChat(name) });
+    if (text === null) return refuseInput(program, json, "chat", opened.chat.noSuchChat(name));
     program.out(json ? `${JSON.stringify({ form, text })}\n` : printable(text));
     return EXIT.done;
   } finally {

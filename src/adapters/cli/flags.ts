@@ -115,7 +115,7 @@ export function notOpened(
   program: CliProgram,
   values: Flags["values"],
   { messages, problems, message = "", exitCode }: NotOpened,
-  what: "workspace" | "store",
+  what: "workspace" | "store" | "configuration",
 ): Stop {
   const text =
     problems.length > 0

@@ -1,9 +1,9 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import type { FleetMessages } from "../../domain/texts/fleet.ts";
-import { type Flags, fail, printable, refuseUsage, type Subcommand, succeed } from "./command.ts";
+import { type Flags, printable, refuseInput, refuseUsage, type Subcommand, succeed } from "./command.ts";
 import { openedStoreOrStop } from "./flags.ts";
-import { type CliProgram, EXIT } from "./program.ts";
+import type { CliProgram } from "./program.ts";
 
 /** `fleet [retry ID | discard ID]`: the machines that share the store, the queue, and failed work. */
 export const command: Subcommand = {
@@ -25,7 +25,7 @@ async function fleet(program: CliProgram, { values, words, json }: Flags): Promi
     if ((verb !== "retry" && verb !== "discard") || id === undefined)
       return refuseUsage(program, json, t.usage);
     if (!(await opened.control[verb](id)))
-      return fail(program, json, { exitCode: EXIT.usage, code: "unknown-work", text: t.unknownWork(id) });
+      return refuseInput(program, json, "unknown-work", t.unknownWork(id));
     const text = verb === "retry" ? t.retried(id) : t.discarded(id);
     return succeed(program, json, { success: true, id }, text);
   } finally {

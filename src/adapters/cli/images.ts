@@ -1,7 +1,6 @@
-import { EngineUnavailable } from "../../application/ports/containers.ts";
 import { IMAGE_RECIPES, recipeNamed } from "../../domain/containers/environments.ts";
-import { type Flags, fail, type Subcommand } from "./command.ts";
-import { abortable, environmentTexts, failedEngine, openEnvironments, usageStop } from "./environments.ts";
+import { abortable, type Flags, fail, printJson, type Subcommand } from "./command.ts";
+import { environmentTexts, usageStop, withEnvironments } from "./environments.ts";
 import { usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
@@ -15,6 +14,8 @@ export const command: Subcommand = {
   run: images,
 };
 
+const RECIPES = IMAGE_RECIPES.map(({ name }) => name);
+
 async function images(program: CliProgram, { values, words, json }: Flags): Promise<number> {
   const [action, name] = words;
   if (action !== "build")
@@ -27,19 +28,11 @@ async function images(program: CliProgram, { values, words, json }: Flags): Prom
     );
   const named = name === undefined ? undefined : recipeNamed(name);
   if (name !== undefined && named === undefined)
-    throw usageStop(
-      program,
-      values,
-      environmentTexts(program).unknownImage(
-        name,
-        IMAGE_RECIPES.map((recipe) => recipe.name),
-      ),
-    );
-  const environments = await openEnvironments(program, values);
-  const { texts } = environments;
+    throw usageStop(program, values, environmentTexts(program).unknownImage(name, RECIPES));
   const built: string[] = [];
   const shown = program.errIsTerminal && !json;
-  try {
+  return withEnvironments(program, values, async (environments) => {
+    const { texts } = environments;
     for (const recipe of named === undefined ? IMAGE_RECIPES : [named]) {
       const said: string[] = [];
       const outcome = await whileWaiting(
@@ -76,13 +69,8 @@ async function images(program: CliProgram, { values, words, json }: Flags): Prom
       }
       built.push(...outcome.built);
     }
-    if (json) program.out(`${JSON.stringify({ success: true, built })}\n`);
-    else for (const image of built) program.out(`${texts.image(image, "built")}\n`);
+    if (json) return printJson(program, { success: true, built });
+    for (const image of built) program.out(`${texts.image(image, "built")}\n`);
     return EXIT.done;
-  } catch (error) {
-    if (!(error instanceof EngineUnavailable)) throw error;
-    return failedEngine(program, json, environments, error.failure);
-  } finally {
-    await environments.close();
-  }
+  });
 }

@@ -5,7 +5,7 @@ import { wordNote, wordUnreadable } from "../../application/jobs/word-notes.ts";
 import type { OpenedWorkspace, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
-import { type Flags, printable, refuseUsage, type Subcommand } from "./command.ts";
+import { type Flags, printable, printJson, refuseUsage, type Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -31,12 +31,8 @@ async function jobs(program: CliProgram, flags: Flags): Promise<number> {
     flags.values.all === true
       ? await everywhere(program, flags, limit)
       : opened.workspace.archive.list().filter(isOwnJob).slice(-limit).map(toListedJob);
-  if (flags.json) {
-    program.out(
-      `${JSON.stringify({ jobs: list.map((job) => toJobJson(job, isAliveIn(opened.workspace, job))) })}\n`,
-    );
-    return EXIT.done;
-  }
+  if (flags.json)
+    return printJson(program, { jobs: list.map((job) => toJobJson(job, isAliveIn(opened.workspace, job))) });
   const shown = {
     withWorkspace: flags.values.all === true,
     withIds: flags.values.ids === true,

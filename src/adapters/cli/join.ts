@@ -1,5 +1,5 @@
 import { fleetMessagesFor } from "../../domain/texts/fleet.ts";
-import { type Flags, fail, refuseUsage, type Subcommand, untilStopped } from "./command.ts";
+import { type Flags, refuseUsage, refuseWork, type Subcommand, untilStopped } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -27,8 +27,7 @@ async function join(program: CliProgram, { values, json }: Flags): Promise<numbe
     const concurrency = Number(values.concurrency ?? opened.config.serve.max_chats);
     if (!labels.every((label) => /^[\w.-]{1,60}$/.test(label))) return bad(t.badLabels);
     if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST) return bad(t.badConcurrency);
-    if (opened.config.database_url === null)
-      return fail(program, json, { exitCode: EXIT.refused, code: "database", text: t.needsDatabase });
+    if (opened.config.database_url === null) return refuseWork(program, json, "database", t.needsDatabase);
     const log = (text: string) => program.err(`${text}\n`);
     const starting = opened.join({ labels, concurrency, log });
     const stopped = untilStopped(program, opened.words, starting);
@@ -36,8 +35,7 @@ async function join(program: CliProgram, { values, json }: Flags): Promise<numbe
       if ((error as { code?: string }).code !== "machine") throw error;
       return (error as Error).message;
     });
-    if (typeof joined === "string")
-      return fail(program, json, { exitCode: EXIT.refused, code: "machine", text: joined });
+    if (typeof joined === "string") return refuseWork(program, json, "machine", joined);
     const { machineName: machine } = joined;
     const { root } = opened.workspace;
     program.out(

@@ -2,12 +2,21 @@ import type { McpServerReport, McpServers } from "../../application/ports/mcp.ts
 import { resolveLocale } from "../../config/environment.ts";
 import type { McpLoginState, McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
-import { type Flags, fail, printable, refuseUsage, type Subcommand, succeed } from "./command.ts";
+import {
+  abortable,
+  type Flags,
+  printable,
+  readPort,
+  refuseInput,
+  refuseUsage,
+  refuseWork,
+  type Subcommand,
+  succeed,
+} from "./command.ts";
 import { openedStoreOrStop, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const INTERRUPTED = 130;
-const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
  * `mcp [--http PORT]`: lends the tools to other agents. Standard output carries the protocol and nothing else. With a word
@@ -24,28 +33,17 @@ export const command: Subcommand = {
 async function mcp(program: CliProgram, flags: Flags): Promise<number> {
   const { values, json } = flags;
   if (flags.words.length > 0) return manageServers(program, flags);
-  const port = values.http === undefined ? null : portOf(values.http);
-  if (port === "bad") return refuseUsage(program, json, "--http PORT: 0-65535");
+  const port = values.http === undefined ? null : readPort(values.http);
+  if (port === undefined) return refuseUsage(program, json, "--http PORT: 0-65535");
   const server = await openOrStop(program, values, program.openMcp);
-  const stop = new AbortController();
-  const end = () => stop.abort();
-  for (const signal of STOPPING) process.once(signal, end);
   try {
-    if (port === null) await server.serveStdio(stop.signal);
-    else await server.serveHttp(port, stop.signal);
+    await abortable((stop) => (port === null ? server.serveStdio(stop) : server.serveHttp(port, stop)));
     return EXIT.done;
   } catch (error) {
     if ((error as { code?: string }).code === undefined) throw error;
     const text = `127.0.0.1:${port}: ${(error as Error).message}`;
-    return fail(program, json, { exitCode: EXIT.refused, code: "port", text });
-  } finally {
-    for (const signal of STOPPING) process.off(signal, end);
+    return refuseWork(program, json, "port", text);
   }
-}
-
-function portOf(text: string | boolean): number | "bad" {
-  const port = Number(text);
-  return typeof text === "string" && /^\d{1,5}$/.test(text) && port <= 65_535 ? port : "bad";
 }
 
 async function manageServers(program: CliProgram, { values, words, json }: Flags): Promise<number> {
@@ -128,13 +126,10 @@ async function login(
   program: CliProgram,
   { name, servers, texts, json, isPasted }: LoginWanted,
 ): Promise<number> {
-  const stop = new AbortController();
-  const end = () => stop.abort();
-  for (const signal of STOPPING) process.once(signal, end);
-  try {
-    const outcome = await servers.login(name, {
+  const outcome = await abortable((signal) =>
+    servers.login(name, {
       page: texts.loginPage,
-      signal: stop.signal,
+      signal,
       async announce(address) {
         program.err(`${printable(texts.loginAddress(name, address))}\n`);
         if (isPasted) return (await program.askLine(texts.loginPaste)) ?? "";
@@ -142,27 +137,25 @@ async function login(
         program.err(`${texts.loginWaits}\n`);
         return null;
       },
-    });
-    if (outcome === null) return refuseUsage(program, json, texts.unknown(name));
-    const { kind } = outcome;
-    const text = texts.loginEnd[kind](name, "detail" in outcome ? outcome.detail : "");
-    switch (kind) {
-      case "done":
-      case "not-needed":
-        return succeed(program, json, { success: true, name, login: kind }, text);
-      case "no-address":
-      case "has-header":
-      case "no-registration":
-        return fail(program, json, { exitCode: EXIT.usage, code: kind, text });
-      case "stopped":
-        fail(program, json, { exitCode: EXIT.refused, code: kind, text });
-        return INTERRUPTED;
-    }
-    kind satisfies "too-late" | "bad-server" | "silent" | "denied" | "bad-paste" | "failed";
-    return fail(program, json, { exitCode: EXIT.refused, code: kind, text });
-  } finally {
-    for (const signal of STOPPING) process.off(signal, end);
+    }),
+  );
+  if (outcome === null) return refuseUsage(program, json, texts.unknown(name));
+  const { kind } = outcome;
+  const text = texts.loginEnd[kind](name, "detail" in outcome ? outcome.detail : "");
+  switch (kind) {
+    case "done":
+    case "not-needed":
+      return succeed(program, json, { success: true, name, login: kind }, text);
+    case "no-address":
+    case "has-header":
+    case "no-registration":
+      return refuseInput(program, json, kind, text);
+    case "stopped":
+      refuseWork(program, json, kind, text);
+      return INTERRUPTED;
   }
+  kind satisfies "too-late" | "bad-server" | "silent" | "denied" | "bad-paste" | "failed";
+  return refuseWork(program, json, kind, text);
 }
 
 function wordLogin(texts: McpMessages, name: string, state: McpLoginState): string {

@@ -1,7 +1,7 @@
 import type { Role } from "../../application/ports/serve.ts";
 import { createPairingCodes } from "../../application/serve/access.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
-import { type Flags, fail, printable, type Subcommand, succeed } from "./command.ts";
+import { type Flags, printable, printJson, refuseInput, type Subcommand, succeed } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -22,7 +22,7 @@ async function pair(program: CliProgram, flags: Flags): Promise<number> {
   try {
     const words = opened.words();
     const [verb = "list", given] = flags.words;
-    const bad = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });
+    const bad = (code: string, text: string) => refuseInput(program, json, code, text);
     const role = (flags.values.role ?? "user") as Role;
     if (role !== "operator" && role !== "user") return bad("usage", words.badRole(String(role)));
     const name = typeof flags.values.name === "string" ? flags.values.name : null;
@@ -70,10 +70,7 @@ async function list(
 ): Promise<number> {
   const people = await opened.access.people();
   const waiting = await opened.access.pairings(new Date().toISOString());
-  if (json) {
-    program.out(`${JSON.stringify({ people, waiting })}\n`);
-    return EXIT.done;
-  }
+  if (json) return printJson(program, { people, waiting });
   const words = opened.words();
   for (const { channel, userId, name, role } of people)
     program.out(printable(`${channel}:${userId}  ${role}${name === "" ? "" : `  ${name}`}\n`));

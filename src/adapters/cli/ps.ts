@@ -9,7 +9,17 @@ import {
 } from "../../application/sandbox/process-report.ts";
 import { quoteWords } from "../../domain/platform/paths.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
-import { type Flags, fail, printable, refuseUsage, type Subcommand, succeed } from "./command.ts";
+import {
+  type Flags,
+  fail,
+  printable,
+  printJson,
+  readPort,
+  refuseInput,
+  refuseUsage,
+  type Subcommand,
+  succeed,
+} from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -67,10 +77,7 @@ function usage(program: CliProgram, opened: Opened, { json }: Flags, text?: stri
 
 async function list(program: CliProgram, opened: Opened, { values, json }: Flags): Promise<number> {
   const found = values.all === true ? await opened.listEverywhere() : await opened.processes.list();
-  if (json) {
-    program.out(`${JSON.stringify({ processes: found.map(toProcessJson) })}\n`);
-    return EXIT.done;
-  }
+  if (json) return printJson(program, { processes: found.map(toProcessJson) });
   const planted = found.flatMap((process) => wordPlanted(process, opened.messages.locale));
   const table = tableOf(found, textsOf(opened), values.all === true);
   program.out(`${printable([table, ...planted].join("\n"))}\n`);
@@ -102,7 +109,8 @@ async function start(
 ): Promise<number> {
   const { name, port, over, restart } = flags.values;
   const number = typeof port === "string" ? readPort(port) : undefined;
-  if (number === null) return usage(program, opened, flags, textsOf(opened).badPort(String(port)));
+  if (port !== undefined && !number)
+    return usage(program, opened, flags, textsOf(opened).badPort(String(port)));
   const [line = "", ...rest] = words;
   const started = await opened.processes.start({
     // One word is a line for the shell, several are a program and its arguments.
@@ -113,12 +121,6 @@ async function start(
     restartsOnLanding: restart === true,
   });
   return reportStart(program, opened, flags, started);
-}
-
-/** Null: not a port. */
-function readPort(text: string): number | null {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  return port >= 1 && port <= 65_535 ? port : null;
 }
 
 function reportStart(
@@ -196,7 +198,7 @@ async function log(
   const found = await opened.processes.log(name, lines);
   if (found === null) {
     const text = textsOf(opened).unknown(name);
-    return fail(program, json, { exitCode: EXIT.usage, code: "unknown", text });
+    return refuseInput(program, json, "unknown", text);
   }
   const { process, text, cut } = found;
   const document = { process: toProcessJson(process), text, cut };

@@ -14,7 +14,15 @@ import {
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks.ts";
-import { type Flags, fail, printable, refuseUsage, type Subcommand } from "./command.ts";
+import {
+  abortable,
+  type Flags,
+  fail,
+  printable,
+  refuseInput,
+  refuseUsage,
+  type Subcommand,
+} from "./command.ts";
 import { openOrStop, Stop } from "./flags.ts";
 import { createTaskProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -54,41 +62,33 @@ async function run(program: CliProgram, flags: Flags): Promise<number> {
   const { tasks } = opened;
   const source = given?.text ?? tasks.sourceOf(resume ?? "");
   if (source === null)
-    return fail(program, json, {
-      exitCode: EXIT.usage,
-      code: "unknown-task",
-      text: tasks.texts.unknownTask(resume ?? ""),
-    });
+    return refuseInput(program, json, "unknown-task", tasks.texts.unknownTask(resume ?? ""));
   const task = first ?? (await readCheckedTask(program, json, source, `task ${resume}`));
   await repairFirst(program, opened);
-  const stop = new AbortController();
-  const abort = () => stop.abort();
-  for (const signal of STOPPING) process.once(signal, abort);
   const follow = values.follow === true && !json;
   const progress = createTaskProgress(program, tasks.texts, {
     follow,
     line: !json && !follow && program.errIsTerminal,
   });
   try {
-    const ran = await tasks.run({
-      ...(resume !== undefined && { resume }),
-      ...task,
-      source,
-      noMeta: values["no-meta"] === true,
-      preview: values.preview === true,
-      signal: stop.signal,
-      onRecord: progress.record,
-      onProgress: progress.worker,
-    });
+    const ran = await abortable((signal) =>
+      tasks.run({
+        ...(resume !== undefined && { resume }),
+        ...task,
+        source,
+        noMeta: values["no-meta"] === true,
+        preview: values.preview === true,
+        signal,
+        onRecord: progress.record,
+        onProgress: progress.worker,
+      }),
+    );
     progress.end();
     return report(program, tasks.texts, ran, json);
   } finally {
     progress.end();
-    for (const signal of STOPPING) process.off(signal, abort);
   }
 }
-
-const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 function readSource(
   program: CliProgram,
@@ -96,8 +96,7 @@ function readSource(
 ): { readonly text: string; readonly name: string } {
   const [name] = words;
   const locale = resolveLocale({ env: program.env });
-  const refuse = (text: string) =>
-    new Stop(fail(program, json, { exitCode: EXIT.usage, code: "unreadable-task", text }));
+  const refuse = (text: string) => new Stop(refuseInput(program, json, "unreadable-task", text));
   if (name === undefined) throw refuse(taskMessagesFor(locale).noTaskFile);
   const messages = messagesFor(locale);
   if (name === "-" && program.inIsTerminal) program.err(`${taskMessagesFor(locale).typeTask}\n`);

@@ -1,6 +1,6 @@
 import { type Role, SCOPES, type Scope } from "../../application/ports/serve.ts";
 import { isUserName } from "../../application/serve/access.ts";
-import { type Flags, fail, refuseUsage, succeed } from "./command.ts";
+import { type Flags, refuseInput, refuseUsage, succeed } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
 type OpenServer = Extract<OpenedServe, { ok: true }>;
@@ -61,11 +61,7 @@ export async function admit(
     case "remove": {
       if (name === undefined) return bad(say.usage);
       if (!(await opened.access.removeToken(name)))
-        return fail(program, json, {
-          exitCode: EXIT.usage,
-          code: "unknown-token",
-          text: say.tokenUnknown(name),
-        });
+        return refuseInput(program, json, "unknown-token", say.tokenUnknown(name));
       return succeed(program, json, { success: true, id: name }, say.tokenRemoved(name));
     }
     default:

@@ -1,5 +1,5 @@
 import type { RunningServer } from "../../application/serve/server.ts";
-import { type Flags, fail, refuseUsage, type Subcommand, untilStopped } from "./command.ts";
+import { type Flags, readPort, refuseUsage, refuseWork, type Subcommand, untilStopped } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
@@ -54,9 +54,9 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   const { values, json } = flags;
   const settings = opened.config.serve;
   const host = typeof values.host === "string" ? values.host : settings.host;
-  const port = values.port === undefined ? settings.port : portOf(values.port);
+  const port = values.port === undefined ? settings.port : readPort(values.port);
   const words = opened.words();
-  if (port === null) return refuseUsage(program, json, "--port N: 0-65535");
+  if (port === undefined) return refuseUsage(program, json, "--port N: 0-65535");
   const starting = opened.listen({ host, port, log: (text) => program.err(`${text}\n`) });
   const stopped = untilStopped(program, opened.words, starting);
   let serving: RunningServer;
@@ -65,9 +65,9 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   } catch (error) {
     if ((error as { code?: string }).code === undefined) throw error;
     if ((error as { code?: string }).code === "machine")
-      return fail(program, json, { exitCode: EXIT.refused, code: "machine", text: (error as Error).message });
+      return refuseWork(program, json, "machine", (error as Error).message);
     const text = words.portTaken(`${host}:${port}`, (error as Error).message);
-    return fail(program, json, { exitCode: EXIT.refused, code: "port", text });
+    return refuseWork(program, json, "port", text);
   }
   const secret = await opened.signIn.createLink({ userId: "operator", role: "operator" });
   const link = `${serving.url}/login/${secret}`;
@@ -90,9 +90,4 @@ async function isConfigured(program: CliProgram, { values }: Flags): Promise<boo
 
 function usage(program: CliProgram, { json }: Flags): number {
   return refuseUsage(program, json, "picoclaw serve --help");
-}
-
-function portOf(text: string | boolean): number | null {
-  const port = Number(text);
-  return typeof text === "string" && /^\d{1,5}$/.test(text) && port <= 65_535 ? port : null;
 }

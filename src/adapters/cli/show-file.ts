@@ -1,7 +1,7 @@
 import { findPlace, readState } from "../../application/history/earlier-draft.ts";
 import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, printable } from "./command.ts";
+import { type Flags, printable, refuseInput } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { belowRoot } from "./why.ts";
@@ -15,7 +15,7 @@ export async function showFile(
 ): Promise<number> {
   const { history, messages, workspace } = await openOrStop(program, values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
-  const stop = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });
+  const stop = (code: string, text: string) => refuseInput(program, json, code, text);
   const jobId = resolveJobName(workspace, name);
   const path = belowRoot(workspace.root, program.cwd, file);
   const stack = history.stack();

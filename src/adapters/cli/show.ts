@@ -33,7 +33,7 @@ import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
 import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
-import { type Flags, fail, printable, printableDiff, type Subcommand } from "./command.ts";
+import { type Flags, printable, printableDiff, refuseInput, type Subcommand } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -164,7 +164,7 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   const job = name === undefined ? jobs.at(-1) : jobs.find(({ jobId }) => jobId === named);
   if (job === undefined) {
     const text = name === undefined ? messages.noJobs : messages.unknownJob(name, "terminal");
-    return fail(program, flags.json, { exitCode: EXIT.usage, code: "unknown-job", text });
+    return refuseInput(program, flags.json, "unknown-job", text);
   }
   const diff =
     flags.values.diff === true ? await diffText(archive.walkDifferences(job.jobId), WHOLE_DIFF) : null;

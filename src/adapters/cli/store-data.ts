@@ -3,7 +3,7 @@ import type { FillResult } from "../../application/ports/store.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { type Flags, fail, refuseUsage, type Subcommand, succeed } from "./command.ts";
+import { type Flags, refuseUsage, refuseWork, type Subcommand, succeed } from "./command.ts";
 import { notOpened, openOptions, usageText } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
@@ -36,11 +36,7 @@ export function reportFilled(
 ): number {
   if (filled.status === "filled")
     return succeed(program, json, { success: true, rows: filled.rows }, words.filled(filled.rows));
-  return fail(program, json, {
-    exitCode: EXIT.refused,
-    code: filled.status,
-    text: refusedFillText(words, filled),
-  });
+  return refuseWork(program, json, filled.status, refusedFillText(words, filled));
 }
 
 function refusedFillText(words: MemoryMessages, filled: Exclude<FillResult, { status: "filled" }>): string {
@@ -66,12 +62,7 @@ export const backupCommand: Subcommand = {
   run: (program, flags) =>
     withFolder(program, flags, backupCommand, async ({ data, words }, folder, json) => {
       const made = await data.backup(folder);
-      if (made.status === "exists")
-        return fail(program, json, {
-          exitCode: EXIT.refused,
-          code: "exists",
-          text: words.backupExists(folder),
-        });
+      if (made.status === "exists") return refuseWork(program, json, "exists", words.backupExists(folder));
       const { rows, undoData } = made;
       if (json) program.out(`${JSON.stringify({ success: true, folder, rows, undo_data: undoData })}\n`);
       else program.out(`${words.backedUp(folder, rows)}\n`);

@@ -1,10 +1,7 @@
 import type { ToolEnvelope } from "../../application/ports/tools.ts";
-import type { Flags, Subcommand } from "./command.ts";
+import { abortable, type Flags, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-
-/** The first of these ends the call and takes its job back; a second one ends the program. */
-const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** `tool NAME [ARGS_JSON|-]`: one call of one tool. The envelope is printed as one JSON document. */
 export const command: Subcommand = {
@@ -23,18 +20,8 @@ async function tool(program: CliProgram, { values, words }: Flags): Promise<numb
   const read = readArguments(program, text);
   if (!read.ok) return say(program, badArguments(read));
   const { toolkit } = await openOrStop(program, values, program.openToolkit);
-  const abort = new AbortController();
-  const stop = () => abort.abort();
-  for (const signal of STOPPING) process.once(signal, stop);
-  try {
-    const envelope = await toolkit.invoke(name, read.args, {
-      signal: abort.signal,
-      ...(program.errIsTerminal && { onOutput: program.err }),
-    });
-    return say(program, envelope);
-  } finally {
-    for (const signal of STOPPING) process.off(signal, stop);
-  }
+  const onOutput = program.errIsTerminal && { onOutput: program.err };
+  return say(program, await abortable((signal) => toolkit.invoke(name, read.args, { signal, ...onOutput })));
 }
 
 function say(program: CliProgram, envelope: ToolEnvelope): number {

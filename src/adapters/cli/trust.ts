@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { resolveHome, resolveLocale } from "../../config/environment.ts";
 import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
-import { type CliProgram, EXIT } from "./program.ts";
+import { type Flags, refuseWork, type Subcommand, succeed } from "./command.ts";
+import type { CliProgram } from "./program.ts";
 
 /** `trust`: the user has read this folder's `picoclaw.yaml`, commands and skills and lets them widen power, until they change. */
 export const command: Subcommand = {
@@ -19,7 +19,7 @@ async function trust(program: CliProgram, { values, json }: Flags): Promise<numb
   if (!trusted.ok) {
     if (trusted.reason === "not-written") throw trusted.cause;
     const text = messages.nothingToTrust;
-    return fail(program, json, { exitCode: EXIT.refused, code: trusted.reason, text });
+    return refuseWork(program, json, trusted.reason, text);
   }
   const document = { success: true, workspace, files: trusted.files };
   return succeed(program, json, document, messages.workspaceTrusted(workspace, trusted.files));

@@ -15,20 +15,23 @@ type VimStep =
 
 export type VimKeys = ReturnType<typeof createVimKeys>;
 
-type Place = Pick<EditedText, "line" | "column">;
 type Operator = "d" | "c" | "y";
-interface Register {
-  readonly text: string;
-  readonly isLines: boolean;
-}
-/** A stretch that an operator takes; `isLines`: whole lines. */
+
+/** A stretch of the text that an operator takes; `isLines`: the whole lines of both ends. */
 interface Stretch {
-  readonly from: Place;
-  readonly to: Place;
+  readonly from: number;
+  readonly to: number;
   readonly isLines: boolean;
 }
 
+/** Where a motion leads; `isWhole`: an operator takes whole lines. */
+interface Target {
+  readonly at: number;
+  readonly isWhole?: true;
+}
+
 const COMMAND = /^([1-9]\d*)?([dcy])?([1-9]\d*)?(.*)$/su;
+const MOST_TIMES = 9_999;
 
 /**
  * A modest vi for the message line: modes, counts, h j k l w b e 0 ^ $ gg G f F t T, d c y with them and with iw, x X D C Y s S
@@ -37,365 +40,314 @@ const COMMAND = /^([1-9]\d*)?([dcy])?([1-9]\d*)?(.*)$/su;
 export function createVimKeys() {
   let normal = false;
   let typed = "";
-  let register: Register = { text: "", isLines: false };
+  let register = { text: "", isLines: false };
   let lastFind: { readonly kind: string; readonly letter: string } | null = null;
 
-  const done = (text: EditedText, isChanged = false): VimStep => {
+  /** The text with the cursor at a place; in normal mode the cursor is on a character. */
+  function done(text: string, at: number, isChanged = false): VimStep {
     typed = "";
-    const column = normal ? Math.min(text.column, lastColumn(text.lines[text.line] ?? "")) : text.column;
-    return { kind: "text", text: { ...text, column: Math.max(0, column) }, isChanged };
-  };
-  const insertAt = (text: EditedText, isChanged = false): VimStep => {
+    const last = lineEnd(text, at);
+    const place = normal && at === last ? before(text, last) : at;
+    return { kind: "text", text: toEdited(text, place), isChanged };
+  }
+  function insertAt(text: string, at: number, isChanged = false): VimStep {
     normal = false;
-    return done(text, isChanged);
-  };
-  const nothing = (text: EditedText) => done(text);
-
-  function find(text: EditedText, kind: string, letter: string, count: number): Place | null {
-    const line = text.lines[text.line] ?? "";
-    const ahead = kind === "f" || kind === "t";
-    let at = text.column;
-    for (let left = count; left > 0; left--) {
-      at = ahead ? line.indexOf(letter, at + 1) : at === 0 ? -1 : line.lastIndexOf(letter, at - 1);
-      if (at < 0) return null;
-    }
-    if (kind === "t") at = before(line, at);
-    if (kind === "T") at = after(line, at);
-    return { line: text.line, column: at };
+    return done(text, at, isChanged);
+  }
+  function end<Step extends VimStep>(step: Step): Step {
+    typed = "";
+    return step;
   }
 
-  /** Where a motion leads; null: no motion has this name, "more": it is not typed completely. */
-  function motion(
-    text: EditedText,
-    keys: string,
-    count: number,
-  ): (Place & { isWhole?: true }) | "more" | null {
-    const { lines, line, column } = text;
-    const row = lines[line] ?? "";
-    const repeat = (step: (place: Place) => Place) => {
-      let place: Place = { line, column };
-      for (let left = count; left > 0; left--) place = step(place);
-      return place;
-    };
-    const first = keys[0] ?? "";
-    if (/[fFtT]/.test(first)) {
-      const letter = keys.slice(1);
-      if (letter === "") return "more";
-      lastFind = { kind: first, letter };
-      return find(text, first, letter, count);
+  function find(text: string, from: number, kind: string, letter: string, count: number): Target | null {
+    const [start, last] = [lineStart(text, from), lineEnd(text, from)];
+    const ahead = kind === "f" || kind === "t";
+    let at = from;
+    for (let left = count; left > 0; left--) {
+      at = ahead ? text.indexOf(letter, at + 1) : at === start ? -1 : text.lastIndexOf(letter, at - 1);
+      if (at < start || at >= last) return null;
     }
+    return { at: kind === "t" ? before(text, at) : kind === "T" ? after(text, at) : at };
+  }
+
+  /** Null: no motion has this name, "more": it is not typed completely. */
+  function motion(text: string, at: number, keys: string, count: number): Target | "more" | null {
+    const [kind = "", letter = ""] = [keys[0], keys.slice(1)];
+    if (/[fFtT]/.test(kind)) {
+      if (letter === "") return "more";
+      lastFind = { kind, letter };
+      return find(text, at, kind, letter, count);
+    }
+    const repeat = (step: (text: string, at: number) => number) => {
+      let place = at;
+      for (let left = count; left > 0; left--) place = step(text, place);
+      return { at: place };
+    };
     switch (keys) {
       case "h":
       case "\x7f":
-        return repeat((place) => ({ ...place, column: before(row, place.column) }));
+        return repeat(before);
       case "l":
       case " ":
-        return repeat((place) => ({ ...place, column: after(row, place.column) }));
+        return repeat(after);
       case "j":
-        return { line: Math.min(lines.length - 1, line + count), column, isWhole: true };
+        return { at: moveLines(text, at, count), isWhole: true };
       case "k":
-        return { line: Math.max(0, line - count), column, isWhole: true };
+        return { at: moveLines(text, at, -count), isWhole: true };
       case "0":
-        return { line, column: 0 };
+        return { at: lineStart(text, at) };
       case "^":
-        return { line, column: row.search(/\S|$/u) };
+        return { at: firstWord(text, at) };
       case "$":
-        return {
-          line: Math.min(lines.length - 1, line + count - 1),
-          column: (lines[line + count - 1] ?? row).length,
-        };
+        return { at: lineEnd(text, moveLines(text, at, count - 1)) };
       case "w":
-        return repeat((place) => nextWord(lines, place));
+        return repeat(nextWord);
       case "b":
-        return repeat((place) => formerWord(lines, place));
+        return repeat(formerWord);
       case "e":
-        return repeat((place) => endOfWord(lines, place));
+        return repeat(endOfWord);
       case "G":
-        return { line: lines.length - 1, column: 0, isWhole: true };
+        return { at: lineStart(text, text.length), isWhole: true };
       case "g":
         return "more";
       case "gg":
-        return { line: 0, column: 0, isWhole: true };
+        return { at: 0, isWhole: true };
       case ";":
-        return lastFind === null ? null : find(text, lastFind.kind, lastFind.letter, count);
+        return lastFind === null ? null : find(text, at, lastFind.kind, lastFind.letter, count);
       default:
         return null;
     }
   }
 
-  function operate(text: EditedText, operator: Operator, keys: string, count: number): VimStep {
-    if (keys === "") return { kind: "waits" };
-    const stretch = stretchOf(text, operator, keys, count);
+  function operate(text: string, at: number, operator: Operator, keys: string, count: number): VimStep {
+    const stretch = keys === "" ? "more" : stretchOf(text, at, operator, keys, count);
     if (stretch === "more") return { kind: "waits" };
-    if (stretch === null) return nothing(text);
-    return applyOperator(text, operator, stretch);
+    return stretch === null ? done(text, at) : applyOperator(text, operator, stretch);
   }
 
   function stretchOf(
-    text: EditedText,
+    text: string,
+    at: number,
     operator: Operator,
     keys: string,
     count: number,
   ): Stretch | "more" | null {
-    const { line, column, lines } = text;
-    if (keys === operator)
-      return {
-        from: { line, column: 0 },
-        to: { line: Math.min(lines.length - 1, line + count - 1), column: 0 },
-        isLines: true,
-      };
+    if (keys === operator) return { from: at, to: moveLines(text, at, count - 1), isLines: true };
     if (keys === "i" || keys === "a") return "more";
-    if (keys === "iw" || keys === "aw") return wordAround(text, keys === "aw");
+    if (keys === "iw" || keys === "aw") return wordAround(text, at, keys === "aw");
     // `cw` leaves the blank behind the word, as vi does.
     const name = operator === "c" && keys === "w" ? "e" : keys;
-    const place = motion(text, name, count);
-    if (place === "more" || place === null) return place;
-    const isAhead = place.line > line || (place.line === line && place.column >= column);
-    const [from, to] = isAhead ? [{ line, column }, place] : [place, { line, column }];
-    if (place.isWhole) return { from, to, isLines: true };
+    const target = motion(text, at, name, count);
+    if (target === "more" || target === null) return target;
+    const [from, to] = target.at < at ? [target.at, at] : [at, target.at];
+    if (target.isWhole) return { from, to, isLines: true };
     const isInclusive = /^(?:e|[ft].)$/su.test(name);
-    const end = isInclusive ? { ...to, column: after(lines[to.line] ?? "", to.column) } : to;
     // `dw` on the last word of a line stays in it.
-    const isWordEnd = name === "w" && end.line > from.line;
-    return {
-      from,
-      to: isWordEnd ? { line: from.line, column: (lines[from.line] ?? "").length } : end,
-      isLines: false,
-    };
+    const most = name === "w" ? lineEnd(text, from) : text.length;
+    return { from, to: Math.min(most, isInclusive ? after(text, to) : to), isLines: false };
   }
 
-  function applyOperator(text: EditedText, operator: Operator, { from, to, isLines }: Stretch): VimStep {
-    const { lines } = text;
-    register = {
-      text: isLines ? lines.slice(from.line, to.line + 1).join("\n") : cutOut(lines, from, to),
-      isLines,
-    };
-    if (operator === "y") return done({ ...text, ...(isLines ? { line: from.line } : from) });
-    if (isLines && operator === "c")
-      return insertAt(
-        {
-          lines: [...lines.slice(0, from.line), "", ...lines.slice(to.line + 1)],
-          line: from.line,
-          column: 0,
-        },
-        true,
-      );
-    if (isLines) {
-      const left = [...lines.slice(0, from.line), ...lines.slice(to.line + 1)];
-      const kept = left.length === 0 ? [""] : left;
-      return done({ lines: kept, line: Math.min(from.line, kept.length - 1), column: 0 }, true);
-    }
-    const next = { lines: withoutStretch(lines, from, to), ...from };
-    return operator === "c" ? insertAt(next, true) : done(next, true);
+  function applyOperator(text: string, operator: Operator, stretch: Stretch): VimStep {
+    const { isLines } = stretch;
+    const from = isLines ? lineStart(text, stretch.from) : stretch.from;
+    const to = isLines ? lineEnd(text, stretch.to) : stretch.to;
+    register = { text: text.slice(from, to), isLines };
+    if (operator === "y") return done(text, stretch.from);
+    const rest = text.slice(0, from) + text.slice(to);
+    if (operator === "c") return insertAt(rest, from, true);
+    if (!isLines) return done(rest, from, true);
+    // With whole lines goes the break behind them; behind the last line, the one before it.
+    if (to < text.length) return done(text.slice(0, from) + text.slice(to + 1), from, true);
+    const left = text.slice(0, Math.max(0, from - 1));
+    return done(left, lineStart(left, left.length), true);
   }
 
-  function put(text: EditedText, isAfter: boolean): VimStep {
-    const { lines, line, column } = text;
-    if (register.text === "" && !register.isLines) return nothing(text);
+  function put(text: string, at: number, isAfter: boolean): VimStep {
+    const insert = (place: number, added: string, cursor: number) =>
+      done(text.slice(0, place) + added + text.slice(place), cursor, true);
     if (register.isLines) {
-      const at = isAfter ? line + 1 : line;
-      return done(
-        {
-          lines: [...lines.slice(0, at), ...register.text.split("\n"), ...lines.slice(at)],
-          line: at,
-          column: 0,
-        },
-        true,
-      );
+      const place = isAfter ? lineEnd(text, at) : lineStart(text, at);
+      return isAfter
+        ? insert(place, `\n${register.text}`, place + 1)
+        : insert(place, `${register.text}\n`, place);
     }
-    const row = lines[line] ?? "";
-    const at = isAfter ? after(row, column) : column;
-    const rows = `${row.slice(0, at)}${register.text}${row.slice(at)}`.split("\n");
-    const end = before(rows[0] ?? "", at + register.text.length);
-    const place = rows.length === 1 ? { line, column: end } : { line, column: at };
-    return done({ lines: [...lines.slice(0, line), ...rows, ...lines.slice(line + 1)], ...place }, true);
+    if (register.text === "") return done(text, at);
+    const place = isAfter ? after(text, at) : at;
+    const added = text.slice(0, place) + register.text;
+    return insert(place, register.text, register.text.includes("\n") ? place : before(added, added.length));
   }
 
-  function command(text: EditedText, keys: string, count: number): VimStep {
-    const { lines, line, column } = text;
-    const row = lines[line] ?? "";
-    const withRow = (next: string, at: number) => ({ lines: lines.with(line, next), line, column: at });
+  function command(text: string, at: number, keys: string, count: number): VimStep {
+    const [start, last] = [lineStart(text, at), lineEnd(text, at)];
+    const replace = (by: string, cursor: number) =>
+      done(text.slice(0, at) + by + text.slice(after(text, at)), cursor, true);
     switch (keys) {
       case "i":
-        return insertAt(text);
+        return insertAt(text, at);
       case "a":
-        return insertAt({ ...text, column: after(row, column) });
+        return insertAt(text, after(text, at));
       case "I":
-        return insertAt({ ...text, column: row.search(/\S|$/u) });
+        return insertAt(text, firstWord(text, at));
       case "A":
-        return insertAt({ ...text, column: row.length });
+        return insertAt(text, last);
       case "o":
-        return insertAt(
-          { lines: [...lines.slice(0, line + 1), "", ...lines.slice(line + 1)], line: line + 1, column: 0 },
-          true,
-        );
+        return insertAt(`${text.slice(0, last)}\n${text.slice(last)}`, last + 1, true);
       case "O":
-        return insertAt(
-          { lines: [...lines.slice(0, line), "", ...lines.slice(line)], line, column: 0 },
-          true,
-        );
+        return insertAt(`${text.slice(0, start)}\n${text.slice(start)}`, start, true);
       case "x":
-        return operate(text, "d", "l", count);
+        return operate(text, at, "d", "l", count);
       case "X":
-        return operate(text, "d", "h", count);
+        return operate(text, at, "d", "h", count);
       case "s":
-        return operate(text, "c", "l", count);
+        return operate(text, at, "c", "l", count);
       case "S":
-        return operate(text, "c", "c", count);
+        return operate(text, at, "c", "c", count);
       case "D":
-        return operate(text, "d", "$", 1);
+        return operate(text, at, "d", "$", 1);
       case "C":
-        return operate(text, "c", "$", 1);
+        return operate(text, at, "c", "$", 1);
       case "Y":
-        return operate(text, "y", "y", count);
+        return operate(text, at, "y", "y", count);
       case "p":
-        return put(text, true);
+        return put(text, at, true);
       case "P":
-        return put(text, false);
-      case "J": {
-        if (line >= lines.length - 1) return nothing(text);
-        const joined = `${row} ${(lines[line + 1] ?? "").trimStart()}`;
-        return done(
-          { lines: [...lines.slice(0, line), joined, ...lines.slice(line + 2)], line, column: row.length },
-          true,
-        );
-      }
+        return put(text, at, false);
+      case "J":
+        if (last === text.length) return done(text, at);
+        return done(`${text.slice(0, last)} ${text.slice(last + 1).replace(/^[^\S\n]+/, "")}`, last, true);
       case "~": {
-        const letter = row.slice(column, after(row, column));
-        const other = letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase();
-        return done(
-          withRow(row.slice(0, column) + other + row.slice(after(row, column)), after(row, column)),
-          true,
-        );
+        const letter = text.slice(at, after(text, at));
+        const upper = letter.toUpperCase();
+        return replace(letter === upper ? letter.toLowerCase() : upper, after(text, at));
       }
       case "r":
         return { kind: "waits" };
       case "u":
-        typed = "";
-        return { kind: "undo" };
+        return end({ kind: "undo" });
       case "\r":
-        typed = "";
-        return { kind: "send" };
+        return end({ kind: "send" });
       default:
         break;
     }
     if (keys.length > 1 && keys.startsWith("r"))
-      return row === ""
-        ? nothing(text)
-        : done(withRow(row.slice(0, column) + keys.slice(1) + row.slice(after(row, column)), column), true);
-    if ((keys === "k" && line === 0) || (keys === "j" && line === lines.length - 1)) {
-      typed = "";
-      return { kind: "history", by: keys === "k" ? "up" : "down" };
-    }
-    const place = motion(text, keys, count);
-    if (place === "more") return { kind: "waits" };
-    return place === null ? nothing(text) : done({ ...text, line: place.line, column: place.column });
+      return start === last ? done(text, at) : replace(keys.slice(1), at);
+    if (keys === "k" && start === 0) return end({ kind: "history", by: "up" });
+    if (keys === "j" && last === text.length) return end({ kind: "history", by: "down" });
+    const target = motion(text, at, keys, count);
+    if (target === "more") return { kind: "waits" };
+    return done(text, target?.at ?? at);
   }
 
   return {
     isNormal: () => normal,
     /** `2d`: what was typed of a command so far. */
     pending: () => typed,
-    toNormal(text: EditedText): EditedText {
+    toNormal(edited: EditedText): EditedText {
       normal = true;
       typed = "";
-      return { ...text, column: before(text.lines[text.line] ?? "", text.column) };
+      const { text, at } = fromEdited(edited);
+      return toEdited(text, before(text, at));
     },
     toInsert(): void {
       normal = false;
       typed = "";
     },
     /** A key of normal mode, as the letter that it types. */
-    press(key: string, text: EditedText): VimStep {
+    press(key: string, edited: EditedText): VimStep {
       typed += key;
       const [, times = "", operator, more = "", keys = ""] = COMMAND.exec(typed) ?? [];
-      const count = Math.min(9_999, Number(times || "1") * Number(more || "1"));
-      if (operator !== undefined) return operate(text, operator as Operator, keys, count);
-      return keys === "" ? { kind: "waits" } : command(text, keys, count);
+      const count = Math.min(MOST_TIMES, Number(times || "1") * Number(more || "1"));
+      const { text, at } = fromEdited(edited);
+      if (operator !== undefined) return operate(text, at, operator as Operator, keys, count);
+      return keys === "" ? { kind: "waits" } : command(text, at, keys, count);
     },
   };
 }
 
-const segments = (text: string) => [
-  ...new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text),
-];
+function fromEdited({ lines, line, column }: EditedText): { readonly text: string; readonly at: number } {
+  const above = lines.slice(0, line).reduce((sum, row) => sum + row.length + 1, 0);
+  return { text: lines.join("\n"), at: above + column };
+}
+
+function toEdited(text: string, at: number): EditedText {
+  const line = text.slice(0, at).split("\n").length - 1;
+  return { lines: text.split("\n"), line, column: at - lineStart(text, at) };
+}
+
+const lineStart = (text: string, at: number) => text.slice(0, at).lastIndexOf("\n") + 1;
+
+function lineEnd(text: string, at: number): number {
+  const end = text.indexOf("\n", at);
+  return end === -1 ? text.length : end;
+}
+
+/** The same column so many lines further down; up, where it is negative. */
+function moveLines(text: string, at: number, by: number): number {
+  const { lines, line, column } = toEdited(text, at);
+  const to = Math.max(0, Math.min(lines.length - 1, line + by));
+  return fromEdited({ lines, line: to, column: Math.min(column, lines[to]?.length ?? 0) }).at;
+}
+
+/** Where the characters of a line begin, as people see them, and where the last one ends. */
+function placesInLine(text: string, at: number): readonly number[] {
+  const [start, end] = [lineStart(text, at), lineEnd(text, at)];
+  const letters = new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text.slice(start, end));
+  return [...[...letters].map(({ index }) => start + index), end];
+}
 
 /** The beginning of the character after the one at a place; the end of the line at most. */
-function after(line: string, column: number): number {
-  const found = segments(line).find(({ index }) => index > column);
-  return found?.index ?? line.length;
+const after = (text: string, at: number) => placesInLine(text, at).find((place) => place > at) ?? at;
+
+const before = (text: string, at: number) => placesInLine(text, at).findLast((place) => place < at) ?? at;
+
+const firstWord = (text: string, at: number) => {
+  const start = lineStart(text, at);
+  return start + text.slice(start, lineEnd(text, at)).search(/\S|$/u);
+};
+
+const kindOf = (letter: string | undefined) =>
+  letter === undefined || /\s/u.test(letter) ? "blank" : /[\p{L}\p{N}_]/u.test(letter) ? "word" : "sign";
+
+function nextWord(text: string, from: number): number {
+  const end = lineEnd(text, from);
+  const kind = kindOf(text[from]);
+  let at = from;
+  while (at < end && kind !== "blank" && kindOf(text[at]) === kind) at++;
+  while (at < end && kindOf(text[at]) === "blank") at++;
+  if (at < end || end === text.length) return at;
+  const word = firstWord(text, end + 1);
+  return word === lineEnd(text, word) ? end + 1 : word;
 }
 
-function before(line: string, column: number): number {
-  return segments(line).findLast(({ index }) => index < column)?.index ?? 0;
-}
-
-/** The column of the last character: the rightmost cursor position in normal mode. */
-const lastColumn = (line: string) => before(line, line.length);
-
-const kindOf = (letter: string) =>
-  /^\s*$/u.test(letter) ? "blank" : /[\p{L}\p{N}_]/u.test(letter) ? "word" : "sign";
-
-function nextWord(lines: readonly string[], { line, column }: Place): Place {
-  const row = lines[line] ?? "";
-  let at = column;
-  const kind = kindOf(row[at] ?? "");
-  while (at < row.length && kind !== "blank" && kindOf(row[at] ?? "") === kind) at++;
-  while (at < row.length && kindOf(row[at] ?? "") === "blank") at++;
-  if (at < row.length || line === lines.length - 1) return { line, column: at };
-  return { line: line + 1, column: Math.max(0, (lines[line + 1] ?? "").search(/\S/u)) };
-}
-
-function formerWord(lines: readonly string[], { line, column }: Place): Place {
-  const row = lines[line] ?? "";
-  let at = column - 1;
-  while (at >= 0 && kindOf(row[at] ?? "") === "blank") at--;
-  if (at < 0) {
-    if (line === 0) return { line, column: 0 };
-    const above = lines[line - 1] ?? "";
-    return above === ""
-      ? { line: line - 1, column: 0 }
-      : formerWord(lines, { line: line - 1, column: above.length });
+function formerWord(text: string, from: number): number {
+  const start = lineStart(text, from);
+  let at = from - 1;
+  while (at >= start && kindOf(text[at]) === "blank") at--;
+  if (at < start) {
+    if (start === 0) return 0;
+    return lineStart(text, start - 1) === start - 1 ? start - 1 : formerWord(text, start - 1);
   }
-  const kind = kindOf(row[at] ?? "");
-  while (at > 0 && kindOf(row[at - 1] ?? "") === kind) at--;
-  return { line, column: at };
+  const kind = kindOf(text[at]);
+  while (at > start && kindOf(text[at - 1]) === kind) at--;
+  return at;
 }
 
-function endOfWord(lines: readonly string[], { line, column }: Place): Place {
-  const row = lines[line] ?? "";
-  let at = column + 1;
-  while (at < row.length && kindOf(row[at] ?? "") === "blank") at++;
-  if (at >= row.length) {
-    if (line === lines.length - 1) return { line, column: lastColumn(row) };
-    return endOfWord(lines, { line: line + 1, column: -1 });
-  }
-  const kind = kindOf(row[at] ?? "");
-  while (at + 1 < row.length && kindOf(row[at + 1] ?? "") === kind) at++;
-  return { line, column: at };
+function endOfWord(text: string, from: number): number {
+  let at = from + 1;
+  while (at < text.length && kindOf(text[at]) === "blank") at++;
+  if (at >= text.length) return before(text, text.length);
+  const kind = kindOf(text[at]);
+  while (kindOf(text[at + 1]) === kind) at++;
+  return at;
 }
 
 /** The word at the cursor, or the blanks; `isWide`: the blanks behind it too. */
-function wordAround({ lines, line, column }: EditedText, isWide: boolean): Stretch {
-  const row = lines[line] ?? "";
-  const kind = kindOf(row[column] ?? "");
-  let [from, to] = [column, column];
-  while (from > 0 && kindOf(row[from - 1] ?? "") === kind) from--;
-  while (to < row.length && kindOf(row[to] ?? "") === kind) to++;
-  while (isWide && to < row.length && kindOf(row[to] ?? "") === "blank") to++;
-  return { from: { line, column: from }, to: { line, column: to }, isLines: false };
-}
-
-function cutOut(lines: readonly string[], from: Place, to: Place): string {
-  if (from.line === to.line) return (lines[from.line] ?? "").slice(from.column, to.column);
-  return [
-    (lines[from.line] ?? "").slice(from.column),
-    ...lines.slice(from.line + 1, to.line),
-    (lines[to.line] ?? "").slice(0, to.column),
-  ].join("\n");
-}
-
-function withoutStretch(lines: readonly string[], from: Place, to: Place): string[] {
-  const joined = (lines[from.line] ?? "").slice(0, from.column) + (lines[to.line] ?? "").slice(to.column);
-  return [...lines.slice(0, from.line), joined, ...lines.slice(to.line + 1)];
+function wordAround(text: string, at: number, isWide: boolean): Stretch {
+  const [start, end] = [lineStart(text, at), lineEnd(text, at)];
+  const kind = kindOf(text[at]);
+  let [from, to] = [at, at];
+  while (from > start && kindOf(text[from - 1]) === kind) from--;
+  while (to < end && kindOf(text[to]) === kind) to++;
+  while (isWide && to < end && kindOf(text[to]) === "blank") to++;
+  return { from, to, isLines: false };
 }

@@ -2,7 +2,7 @@ import { findRemoved, findWhy, readFileLine } from "../../application/history/fi
 import { wordRemoved, wordWhy } from "../../application/history/word-why.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, maskedJson, printable, refuseUsage, type Subcommand } from "./command.ts";
+import { type Flags, maskedJson, printable, refuseInput, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -33,9 +33,7 @@ async function why(program: CliProgram, { values, words, json }: Flags): Promise
   const path = belowRoot(workspace.root, program.cwd, named.path);
   const found = await findWhy(history.why(), path, named.line);
   const text = wordWhy(texts, path, found);
-  return found.ok
-    ? tell(found, text)
-    : fail(program, json, { exitCode: EXIT.usage, code: found.reason, text });
+  return found.ok ? tell(found, text) : refuseInput(program, json, found.reason, text);
 }
 
 /** A path as a person types it, relative to the workspace: from the current folder, if that is below the root. */

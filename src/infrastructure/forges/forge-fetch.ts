@@ -9,16 +9,35 @@ export class ForgeFault extends Error {
   }
 }
 
-/** Runs calls of a client library; its faults become values, everything else is a bug and is thrown on. */
-export async function answerForge<T>(calls: () => Promise<T>): Promise<ForgeAnswer<T>> {
-  try {
-    return { ok: true, value: await calls() };
-  } catch (error) {
-    const fault = findForgeFault(error);
-    if (fault === null) throw error;
-    return { ok: false, failure: fault.failure };
-  }
+/** A forge by its client library: each call resolves to its result, and fails with a fault. */
+export type ForgeCalls = {
+  readonly [Name in keyof Forge]: Forge[Name] extends (
+    ...given: infer Given
+  ) => Promise<ForgeAnswer<infer Result>>
+    ? (...given: Given) => Promise<Result>
+    : Forge[Name];
+};
+
+/** The same with its faults as values; everything else is a bug and is thrown on. */
+export function answerForge(calls: ForgeCalls): Forge {
+  const answers = Object.entries(calls).map(([name, call]) => [
+    name,
+    typeof call === "function" ? answerCall(call as () => Promise<unknown>) : call,
+  ]);
+  return Object.fromEntries(answers) as Forge;
 }
+
+const answerCall =
+  <Given extends readonly unknown[], T>(call: (...given: Given) => Promise<T>) =>
+  async (...given: Given): Promise<ForgeAnswer<T>> => {
+    try {
+      return { ok: true, value: await call(...given) };
+    } catch (error) {
+      const fault = findForgeFault(error);
+      if (fault === null) throw error;
+      return { ok: false, failure: fault.failure };
+    }
+  };
 
 /** Null for "there is no such thing". */
 export async function nullIfMissing<T>(call: Promise<T>): Promise<T | null> {
@@ -322,12 +341,12 @@ function waitBefore(
 
 /** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
 export type ForgeItems = Pick<
-  Forge,
+  ForgeCalls,
   "readItem" | "listComments" | "postComment" | "editComment" | "findRequest" | "listSaid" | "listWork"
 >;
 
 /** Pull requests and their reviews. */
 export type ForgePulls = Pick<
-  Forge,
+  ForgeCalls,
   "listReviewComments" | "replyTo" | "findPull" | "listOpenPulls" | "openPull" | "updatePull"
 >;

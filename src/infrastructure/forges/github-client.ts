@@ -149,99 +149,87 @@ function toPermission(said: string | undefined): Permission {
 /** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
 function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
   return {
-    readItem: (item, signal) =>
-      answerForge(async () => {
-        const rest = client(signal);
-        const { data } = await rest.issues.get(at(item));
-        const found = toForgeItem(data, (kind) => ref(item.repository, kind, data.number));
-        if (found.ref.kind === "issue") return found;
-        const { data: pull } = await rest.pulls.get(pullAt(item));
-        return {
-          ...found,
-          pull: {
-            sourceRepository: pull.head.repo?.full_name ?? "",
-            sourceBranch: pull.head.ref,
-            targetBranch: pull.base.ref,
-          },
-        };
-      }),
-    listComments: (item, signal) =>
-      answerForge(async () =>
-        (
-          await readAllPages((page) =>
-            client(signal).issues.listComments({ ...at(item), per_page: PAGE_SIZE, page }),
-          )
-        ).map(toForgeComment),
-      ),
-    postComment: (item, comment, signal) =>
-      answerForge(async () => {
-        const body = postedComment("github", comment);
-        return toForgeComment((await client(signal).issues.createComment({ ...at(item), body })).data);
-      }),
-    editComment: (item, commentId, comment, signal) =>
-      answerForge(async () => {
-        const where = { ...splitRepository(item.repository), comment_id: Number(commentId) };
-        const body = postedComment("github", comment);
-        return toForgeComment((await client(signal).issues.updateComment({ ...where, body })).data);
-      }),
-    findRequest: (item, { label, assignee }, signal) =>
-      answerForge(async () => {
-        const events = (await readAllPages((page) =>
-          client(signal).issues.listEvents({ ...at(item), per_page: PAGE_SIZE, page }),
-        )) as readonly IssueEvent[];
-        for (const event of [...events].reverse()) {
-          const found = toForgeRequest(event, { label, assignee });
-          if (found !== null) return found;
-        }
-        return null;
-      }),
-    listSaid: (repository, since, signal) =>
-      answerForge(async () => {
-        const from = { ...splitRepository(repository), since: since.toISOString(), per_page: PAGE_SIZE };
-        const items = await readAllPages((page) =>
-          client(signal).issues.listForRepo({ ...from, state: "open", page }),
-        );
-        const comments = await readAllPages((page) =>
-          client(signal).issues.listCommentsForRepo({ ...from, page }),
-        );
-        // `since` is about the last change; an edit is nothing new.
-        const isNew = ({ created_at: at }: { created_at: string }) => Date.parse(at) >= since.getTime();
-        return [
-          ...items.filter(isNew).map((issue) => {
-            const {
-              ref: at,
-              author,
-              body,
-            } = toForgeItem(issue, (kind) => ref(repository, kind, issue.number));
-            return { ref: at, commentId: null, author, body };
+    readItem: async (item, signal) => {
+      const rest = client(signal);
+      const { data } = await rest.issues.get(at(item));
+      const found = toForgeItem(data, (kind) => ref(item.repository, kind, data.number));
+      if (found.ref.kind === "issue") return found;
+      const { data: pull } = await rest.pulls.get(pullAt(item));
+      return {
+        ...found,
+        pull: {
+          sourceRepository: pull.head.repo?.full_name ?? "",
+          sourceBranch: pull.head.ref,
+          targetBranch: pull.base.ref,
+        },
+      };
+    },
+    listComments: async (item, signal) =>
+      (
+        await readAllPages((page) =>
+          client(signal).issues.listComments({ ...at(item), per_page: PAGE_SIZE, page }),
+        )
+      ).map(toForgeComment),
+    postComment: async (item, comment, signal) => {
+      const body = postedComment("github", comment);
+      return toForgeComment((await client(signal).issues.createComment({ ...at(item), body })).data);
+    },
+    editComment: async (item, commentId, comment, signal) => {
+      const where = { ...splitRepository(item.repository), comment_id: Number(commentId) };
+      const body = postedComment("github", comment);
+      return toForgeComment((await client(signal).issues.updateComment({ ...where, body })).data);
+    },
+    findRequest: async (item, { label, assignee }, signal) => {
+      const events = (await readAllPages((page) =>
+        client(signal).issues.listEvents({ ...at(item), per_page: PAGE_SIZE, page }),
+      )) as readonly IssueEvent[];
+      for (const event of [...events].reverse()) {
+        const found = toForgeRequest(event, { label, assignee });
+        if (found !== null) return found;
+      }
+      return null;
+    },
+    listSaid: async (repository, since, signal) => {
+      const from = { ...splitRepository(repository), since: since.toISOString(), per_page: PAGE_SIZE };
+      const items = await readAllPages((page) =>
+        client(signal).issues.listForRepo({ ...from, state: "open", page }),
+      );
+      const comments = await readAllPages((page) =>
+        client(signal).issues.listCommentsForRepo({ ...from, page }),
+      );
+      // `since` is about the last change; an edit is nothing new.
+      const isNew = ({ created_at: at }: { created_at: string }) => Date.parse(at) >= since.getTime();
+      return [
+        ...items.filter(isNew).map((issue) => {
+          const { ref: at, author, body } = toForgeItem(issue, (kind) => ref(repository, kind, issue.number));
+          return { ref: at, commentId: null, author, body };
+        }),
+        ...comments.filter(isNew).flatMap((comment) => {
+          const { id, author, body } = toForgeComment(comment);
+          const found = /\/(issues|pull)\/(\d+)(?:#|$)/.exec(comment.html_url);
+          if (found === null) return [];
+          const kind = found[1] === "pull" ? "pull" : "issue";
+          return [{ ref: ref(repository, kind, Number(found[2])), commentId: id, author, body }];
+        }),
+      ];
+    },
+    listWork: async (repository, { label, assignee }, signal) => {
+      const list = (filter: { labels?: string; assignee?: string }) =>
+        readAllPages((page) =>
+          client(signal).issues.listForRepo({
+            ...splitRepository(repository),
+            state: "open",
+            ...filter,
+            per_page: PAGE_SIZE,
+            page,
           }),
-          ...comments.filter(isNew).flatMap((comment) => {
-            const { id, author, body } = toForgeComment(comment);
-            const found = /\/(issues|pull)\/(\d+)(?:#|$)/.exec(comment.html_url);
-            if (found === null) return [];
-            const kind = found[1] === "pull" ? "pull" : "issue";
-            return [{ ref: ref(repository, kind, Number(found[2])), commentId: id, author, body }];
-          }),
-        ];
-      }),
-    listWork: (repository, { label, assignee }, signal) =>
-      answerForge(async () => {
-        const list = (filter: { labels?: string; assignee?: string }) =>
-          readAllPages((page) =>
-            client(signal).issues.listForRepo({
-              ...splitRepository(repository),
-              state: "open",
-              ...filter,
-              per_page: PAGE_SIZE,
-              page,
-            }),
-          );
-        const found = [...(await list({ labels: label })), ...(await list({ assignee }))];
-        const byNumber = new Map(found.map((each) => [each.number, each]));
-        return [...byNumber.values()].map((each) =>
-          toForgeItem(each, (kind) => ref(repository, kind, each.number)),
         );
-      }),
+      const found = [...(await list({ labels: label })), ...(await list({ assignee }))];
+      const byNumber = new Map(found.map((each) => [each.number, each]));
+      return [...byNumber.values()].map((each) =>
+        toForgeItem(each, (kind) => ref(repository, kind, each.number)),
+      );
+    },
   };
 }
 
@@ -268,128 +256,115 @@ async function setDraft(
 /** Pull requests and their reviews. */
 function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): ForgePulls {
   return {
-    listReviewComments: (item, signal) =>
-      answerForge(async () =>
-        (
-          await readAllPages((page) =>
-            client(signal).pulls.listReviewComments({ ...pullAt(item), per_page: PAGE_SIZE, page }),
-          )
-        ).map((comment) => ({
-          ...toForgeComment(comment),
-          path: (comment.path as string | null | undefined) ?? "",
-          line: comment.line ?? comment.original_line ?? null,
-          lineNow: comment.side === "LEFT" ? null : (comment.line ?? null),
-          thread: String(comment.in_reply_to_id ?? comment.id),
-        })),
-      ),
-    replyTo: (item, thread, comment, signal) =>
-      answerForge(async () => {
-        const where = { ...pullAt(item), comment_id: Number(thread) };
-        const body = postedComment("github", comment);
-        await client(signal).pulls.createReplyForReviewComment({ ...where, body });
-      }),
-    findPull: (repository, head, signal) =>
-      answerForge(async () => {
-        const { owner, repo } = splitRepository(repository);
-        const { data } = await client(signal).pulls.list({
-          owner,
-          repo,
-          head: `${owner}:${head}`,
-          state: "open",
-          per_page: 1,
-        });
-        return data[0] === undefined ? null : toPull(repository, data[0]);
-      }),
-    listOpenPulls: (repository, signal) =>
-      answerForge(async () => {
-        const { data } = await client(signal).pulls.list({
-          ...splitRepository(repository),
-          state: "open",
-          sort: "updated",
-          direction: "desc",
-          per_page: PAGE_SIZE,
-        });
-        return data.map((pull) => ({
-          ...toPull(repository, pull),
-          author: pull.user?.login ?? "",
-          title: (pull.title as string | null | undefined) ?? "",
-          body: pull.body ?? "",
-        }));
-      }),
-    openPull: ({ repository, head, base, ...text }, signal) =>
-      answerForge(async () => {
-        const posted = { ...splitRepository(repository), head, base, ...postedPull("github", text) };
-        const create = (draft: boolean) =>
-          client(signal).pulls.create({ ...posted, ...(draft && { draft }) });
-        const plain = () => client(signal).pulls.create({ ...posted, title: `Draft: ${posted.title}` });
-        const { data } = await create(text.draft).catch((error: unknown) =>
-          text.draft && isDraftRefused(error) ? plain() : Promise.reject(error),
-        );
-        return toPull(repository, data);
-      }),
-    updatePull: (pull, text, signal) =>
-      answerForge(async () => {
-        const posted = postedPull("github", text);
-        const { data } = await client(signal).pulls.update({ ...pullAt(pull), ...posted });
-        if (
-          (data.draft === true) !== text.draft &&
-          !(await setDraft(octokit(signal), data.node_id, text.draft))
+    listReviewComments: async (item, signal) =>
+      (
+        await readAllPages((page) =>
+          client(signal).pulls.listReviewComments({ ...pullAt(item), per_page: PAGE_SIZE, page }),
         )
-          await client(signal).pulls.update({
-            ...pullAt(pull),
-            title: text.draft ? `Draft: ${posted.title}` : posted.title,
-          });
-        return toPull(pull.repository, data);
-      }),
+      ).map((comment) => ({
+        ...toForgeComment(comment),
+        path: (comment.path as string | null | undefined) ?? "",
+        line: comment.line ?? comment.original_line ?? null,
+        lineNow: comment.side === "LEFT" ? null : (comment.line ?? null),
+        thread: String(comment.in_reply_to_id ?? comment.id),
+      })),
+    replyTo: async (item, thread, comment, signal) => {
+      const where = { ...pullAt(item), comment_id: Number(thread) };
+      const body = postedComment("github", comment);
+      await client(signal).pulls.createReplyForReviewComment({ ...where, body });
+    },
+    findPull: async (repository, head, signal) => {
+      const { owner, repo } = splitRepository(repository);
+      const { data } = await client(signal).pulls.list({
+        owner,
+        repo,
+        head: `${owner}:${head}`,
+        state: "open",
+        per_page: 1,
+      });
+      return data[0] === undefined ? null : toPull(repository, data[0]);
+    },
+    listOpenPulls: async (repository, signal) => {
+      const { data } = await client(signal).pulls.list({
+        ...splitRepository(repository),
+        state: "open",
+        sort: "updated",
+        direction: "desc",
+        per_page: PAGE_SIZE,
+      });
+      return data.map((pull) => ({
+        ...toPull(repository, pull),
+        author: pull.user?.login ?? "",
+        title: (pull.title as string | null | undefined) ?? "",
+        body: pull.body ?? "",
+      }));
+    },
+    openPull: async ({ repository, head, base, ...text }, signal) => {
+      const posted = { ...splitRepository(repository), head, base, ...postedPull("github", text) };
+      const create = (draft: boolean) => client(signal).pulls.create({ ...posted, ...(draft && { draft }) });
+      const plain = () => client(signal).pulls.create({ ...posted, title: `Draft: ${posted.title}` });
+      const { data } = await create(text.draft).catch((error: unknown) =>
+        text.draft && isDraftRefused(error) ? plain() : Promise.reject(error),
+      );
+      return toPull(repository, data);
+    },
+    updatePull: async (pull, text, signal) => {
+      const posted = postedPull("github", text);
+      const { data } = await client(signal).pulls.update({ ...pullAt(pull), ...posted });
+      if (
+        (data.draft === true) !== text.draft &&
+        !(await setDraft(octokit(signal), data.node_id, text.draft))
+      )
+        await client(signal).pulls.update({
+          ...pullAt(pull),
+          title: text.draft ? `Draft: ${posted.title}` : posted.title,
+        });
+      return toPull(pull.repository, data);
+    },
   };
 }
 
 export function createGitHub(deps: GitHubDeps): Forge {
   const api = createGitHubApi(deps);
   const { client } = api;
-  return {
+  return answerForge({
     kind: "github",
     credentials: { username: "x-access-token", token: deps.token },
-    whoAmI: (signal) =>
-      answerForge(async () => {
-        const { data } = await client(signal).users.getAuthenticated();
-        return { id: data.id, login: data.login };
-      }),
-    readRepository: (repository, signal) =>
-      answerForge(async () => {
-        const { data } = await client(signal).repos.get(splitRepository(repository));
-        return {
-          name: data.full_name,
-          defaultBranch: data.default_branch,
-          cloneUrl: requireOwnAddress(data.clone_url, deps.site),
-          archived: data.archived === true,
-          // GitHub reports no rights of an app's token here; git itself refuses its push.
-          canPush: deps.token.startsWith("ghs_") || data.permissions?.push === true,
-        };
-      }),
-    listFiles: (repository, branch, signal) =>
-      answerForge(async () => {
-        const where = { ...splitRepository(repository), tree_sha: branch, recursive: "1" };
-        const { data } = await client(signal).git.getTree(where);
-        return data.tree.flatMap(({ type, path }) => (type === "blob" && path !== undefined ? [path] : []));
-      }),
-    permissionOf: (repository, username, signal) =>
-      answerForge(async () => {
-        const found = await nullIfMissing(
-          client(signal).repos.getCollaboratorPermissionLevel({ ...splitRepository(repository), username }),
-        );
-        return toPermission(found?.data.permission);
-      }),
-    readBranch: (repository, branch, signal) =>
-      answerForge(async () => {
-        const found = await nullIfMissing(
-          client(signal).repos.getBranch({ ...splitRepository(repository), branch }),
-        );
-        if (found === null) return null;
-        const { name, commit, protected: isProtected } = found.data;
-        return { name, commit: commit.sha, protected: isProtected === true };
-      }),
+    whoAmI: async (signal) => {
+      const { data } = await client(signal).users.getAuthenticated();
+      return { id: data.id, login: data.login };
+    },
+    readRepository: async (repository, signal) => {
+      const { data } = await client(signal).repos.get(splitRepository(repository));
+      return {
+        name: data.full_name,
+        defaultBranch: data.default_branch,
+        cloneUrl: requireOwnAddress(data.clone_url, deps.site),
+        archived: data.archived === true,
+        // GitHub reports no rights of an app's token here; git itself refuses its push.
+        canPush: deps.token.startsWith("ghs_") || data.permissions?.push === true,
+      };
+    },
+    listFiles: async (repository, branch, signal) => {
+      const where = { ...splitRepository(repository), tree_sha: branch, recursive: "1" };
+      const { data } = await client(signal).git.getTree(where);
+      return data.tree.flatMap(({ type, path }) => (type === "blob" && path !== undefined ? [path] : []));
+    },
+    permissionOf: async (repository, username, signal) => {
+      const found = await nullIfMissing(
+        client(signal).repos.getCollaboratorPermissionLevel({ ...splitRepository(repository), username }),
+      );
+      return toPermission(found?.data.permission);
+    },
+    readBranch: async (repository, branch, signal) => {
+      const found = await nullIfMissing(
+        client(signal).repos.getBranch({ ...splitRepository(repository), branch }),
+      );
+      if (found === null) return null;
+      const { name, commit, protected: isProtected } = found.data;
+      return { name, commit: commit.sha, protected: isProtected === true };
+    },
     ...createGitHubItems(api),
     ...createGitHubPulls(api),
-  };
+  });
 }

@@ -21,7 +21,6 @@ import type {
   ForgePull,
   ForgeRequest,
   ForgeSaid,
-  ForgeUser,
   Permission,
 } from "../../application/ports/forges.ts";
 import { type ItemRef, itemUrl } from "../../domain/forges/forge-items.ts";
@@ -245,183 +244,170 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
     return project?.path_with_namespace ?? "";
   };
   return {
-    readItem: (item, signal) =>
-      answerForge(async () => {
-        const found = await read(item, signal);
-        const facts = toForgeItem(found as unknown as Issue, item);
-        if (item.kind === "issue") return facts;
-        const pull = found as unknown as MergeRequest;
-        const source =
-          pull.source_project_id === pull.target_project_id
-            ? item.repository
-            : await sourceOf(pull.source_project_id, signal);
-        return {
-          ...facts,
-          pull: {
-            sourceRepository: source,
-            sourceBranch: pull.source_branch,
-            targetBranch: pull.target_branch,
-          },
-        };
-      }),
-    listComments: (item, signal) =>
-      answerForge(async () => {
-        const all = await notes(item, signal).all(item.repository, item.number, {
-          sort: "asc",
-          orderBy: "created_at",
-          ...PAGE_LIMITS,
-        });
-        return all
-          .filter(({ system, type }) => system !== true && type !== "DiffNote")
-          .map((note) => toForgeComment(note as unknown as Note));
-      }),
-    postComment: (item, comment, signal) =>
-      answerForge(async () => {
-        const body = postedComment("gitlab", comment);
-        return toForgeComment(
-          (await notes(item, signal).create(item.repository, item.number, body)) as unknown as Note,
-        );
-      }),
-    editComment: (item, commentId, comment, signal) =>
-      answerForge(async () => {
-        const body = postedComment("gitlab", comment);
-        const edited = await notes(item, signal).edit(item.repository, item.number, Number(commentId), {
-          body,
-        });
-        return toForgeComment(edited as unknown as Note);
-      }),
-    findRequest: (item, { label, assignee }, signal) =>
-      answerForge(async () => {
-        const LabelEvents = item.kind === "issue" ? IssueLabelEvents : MergeRequestLabelEvents;
-        const labels = (await new LabelEvents(options(signal)).all(
-          item.repository,
-          item.number,
-          PAGE_LIMITS,
-        )) as unknown as LabelEvent[];
-        // GitLab reports an assignment only in a system note.
-        const all = (await notes(item, signal).all(item.repository, item.number, {
-          sort: "asc",
-          ...PAGE_LIMITS,
-        })) as unknown as Note[];
-        return newestRequest(labels, all, { label, assignee });
-      }),
-    listSaid: (repository, since, signal) =>
-      answerForge(async () => {
-        const query = {
-          projectId: repository,
-          state: "opened" as const,
-          createdAfter: since.toISOString(),
-          ...PAGE_LIMITS,
-        };
-        const issues = (await new Issues(options(signal)).all(query)) as unknown as Issue[];
-        const pulls = (await new MergeRequests(options(signal)).all(query as never)) as unknown as Issue[];
-        // Events are listed by day, and the named day itself is not included.
-        const day = new Date(since.getTime() - 24 * 3600 * 1000).toISOString().slice(0, 10);
-        const events = await new Events(options(signal)).all({
-          projectId: repository,
-          action: "commented",
-          after: day,
-          ...PAGE_LIMITS,
-        });
-        return [
-          ...issues.map((issue) => toForgeSaid(issue, ref(repository, "issue", issue.iid))),
-          ...pulls.map((pull) => toForgeSaid(pull, ref(repository, "pull", pull.iid))),
-          ...(events as unknown as NoteEvent[]).flatMap((event) =>
-            readNoteEvent(event, since, (kind, number) => ref(repository, kind, number)),
-          ),
-        ];
-      }),
-    listWork: (repository, { label, assignee }, signal) =>
-      answerForge(async () => {
-        const filters = [{ labels: label }, { assigneeUsername: [assignee] }];
-        const found = new Map<string, ForgeItem>();
-        for (const filter of filters) {
-          const query = { projectId: repository, state: "opened" as const, ...PAGE_LIMITS };
-          const issues = await new Issues(options(signal)).all({ ...query, ...filter });
-          const pulls = await new MergeRequests(options(signal)).all({
-            ...query,
-            ...("labels" in filter ? filter : { assigneeUsername: assignee }),
-          } as never);
-          for (const [kind, list] of [["issue", issues] as const, ["pull", pulls as unknown[]] as const])
-            for (const each of list as unknown as Issue[])
-              found.set(`${kind}${each.iid}`, toForgeItem(each, ref(repository, kind, each.iid)));
-        }
-        return [...found.values()];
-      }),
+    readItem: async (item, signal) => {
+      const found = await read(item, signal);
+      const facts = toForgeItem(found as unknown as Issue, item);
+      if (item.kind === "issue") return facts;
+      const pull = found as unknown as MergeRequest;
+      const source =
+        pull.source_project_id === pull.target_project_id
+          ? item.repository
+          : await sourceOf(pull.source_project_id, signal);
+      return {
+        ...facts,
+        pull: {
+          sourceRepository: source,
+          sourceBranch: pull.source_branch,
+          targetBranch: pull.target_branch,
+        },
+      };
+    },
+    listComments: async (item, signal) => {
+      const all = await notes(item, signal).all(item.repository, item.number, {
+        sort: "asc",
+        orderBy: "created_at",
+        ...PAGE_LIMITS,
+      });
+      return all
+        .filter(({ system, type }) => system !== true && type !== "DiffNote")
+        .map((note) => toForgeComment(note as unknown as Note));
+    },
+    postComment: async (item, comment, signal) => {
+      const body = postedComment("gitlab", comment);
+      return toForgeComment(
+        (await notes(item, signal).create(item.repository, item.number, body)) as unknown as Note,
+      );
+    },
+    editComment: async (item, commentId, comment, signal) => {
+      const body = postedComment("gitlab", comment);
+      const edited = await notes(item, signal).edit(item.repository, item.number, Number(commentId), {
+        body,
+      });
+      return toForgeComment(edited as unknown as Note);
+    },
+    findRequest: async (item, { label, assignee }, signal) => {
+      const LabelEvents = item.kind === "issue" ? IssueLabelEvents : MergeRequestLabelEvents;
+      const labels = (await new LabelEvents(options(signal)).all(
+        item.repository,
+        item.number,
+        PAGE_LIMITS,
+      )) as unknown as LabelEvent[];
+      // GitLab reports an assignment only in a system note.
+      const all = (await notes(item, signal).all(item.repository, item.number, {
+        sort: "asc",
+        ...PAGE_LIMITS,
+      })) as unknown as Note[];
+      return newestRequest(labels, all, { label, assignee });
+    },
+    listSaid: async (repository, since, signal) => {
+      const query = {
+        projectId: repository,
+        state: "opened" as const,
+        createdAfter: since.toISOString(),
+        ...PAGE_LIMITS,
+      };
+      const issues = (await new Issues(options(signal)).all(query)) as unknown as Issue[];
+      const pulls = (await new MergeRequests(options(signal)).all(query as never)) as unknown as Issue[];
+      // Events are listed by day, and the named day itself is not included.
+      const day = new Date(since.getTime() - 24 * 3600 * 1000).toISOString().slice(0, 10);
+      const events = await new Events(options(signal)).all({
+        projectId: repository,
+        action: "commented",
+        after: day,
+        ...PAGE_LIMITS,
+      });
+      return [
+        ...issues.map((issue) => toForgeSaid(issue, ref(repository, "issue", issue.iid))),
+        ...pulls.map((pull) => toForgeSaid(pull, ref(repository, "pull", pull.iid))),
+        ...(events as unknown as NoteEvent[]).flatMap((event) =>
+          readNoteEvent(event, since, (kind, number) => ref(repository, kind, number)),
+        ),
+      ];
+    },
+    listWork: async (repository, { label, assignee }, signal) => {
+      const filters = [{ labels: label }, { assigneeUsername: [assignee] }];
+      const found = new Map<string, ForgeItem>();
+      for (const filter of filters) {
+        const query = { projectId: repository, state: "opened" as const, ...PAGE_LIMITS };
+        const issues = await new Issues(options(signal)).all({ ...query, ...filter });
+        const pulls = await new MergeRequests(options(signal)).all({
+          ...query,
+          ...("labels" in filter ? filter : { assigneeUsername: assignee }),
+        } as never);
+        for (const [kind, list] of [["issue", issues] as const, ["pull", pulls as unknown[]] as const])
+          for (const each of list as unknown as Issue[])
+            found.set(`${kind}${each.iid}`, toForgeItem(each, ref(repository, kind, each.iid)));
+      }
+      return [...found.values()];
+    },
   };
 }
 
 /** Merge requests and their reviews. */
 export function createGitLabPulls({ options, toPull }: GitLabApi): ForgePulls {
   return {
-    listReviewComments: (item, signal) =>
-      answerForge(async () => {
-        const discussions = await new MergeRequestDiscussions(options(signal)).all(
-          item.repository,
-          item.number,
-          PAGE_LIMITS,
-        );
-        const notes = discussions.flatMap(({ id, notes }) =>
-          ((notes ?? []) as unknown as Note[]).map((note) => ({ thread: id, note })),
-        );
-        return notes.flatMap(({ thread, note }) => {
-          const { position } = note;
-          if (position === undefined || position === null || note.system) return [];
-          const line = position.new_line ?? position.old_line ?? null;
-          const path = position.new_path ?? position.old_path ?? "";
-          return [{ ...toForgeComment(note), path, line, lineNow: position.new_line ?? null, thread }];
-        });
-      }),
-    replyTo: (item, thread, comment, signal) =>
-      answerForge(async () => {
-        const discussions = new MergeRequestDiscussions(options(signal));
-        const body = postedComment("gitlab", comment);
-        await discussions.addNote(item.repository, item.number, thread, body);
-      }),
-    findPull: (repository, head, signal) =>
-      answerForge(async () => {
-        const found = await new MergeRequests(options(signal)).all({
-          projectId: repository,
-          sourceBranch: head,
-          state: "opened",
-          perPage: 1,
-          maxPages: 1,
-        });
-        return found[0] === undefined ? null : toPull(repository, found[0] as unknown as { iid: number });
-      }),
-    listOpenPulls: (repository, signal) =>
-      answerForge(async () => {
-        const found = await new MergeRequests(options(signal)).all({
-          projectId: repository,
-          state: "opened",
-          orderBy: "updated_at",
-          perPage: PAGE_LIMITS.perPage,
-          maxPages: 1,
-        });
-        return found.map((each) => {
-          const { iid, title, description, author } = each as unknown as {
-            iid: number;
-            title: string;
-            description?: string | null;
-            author?: { username?: string } | null;
-          };
-          const words = { author: author?.username ?? "", title, body: description ?? "" };
-          return { ...toPull(repository, { iid }), ...words };
-        });
-      }),
-    openPull: ({ repository, head, base, ...text }, signal) =>
-      answerForge(async () => {
-        const { title, description } = pullFields(text);
-        const made = await new MergeRequests(options(signal)).create(repository, head, base, title, {
-          description,
-        });
-        return toPull(repository, made as unknown as { iid: number });
-      }),
-    updatePull: (pull, text, signal) =>
-      answerForge(async () => {
-        await new MergeRequests(options(signal)).edit(pull.repository, pull.number, pullFields(text));
-        return toPull(pull.repository, { iid: pull.number });
-      }),
+    listReviewComments: async (item, signal) => {
+      const discussions = await new MergeRequestDiscussions(options(signal)).all(
+        item.repository,
+        item.number,
+        PAGE_LIMITS,
+      );
+      const notes = discussions.flatMap(({ id, notes }) =>
+        ((notes ?? []) as unknown as Note[]).map((note) => ({ thread: id, note })),
+      );
+      return notes.flatMap(({ thread, note }) => {
+        const { position } = note;
+        if (position === undefined || position === null || note.system) return [];
+        const line = position.new_line ?? position.old_line ?? null;
+        const path = position.new_path ?? position.old_path ?? "";
+        return [{ ...toForgeComment(note), path, line, lineNow: position.new_line ?? null, thread }];
+      });
+    },
+    replyTo: async (item, thread, comment, signal) => {
+      const discussions = new MergeRequestDiscussions(options(signal));
+      const body = postedComment("gitlab", comment);
+      await discussions.addNote(item.repository, item.number, thread, body);
+    },
+    findPull: async (repository, head, signal) => {
+      const found = await new MergeRequests(options(signal)).all({
+        projectId: repository,
+        sourceBranch: head,
+        state: "opened",
+        perPage: 1,
+        maxPages: 1,
+      });
+      return found[0] === undefined ? null : toPull(repository, found[0] as unknown as { iid: number });
+    },
+    listOpenPulls: async (repository, signal) => {
+      const found = await new MergeRequests(options(signal)).all({
+        projectId: repository,
+        state: "opened",
+        orderBy: "updated_at",
+        perPage: PAGE_LIMITS.perPage,
+        maxPages: 1,
+      });
+      return found.map((each) => {
+        const { iid, title, description, author } = each as unknown as {
+          iid: number;
+          title: string;
+          description?: string | null;
+          author?: { username?: string } | null;
+        };
+        const words = { author: author?.username ?? "", title, body: description ?? "" };
+        return { ...toPull(repository, { iid }), ...words };
+      });
+    },
+    openPull: async ({ repository, head, base, ...text }, signal) => {
+      const { title, description } = pullFields(text);
+      const made = await new MergeRequests(options(signal)).create(repository, head, base, title, {
+        description,
+      });
+      return toPull(repository, made as unknown as { iid: number });
+    },
+    updatePull: async (pull, text, signal) => {
+      await new MergeRequests(options(signal)).edit(pull.repository, pull.number, pullFields(text));
+      return toPull(pull.repository, { iid: pull.number });
+    },
   };
 }
 
@@ -435,55 +421,50 @@ export function createGitLab(deps: GitLabDeps): Forge {
   const { site } = deps;
   const api = createGitLabApi(deps);
   const { options } = api;
-  return {
+  return answerForge({
     kind: "gitlab",
     credentials: { username: "oauth2", token: deps.token },
-    whoAmI: (signal) =>
-      answerForge(async (): Promise<ForgeUser> => {
-        const user = await new Users(options(signal)).showCurrentUser();
-        return { id: user.id, login: user.username };
-      }),
-    readRepository: (repository, signal) =>
-      answerForge(async () => {
-        const project = await new Projects(options(signal)).show(repository);
-        const { permissions } = project as unknown as { permissions?: Permissions };
-        return {
-          name: project.path_with_namespace,
-          // A project without a commit has none.
-          defaultBranch: (project.default_branch as string | null | undefined) || null,
-          cloneUrl: requireOwnAddress(project.http_url_to_repo, site),
-          archived: project.archived === true,
-          canPush: accessLevel(permissions) >= DEVELOPER,
-        };
-      }),
-    listFiles: (repository, branch, signal) =>
-      answerForge(async () => {
-        const tree = await new Repositories(options(signal)).allRepositoryTrees(repository, {
-          ref: branch,
-          recursive: true,
-          pagination: "keyset",
-          ...PAGE_LIMITS,
-        });
-        return tree.filter(({ type }) => type === "blob").map(({ path }) => path);
-      }),
-    permissionOf: (repository, user, signal) =>
-      answerForge(async () => {
-        const found = await new ProjectMembers(options(signal)).all(repository, {
-          includeInherited: true,
-          query: user,
-          ...PAGE_LIMITS,
-        });
-        const member = found.find(({ username }) => username.toLowerCase() === user.toLowerCase());
-        return toPermission((member as { access_level?: number } | undefined)?.access_level ?? 0);
-      }),
-    readBranch: (repository, branch, signal) =>
-      answerForge(async () => {
-        const found = await nullIfMissing(new Branches(options(signal)).show(repository, branch));
-        if (found === null) return null;
-        const { name, commit, protected: isProtected } = found;
-        return { name, commit: commit.id, protected: isProtected === true };
-      }),
+    whoAmI: async (signal) => {
+      const user = await new Users(options(signal)).showCurrentUser();
+      return { id: user.id, login: user.username };
+    },
+    readRepository: async (repository, signal) => {
+      const project = await new Projects(options(signal)).show(repository);
+      const { permissions } = project as unknown as { permissions?: Permissions };
+      return {
+        name: project.path_with_namespace,
+        // A project without a commit has none.
+        defaultBranch: (project.default_branch as string | null | undefined) || null,
+        cloneUrl: requireOwnAddress(project.http_url_to_repo, site),
+        archived: project.archived === true,
+        canPush: accessLevel(permissions) >= DEVELOPER,
+      };
+    },
+    listFiles: async (repository, branch, signal) => {
+      const tree = await new Repositories(options(signal)).allRepositoryTrees(repository, {
+        ref: branch,
+        recursive: true,
+        pagination: "keyset",
+        ...PAGE_LIMITS,
+      });
+      return tree.filter(({ type }) => type === "blob").map(({ path }) => path);
+    },
+    permissionOf: async (repository, user, signal) => {
+      const found = await new ProjectMembers(options(signal)).all(repository, {
+        includeInherited: true,
+        query: user,
+        ...PAGE_LIMITS,
+      });
+      const member = found.find(({ username }) => username.toLowerCase() === user.toLowerCase());
+      return toPermission((member as { access_level?: number } | undefined)?.access_level ?? 0);
+    },
+    readBranch: async (repository, branch, signal) => {
+      const found = await nullIfMissing(new Branches(options(signal)).show(repository, branch));
+      if (found === null) return null;
+      const { name, commit, protected: isProtected } = found;
+      return { name, commit: commit.id, protected: isProtected === true };
+    },
     ...createGitLabItems(api),
     ...createGitLabPulls(api),
-  };
+  });
 }
