@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openApi } from "../../src/adapters/web/openapi.ts";
+import { openApi } from "../../src/adapters/web/api.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { createCli } from "../e2e/cli-kit.ts";
 

@@ -54,7 +54,7 @@ export const toy: ChannelEntry = {
   addToList(registry, /const CHANNELS: readonly ChannelEntry\[\] = \[[^\]]*\]/, "toy");
   const names = run(`
     const { CHANNEL_NAMES, channelTitle } = await import("./src/adapters/channels/registry.ts");
-    const { openApi } = await import("./src/adapters/web/openapi.ts");
+    const { openApi } = await import("./src/adapters/web/api.ts");
     const { serveMessagesFor } = await import("./src/domain/texts/serve.ts");
     console.log(CHANNEL_NAMES.includes("toy"), channelTitle("toy"), JSON.stringify(openApi("0")).includes("toy"),
       serveMessagesFor("ja").pairUsage(CHANNEL_NAMES).includes("toy"));

@@ -1,17 +1,19 @@
 import type { Config } from "../../config/config.ts";
 import { FORGE_KINDS, type ForgeKind } from "../../domain/config/configured-kinds.ts";
 import { forgeSites, itemUrl, parseItemUrl } from "../../domain/forges/forge-items.ts";
+import { toErrorText } from "../../domain/platform/error-text.ts";
+import { traceparentOfTask } from "../../domain/platform/traceparent.ts";
+import type { TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { FleetStore } from "../ports/fleet.ts";
-import type { Forge, ForgeFailure, IntakeOutcome } from "../ports/forges.ts";
-import type { Logger, Timers } from "../ports/platform.ts";
-import type { OpenSolve, SolveStore, SolveTask } from "../ports/tasks.ts";
-import { createEventActor, type EventActorDeps } from "./act-on-events.ts";
-import { type IntakeDeps, pollRepository, takeInTask } from "./intake.ts";
+import type { Forge, ForgeFailure, IntakeEvent, IntakeOutcome } from "../ports/forges.ts";
+import type { Logger, Span, Timers, Tracing } from "../ports/platform.ts";
+import type { ClaimedEvent, ForgeEvents, OpenSolve, SolveStore, SolveTask } from "../ports/tasks.ts";
+import { createWorkTaker, pause, type WorkKeeper } from "../serve/take-work.ts";
+import { type IntakeDeps, pollRepository, takeInEvent, takeInTask } from "./intake.ts";
 import { createTaskGate, createTaskRunner, type NotifyTaskEnd } from "./run-due-tasks.ts";
 import { type SolveOptions, solveClaimed } from "./solve-task.ts";
 import type { SolveDeps } from "./solve-work.ts";
-import { type TraceTaskDeps, traceTask } from "./trace-task.ts";
 
 /** The service that solves tasks from forges, for the command line and for `serve`. */
 interface TaskSolver {
@@ -196,5 +198,163 @@ function startPolling(
   return () => {
     stopping.abort();
     clearInterval(timer);
+  };
+}
+
+interface TraceTaskDeps {
+  readonly tracing: Tracing;
+  /** Model calls of a task belong to this span, until a later call changes that. */
+  readonly tracer: { follow(taskId: string, span: Span | null): void };
+  readonly steps: (taskId: string) => Promise<readonly TaskStep[]>;
+  readonly now: () => Date;
+}
+
+/**
+ * Runs a task and traces it: how long it waited, the run with its phases, commands, checks and model calls. All runs of a
+ * task, on whichever machine, are one trace.
+ */
+export async function traceTask<Ended extends Pick<SolveTask, "state" | "phase"> | null>(
+  { tracing, tracer, steps, now }: TraceTaskDeps,
+  task: Pick<SolveTask, "id" | "item" | "createdAt" | "trigger">,
+  run: () => Promise<Ended>,
+): Promise<Ended> {
+  const begun = now();
+  const root = traceparentOfTask(task.id);
+  const facts = { "picoclaw.task_id": task.id, forge: task.item.forge, trigger: task.trigger };
+  const known = await steps(task.id).catch(() => []);
+  if (root !== null && known.length === 0)
+    tracing.begin("queue wait", { as: root, at: new Date(task.createdAt), facts }).end();
+  const span = tracing.begin("task", { parent: root ?? undefined, at: begun, kind: "consumer", facts });
+  tracer.follow(task.id, span);
+  try {
+    const ended = await run();
+    span.end({
+      facts: { state: ended?.state, phase: ended?.phase },
+      error: ended?.state === "failed" ? "failed" : undefined,
+    });
+    return ended;
+  } catch (error) {
+    span.end({ error: "broken" });
+    throw error;
+  } finally {
+    tracer.follow(task.id, null);
+    const all = await steps(task.id).catch(() => []);
+    traceSteps(tracing, span, all.slice(known.length), now());
+  }
+}
+
+function traceSteps(tracing: Tracing, parent: Span, steps: readonly TaskStep[], ended: Date): void {
+  const { traceparent } = parent;
+  const phases = steps.filter((step) => step.kind === "phase");
+  for (const [n, { phase, at }] of phases.entries()) {
+    const until = phases[n + 1]?.at;
+    tracing
+      .begin(`phase ${phase}`, { parent: traceparent, at: new Date(at) })
+      .end({ at: until === undefined ? ended : new Date(until) });
+  }
+  for (const step of steps) {
+    if (step.kind !== "command" && step.kind !== "checked") continue;
+    const { at, durationMs, exitCode, candidate } = step;
+    const end = new Date(at);
+    const facts = { exit_code: exitCode, candidate };
+    tracing
+      .begin(step.kind === "command" ? "task command" : "check", {
+        parent: traceparent,
+        at: new Date(end.getTime() - durationMs),
+        facts,
+      })
+      .end({ at: end, error: exitCode === 0 ? undefined : "failed" });
+  }
+}
+
+interface EventActorDeps {
+  readonly events: ForgeEvents;
+  readonly forges: ReadonlyMap<ForgeKind, Forge>;
+  readonly intakeOf: (forge: Forge) => IntakeDeps;
+  readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
+  readonly log: IntakeDeps["log"];
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const AT_ONCE = 4;
+const RETRY_MS = [5_000, 15_000, 60_000];
+const LONGEST_RETRY_MS = 300_000;
+/** An older one is given up: its sender has asked again by now. */
+const GIVEN_UP_AFTER_MS = 24 * 3600 * 1000;
+
+/** Acts on accepted events, and retries a forge that does not answer. */
+export function createEventActor(deps: EventActorDeps) {
+  const { events, forges, keeper, log, timers } = deps;
+  const stopping = new AbortController();
+  const kinds = [...forges.keys()];
+
+  async function claim(): Promise<ClaimedEvent | null> {
+    for (const kind of kinds) {
+      const claimed = await events.claim(kind);
+      if (claimed !== null) return claimed;
+    }
+    return null;
+  }
+
+  async function actOn({ event }: ClaimedEvent, signal: AbortSignal): Promise<IntakeOutcome> {
+    const intake = deps.intakeOf(forges.get(event.item.forge) as Forge);
+    const firstSight = (id: string, at: Date) => events.firstSight(event.deliveryId, id, at);
+    try {
+      return await takeInEvent({ ...intake, store: { ...intake.store, firstSight } }, event, signal);
+    } catch (error) {
+      // The store, for instance: the event is still claimed, so no other process would act on it.
+      deps.onTrouble(error);
+      return { did: "failed", why: toErrorText(error) };
+    }
+  }
+
+  function say(level: "warn" | "error", name: string, { event }: ClaimedEvent, fields: object): void {
+    log[level]("solve", name, name, { item: itemUrl(event.item), kind: event.event.kind, ...fields });
+  }
+
+  const taker = createWorkTaker<ClaimedEvent>({
+    claim,
+    limit: AT_ONCE,
+    perGroup: AT_ONCE,
+    timers,
+    onTrouble: deps.onTrouble,
+    async run(claimed, lane) {
+      const { work, receivedAt } = claimed;
+      const signal = AbortSignal.any([keeper.hold(work), stopping.signal]);
+      try {
+        for (let tries = 0; !signal.aborted; tries += 1) {
+          const taken = await actOn(claimed, signal);
+          if (taken.did !== "failed") return void (await keeper.end(() => events.finish(work)));
+          if (timers.now().getTime() - receivedAt.getTime() > GIVEN_UP_AFTER_MS) {
+            say("error", "solve.event_given_up", claimed, { error: taken.why });
+            return void (await keeper.end(() => events.finish(work)));
+          }
+          if (signal.aborted) break;
+          const waitMs = RETRY_MS[tries] ?? LONGEST_RETRY_MS;
+          say("warn", "solve.event_waits", claimed, { error: taken.why, retry_ms: waitMs });
+          await lane.rest(pause(timers, waitMs, signal));
+        }
+        await keeper.end(() => events.handBack(work));
+      } finally {
+        keeper.drop(work);
+      }
+    },
+  });
+
+  return {
+    /** Stores an event before its delivery is acknowledged: the forge is asked afterwards, however long that takes. */
+    async accept(event: IntakeEvent): Promise<IntakeOutcome> {
+      if (!(await events.keep(event, timers.now()))) return { did: "nothing", why: "seen already" };
+      taker.look();
+      return { did: "kept" };
+    },
+    wake: taker.look,
+    /** Gives back the events that wait for their forge. */
+    async stop(): Promise<void> {
+      taker.close();
+      stopping.abort();
+      await taker.idle();
+    },
   };
 }

@@ -49,122 +49,131 @@ const gitlabPull = gitlabItem.extend({
   source_branch: z.string(),
   target_branch: z.string(),
 });
-const gitlabNote = z.looseObject({ id, created_at: z.string(), body: text, author: username });
+const gitlabNote = z.looseObject({
+  id,
+  created_at: z.string(),
+  body: text,
+  author: username,
+  system: z.boolean().nullish(),
+  type: text,
+});
 const gitlabPosition = z.looseObject({ new_path: text, old_path: text, new_line: line, old_line: line });
 const gitlabLineNote = gitlabNote.extend({ position: gitlabPosition.nullish() });
 const gitlabAccess = z.looseObject({ access_level: z.number() }).nullish();
+const gitlabPermissions = z
+  .looseObject({ project_access: gitlabAccess, group_access: gitlabAccess })
+  .nullish();
+const gitlabLabelEvent = z.looseObject({
+  id,
+  action: z.string(),
+  created_at: z.string(),
+  user: username,
+  label: z.looseObject({ name: z.string() }).nullish(),
+});
 const gitlabSaid = gitlabNote.extend({ noteable_type: z.string(), noteable_iid: id.nullish() });
+const gitlabNoteEvent = z.looseObject({ note: gitlabSaid.optional() });
+
+export type GitLabItem = z.infer<typeof gitlabItem>;
+export type GitLabPull = z.infer<typeof gitlabPull>;
+/** Its position, where it is on a line of a merge request. */
+export type GitLabNote = z.infer<typeof gitlabLineNote>;
+export type GitLabPermissions = z.infer<typeof gitlabPermissions>;
+export type GitLabLabelEvent = z.infer<typeof gitlabLabelEvent>;
+/** An event "commented on" in the activity of a project. */
+export type GitLabNoteEvent = z.infer<typeof gitlabNoteEvent>;
+
 const anyObject = z.looseObject({});
 const anyAnswer = z.union([z.looseObject({}), z.array(z.unknown())]);
 
-interface AnswerShape {
-  readonly method: string;
-  /** The end of the path. */
-  readonly path: RegExp;
-  readonly shape: z.ZodType;
-}
-
-const shape = (method: string, path: RegExp, of: z.ZodType): AnswerShape => ({ method, path, shape: of });
+/** The end of a path, and what is answered there. */
+type AnswerShape = readonly [path: RegExp, shape: z.ZodType];
 
 /**
  * The required result of each call of a forge, as far as PicoClaw uses it. The first that fits counts; a call
  * that is not named here must still return JSON.
  */
-const SHAPES: readonly AnswerShape[] = [
-  // GitHub
-  shape(
-    "GET",
-    /\/user$/,
-    z.union([z.looseObject({ id, login: z.string() }), z.looseObject({ id, username: z.string() })]),
-  ),
-  shape(
-    "GET",
-    /\/repos\/[^/]+\/[^/]+$/,
-    z.looseObject({
-      full_name: z.string(),
-      default_branch: z.string(),
-      clone_url: z.string(),
-      permissions: anyObject.nullish(),
-    }),
-  ),
-  shape("GET", /\/repos\/[^/]+\/[^/]+\/issues$/, z.array(githubIssue)),
-  shape("GET", /\/repos\/[^/]+\/[^/]+\/issues\/\d+$/, githubIssue),
-  shape("GET", /\/repos\/[^/]+\/[^/]+\/(?:issues|pulls)(?:\/\d+)?\/comments$/, z.array(githubNote)),
-  shape("POST", /\/repos\/[^/]+\/[^/]+\/issues\/\d+\/comments$/, githubComment),
-  shape("PATCH", /\/repos\/[^/]+\/[^/]+\/issues\/comments\/\d+$/, githubComment),
-  shape("GET", /\/repos\/[^/]+\/[^/]+\/issues\/\d+\/events$/, z.array(githubEvent)),
-  shape("GET", /\/repos\/[^/]+\/[^/]+\/pulls$/, z.array(githubPull)),
-  shape("POST", /\/repos\/[^/]+\/[^/]+\/pulls$/, githubPull),
-  shape(
-    "GET",
-    /\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/,
-    githubPull.extend({
-      head: githubBranch.extend({ repo: z.looseObject({ full_name: z.string() }).nullish() }),
-      base: z.looseObject({ ref: z.string() }),
-    }),
-  ),
-  shape("PATCH", /\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/, githubPull),
-  shape(
-    "GET",
-    /\/repos\/[^/]+\/[^/]+\/branches\/[^/]+$/,
-    z.looseObject({ name: z.string(), commit: z.looseObject({ sha: z.string() }) }),
-  ),
-  shape(
-    "GET",
-    /\/repos\/[^/]+\/[^/]+\/git\/trees\//,
-    z.looseObject({ tree: z.array(z.looseObject({ type: text, path: z.string().optional() })) }),
-  ),
-  shape("GET", /\/collaborators\/[^/]+\/permission$/, z.looseObject({ permission: z.string() })),
-  // GitLab
-  shape(
-    "GET",
-    /\/projects\/[^/]+$/,
-    z.looseObject({
-      path_with_namespace: z.string(),
-      default_branch: text,
-      http_url_to_repo: z.string(),
-      permissions: z.looseObject({ project_access: gitlabAccess, group_access: gitlabAccess }).nullish(),
-    }),
-  ),
-  shape("GET", /\/projects\/[^/]+\/issues\/\d+$/, gitlabItem),
-  shape("GET", /\/projects\/[^/]+\/merge_requests\/\d+$/, gitlabPull),
-  shape("GET", /\/projects\/[^/]+\/(?:issues|merge_requests)$/, z.array(gitlabItem)),
-  shape("GET", /\/(?:issues|merge_requests)\/\d+\/notes$/, z.array(gitlabNote)),
-  shape(
-    "GET",
-    /\/(?:issues|merge_requests)\/\d+\/discussions$/,
-    z.array(z.looseObject({ id: z.string(), notes: z.array(gitlabLineNote).nullish() })),
-  ),
-  shape(
-    "GET",
-    /\/(?:issues|merge_requests)\/\d+\/resource_label_events$/,
-    z.array(
+const SHAPES: Readonly<Record<string, readonly AnswerShape[]>> = {
+  GET: [
+    // GitHub
+    [
+      /\/user$/,
+      z.union([z.looseObject({ id, login: z.string() }), z.looseObject({ id, username: z.string() })]),
+    ],
+    [
+      /\/repos\/[^/]+\/[^/]+$/,
       z.looseObject({
-        id,
-        action: z.string(),
-        created_at: z.string(),
-        user: username,
-        label: z.looseObject({ name: z.string() }).nullish(),
+        full_name: z.string(),
+        default_branch: z.string(),
+        clone_url: z.string(),
+        permissions: anyObject.nullish(),
       }),
-    ),
-  ),
-  shape(
-    "GET",
-    /\/projects\/[^/]+\/members\/all$/,
-    z.array(z.looseObject({ username: z.string(), access_level: z.number() })),
-  ),
-  shape("GET", /\/projects\/[^/]+\/events$/, z.array(z.looseObject({ note: gitlabSaid.optional() }))),
-  shape("GET", /\/repository\/tree$/, z.array(z.looseObject({ type: z.string(), path: z.string() }))),
-  shape("POST", /\/(?:issues|merge_requests)\/\d+\/notes$/, gitlabNote),
-  shape("PUT", /\/(?:issues|merge_requests)\/\d+\/notes\/\d+$/, gitlabNote),
-  shape("POST", /\/projects\/[^/]+\/merge_requests$/, z.looseObject({ iid: id, web_url: z.string() })),
-  shape("PUT", /\/projects\/[^/]+\/merge_requests\/\d+$/, z.looseObject({ iid: id, web_url: z.string() })),
-  shape(
-    "GET",
-    /\/repository\/branches\/[^/]+$/,
-    z.looseObject({ name: z.string(), commit: z.looseObject({ id: z.string() }) }),
-  ),
-];
+    ],
+    [/\/repos\/[^/]+\/[^/]+\/issues$/, z.array(githubIssue)],
+    [/\/repos\/[^/]+\/[^/]+\/issues\/\d+$/, githubIssue],
+    [/\/repos\/[^/]+\/[^/]+\/(?:issues|pulls)(?:\/\d+)?\/comments$/, z.array(githubNote)],
+    [/\/repos\/[^/]+\/[^/]+\/issues\/\d+\/events$/, z.array(githubEvent)],
+    [/\/repos\/[^/]+\/[^/]+\/pulls$/, z.array(githubPull)],
+    [
+      /\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/,
+      githubPull.extend({
+        head: githubBranch.extend({ repo: z.looseObject({ full_name: z.string() }).nullish() }),
+        base: z.looseObject({ ref: z.string() }),
+      }),
+    ],
+    [
+      /\/repos\/[^/]+\/[^/]+\/branches\/[^/]+$/,
+      z.looseObject({ name: z.string(), commit: z.looseObject({ sha: z.string() }) }),
+    ],
+    [
+      /\/repos\/[^/]+\/[^/]+\/git\/trees\//,
+      z.looseObject({ tree: z.array(z.looseObject({ type: text, path: z.string().optional() })) }),
+    ],
+    [/\/collaborators\/[^/]+\/permission$/, z.looseObject({ permission: z.string() })],
+    // GitLab
+    [
+      /\/projects\/[^/]+$/,
+      z.looseObject({
+        path_with_namespace: z.string(),
+        default_branch: text,
+        http_url_to_repo: z.string(),
+        permissions: gitlabPermissions,
+      }),
+    ],
+    [/\/projects\/[^/]+\/issues\/\d+$/, gitlabItem],
+    [/\/projects\/[^/]+\/merge_requests\/\d+$/, gitlabPull],
+    [/\/projects\/[^/]+\/(?:issues|merge_requests)$/, z.array(gitlabItem)],
+    [/\/(?:issues|merge_requests)\/\d+\/notes$/, z.array(gitlabNote)],
+    [
+      /\/(?:issues|merge_requests)\/\d+\/discussions$/,
+      z.array(z.looseObject({ id: z.string(), notes: z.array(gitlabLineNote).nullish() })),
+    ],
+    [/\/(?:issues|merge_requests)\/\d+\/resource_label_events$/, z.array(gitlabLabelEvent)],
+    [
+      /\/projects\/[^/]+\/members\/all$/,
+      z.array(z.looseObject({ username: z.string(), access_level: z.number() })),
+    ],
+    [/\/projects\/[^/]+\/events$/, z.array(gitlabNoteEvent)],
+    [/\/repository\/tree$/, z.array(z.looseObject({ type: z.string(), path: z.string() }))],
+    [
+      /\/repository\/branches\/[^/]+$/,
+      z.looseObject({ name: z.string(), commit: z.looseObject({ id: z.string() }) }),
+    ],
+  ],
+  POST: [
+    [/\/repos\/[^/]+\/[^/]+\/issues\/\d+\/comments$/, githubComment],
+    [/\/repos\/[^/]+\/[^/]+\/pulls$/, githubPull],
+    [/\/(?:issues|merge_requests)\/\d+\/notes$/, gitlabNote],
+    [/\/projects\/[^/]+\/merge_requests$/, z.looseObject({ iid: id, web_url: z.string() })],
+  ],
+  PATCH: [
+    [/\/repos\/[^/]+\/[^/]+\/issues\/comments\/\d+$/, githubComment],
+    [/\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/, githubPull],
+  ],
+  PUT: [
+    [/\/(?:issues|merge_requests)\/\d+\/notes\/\d+$/, gitlabNote],
+    [/\/projects\/[^/]+\/merge_requests\/\d+$/, z.looseObject({ iid: id, web_url: z.string() })],
+  ],
+};
 
 /** Why a 2xx answer is not the forge's; null where it is. An empty body is an answer to a write. */
 export function findShapeTrouble(method: string, pathname: string, body: string): string | null {
@@ -175,7 +184,7 @@ export function findShapeTrouble(method: string, pathname: string, body: string)
   } catch {
     return "no JSON";
   }
-  const wanted = SHAPES.find((one) => one.method === method && one.path.test(pathname))?.shape ?? anyAnswer;
+  const wanted = SHAPES[method]?.find(([path]) => path.test(pathname))?.[1] ?? anyAnswer;
   const read = wanted.safeParse(value);
   if (read.success) return null;
   const [issue] = read.error.issues;

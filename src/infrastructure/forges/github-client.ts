@@ -70,10 +70,12 @@ function splitRepository(repository: string): { owner: string; repo: string } {
 }
 
 /** At most ten pages: a thread of a thousand comments has said what it has to say. */
-async function readAllPages<T>(read: (page: number) => Promise<{ data: T[] }>): Promise<T[]> {
+async function readAllPages<T>(
+  read: (paging: { readonly per_page: number; readonly page: number }) => Promise<{ data: T[] }>,
+): Promise<T[]> {
   const all: T[] = [];
   for (let page = 1; page <= 10; page++) {
-    const { data } = await read(page);
+    const { data } = await read({ per_page: PAGE_SIZE, page });
     all.push(...data);
     if (data.length < PAGE_SIZE) break;
   }
@@ -165,11 +167,9 @@ function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
       };
     },
     listComments: async (item, signal) =>
-      (
-        await readAllPages((page) =>
-          client(signal).issues.listComments({ ...at(item), per_page: PAGE_SIZE, page }),
-        )
-      ).map(toForgeComment),
+      (await readAllPages((paging) => client(signal).issues.listComments({ ...at(item), ...paging }))).map(
+        toForgeComment,
+      ),
     postComment: async (item, comment, signal) => {
       const body = postedComment("github", comment);
       return toForgeComment((await client(signal).issues.createComment({ ...at(item), body })).data);
@@ -180,8 +180,8 @@ function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
       return toForgeComment((await client(signal).issues.updateComment({ ...where, body })).data);
     },
     findRequest: async (item, { label, assignee }, signal) => {
-      const events = (await readAllPages((page) =>
-        client(signal).issues.listEvents({ ...at(item), per_page: PAGE_SIZE, page }),
+      const events = (await readAllPages((paging) =>
+        client(signal).issues.listEvents({ ...at(item), ...paging }),
       )) as readonly IssueEvent[];
       for (const event of [...events].reverse()) {
         const found = toForgeRequest(event, { label, assignee });
@@ -190,12 +190,12 @@ function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
       return null;
     },
     listSaid: async (repository, since, signal) => {
-      const from = { ...splitRepository(repository), since: since.toISOString(), per_page: PAGE_SIZE };
-      const items = await readAllPages((page) =>
-        client(signal).issues.listForRepo({ ...from, state: "open", page }),
+      const from = { ...splitRepository(repository), since: since.toISOString() };
+      const items = await readAllPages((paging) =>
+        client(signal).issues.listForRepo({ ...from, state: "open", ...paging }),
       );
-      const comments = await readAllPages((page) =>
-        client(signal).issues.listCommentsForRepo({ ...from, page }),
+      const comments = await readAllPages((paging) =>
+        client(signal).issues.listCommentsForRepo({ ...from, ...paging }),
       );
       // `since` is about the last change; an edit is nothing new.
       const isNew = ({ created_at: at }: { created_at: string }) => Date.parse(at) >= since.getTime();
@@ -215,13 +215,12 @@ function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
     },
     listWork: async (repository, { label, assignee }, signal) => {
       const list = (filter: { labels?: string; assignee?: string }) =>
-        readAllPages((page) =>
+        readAllPages((paging) =>
           client(signal).issues.listForRepo({
             ...splitRepository(repository),
             state: "open",
             ...filter,
-            per_page: PAGE_SIZE,
-            page,
+            ...paging,
           }),
         );
       const found = [...(await list({ labels: label })), ...(await list({ assignee }))];
@@ -258,8 +257,8 @@ function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): Forg
   return {
     listReviewComments: async (item, signal) =>
       (
-        await readAllPages((page) =>
-          client(signal).pulls.listReviewComments({ ...pullAt(item), per_page: PAGE_SIZE, page }),
+        await readAllPages((paging) =>
+          client(signal).pulls.listReviewComments({ ...pullAt(item), ...paging }),
         )
       ).map((comment) => ({
         ...toForgeComment(comment),

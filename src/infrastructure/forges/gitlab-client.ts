@@ -25,6 +25,14 @@ import type {
 } from "../../application/ports/forges.ts";
 import { type ItemRef, itemUrl } from "../../domain/forges/forge-items.ts";
 import { type PullText, postedComment, postedPull } from "../../domain/forges/posted-text.ts";
+import type {
+  GitLabItem,
+  GitLabLabelEvent,
+  GitLabNote,
+  GitLabNoteEvent,
+  GitLabPermissions,
+  GitLabPull,
+} from "./answer-shapes.ts";
 import type { ForgeSettings } from "./forge-entry.ts";
 import {
   answerForge,
@@ -67,61 +75,24 @@ export function gitlabRequester(fetch: ForgeFetch, signal: AbortSignal) {
   );
 }
 
-export interface Issue {
-  readonly iid: number;
-  readonly title: string;
-  readonly description: string | null;
-  readonly state: string;
-  /** Absent where the account is gone. */
-  readonly author?: { readonly username: string } | null;
-  readonly labels?: readonly string[] | null;
-  readonly assignees?: readonly { readonly username: string }[] | null;
-}
-
-export interface MergeRequest extends Issue {
-  readonly source_project_id?: number | null;
-  readonly target_project_id: number;
-  readonly source_branch: string;
-  readonly target_branch: string;
-}
-
-export interface Note {
-  readonly id: number;
-  readonly body?: string | null;
-  readonly author?: { readonly username: string } | null;
-  readonly created_at: string;
-  readonly system?: boolean;
-  readonly position?: {
-    readonly new_path?: string;
-    readonly old_path?: string;
-    readonly new_line?: number | null;
-    readonly old_line?: number | null;
-  } | null;
-}
-
-export interface Permissions {
-  readonly project_access?: { readonly access_level: number } | null;
-  readonly group_access?: { readonly access_level: number } | null;
-}
-
 const REPORTER = 20;
-export const DEVELOPER = 30;
+const DEVELOPER = 30;
 const MAINTAINER = 40;
 
-export function accessLevel(permissions: Permissions | undefined): number {
+function accessLevel(permissions: GitLabPermissions): number {
   return Math.max(
     permissions?.project_access?.access_level ?? 0,
     permissions?.group_access?.access_level ?? 0,
   );
 }
 
-export function toPermission(level: number): Permission {
+function toPermission(level: number): Permission {
   if (level >= MAINTAINER) return "admin";
   if (level >= DEVELOPER) return "write";
   return level >= REPORTER ? "read" : "none";
 }
 
-export function toForgeItem(issue: Issue, ref: ItemRef): ForgeItem {
+function toForgeItem(issue: GitLabItem, ref: ItemRef): ForgeItem {
   return {
     ref,
     title: issue.title,
@@ -133,27 +104,18 @@ export function toForgeItem(issue: Issue, ref: ItemRef): ForgeItem {
   };
 }
 
-export function toForgeComment({ id, body, author, created_at }: Note): ForgeComment {
+function toForgeComment({ id, body, author, created_at }: GitLabNote): ForgeComment {
   return { id: String(id), author: author?.username ?? "", body: body ?? "", createdAt: created_at };
 }
 
-export function toForgeSaid(issue: Issue, ref: ItemRef): ForgeSaid {
+function toForgeSaid(issue: GitLabItem, ref: ItemRef): ForgeSaid {
   const { author, body } = toForgeItem(issue, ref);
   return { ref, commentId: null, author, body };
 }
 
-/** An event "commented on" in the activity of a project. */
-export interface NoteEvent {
-  readonly note?: Note & {
-    readonly type?: string | null;
-    readonly noteable_type: string;
-    readonly noteable_iid?: number | null;
-  };
-}
-
 /** Nothing when the event is older, of GitLab's own doing, on a line, or not about an issue or a merge request. */
-export function readNoteEvent(
-  { note }: NoteEvent,
+function readNoteEvent(
+  { note }: GitLabNoteEvent,
   since: Date,
   ref: (kind: ItemRef["kind"], number: number) => ItemRef,
 ): readonly ForgeSaid[] {
@@ -170,21 +132,13 @@ export function readNoteEvent(
 const NOTEABLE = new Map<string, ItemRef["kind"]>([
   ["Issue", "issue"],
   ["WorkItem", "issue"],
-  ["MergeRequest", "pull"],
+  ["GitLabPull", "pull"],
 ]);
 
-export interface LabelEvent {
-  readonly id: number;
-  readonly action: string;
-  readonly created_at: string;
-  readonly user: { readonly username: string } | null;
-  readonly label: { readonly name: string } | null;
-}
-
 /** The newest of the label's events and of GitLab's own notes "assigned to @name". */
-export function newestRequest(
-  labels: readonly LabelEvent[],
-  notes: readonly Note[],
+function newestRequest(
+  labels: readonly GitLabLabelEvent[],
+  notes: readonly GitLabNote[],
   { label, assignee }: { readonly label: string; readonly assignee: string },
 ): ForgeRequest | null {
   const found: ForgeRequest[] = [];
@@ -202,14 +156,14 @@ function mentionsLogin(body: string, login: string): boolean {
 }
 
 /** `site`: `https://gitlab.com`, or a self-hosted address; the API is below it. */
-export type GitLabDeps = Pick<ForgeSettings, "token" | "site" | "fetch">;
+type GitLabDeps = Pick<ForgeSettings, "token" | "site" | "fetch">;
 
-export const PAGE_LIMITS = { perPage: 100, maxPages: 10 } as const;
+const PAGE_LIMITS = { perPage: 100, maxPages: 10 } as const;
 
-export type GitLabApi = ReturnType<typeof createGitLabApi>;
+type GitLabApi = ReturnType<typeof createGitLabApi>;
 
 /** How the official client is opened, and what issues and merge requests have in common. */
-export function createGitLabApi({ token, site, fetch }: GitLabDeps) {
+function createGitLabApi({ token, site, fetch }: GitLabDeps) {
   const options = (signal: AbortSignal) => ({
     host: site,
     token,
@@ -230,7 +184,7 @@ export function createGitLabApi({ token, site, fetch }: GitLabDeps) {
 }
 
 /** Issues and merge requests as people write about them: texts, comments, labels, and what asks for work. */
-export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
+function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
   const notes = (item: ItemRef, signal: AbortSignal) =>
     item.kind === "issue" ? new IssueNotes(options(signal)) : new MergeRequestNotes(options(signal));
   const read = async (item: ItemRef, signal: AbortSignal) =>
@@ -246,9 +200,9 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
   return {
     readItem: async (item, signal) => {
       const found = await read(item, signal);
-      const facts = toForgeItem(found as unknown as Issue, item);
+      const facts = toForgeItem(found as unknown as GitLabItem, item);
       if (item.kind === "issue") return facts;
-      const pull = found as unknown as MergeRequest;
+      const pull = found as unknown as GitLabPull;
       const source =
         pull.source_project_id === pull.target_project_id
           ? item.repository
@@ -270,12 +224,12 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
       });
       return all
         .filter(({ system, type }) => system !== true && type !== "DiffNote")
-        .map((note) => toForgeComment(note as unknown as Note));
+        .map((note) => toForgeComment(note as unknown as GitLabNote));
     },
     postComment: async (item, comment, signal) => {
       const body = postedComment("gitlab", comment);
       return toForgeComment(
-        (await notes(item, signal).create(item.repository, item.number, body)) as unknown as Note,
+        (await notes(item, signal).create(item.repository, item.number, body)) as unknown as GitLabNote,
       );
     },
     editComment: async (item, commentId, comment, signal) => {
@@ -283,7 +237,7 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
       const edited = await notes(item, signal).edit(item.repository, item.number, Number(commentId), {
         body,
       });
-      return toForgeComment(edited as unknown as Note);
+      return toForgeComment(edited as unknown as GitLabNote);
     },
     findRequest: async (item, { label, assignee }, signal) => {
       const LabelEvents = item.kind === "issue" ? IssueLabelEvents : MergeRequestLabelEvents;
@@ -291,12 +245,12 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
         item.repository,
         item.number,
         PAGE_LIMITS,
-      )) as unknown as LabelEvent[];
+      )) as unknown as GitLabLabelEvent[];
       // GitLab reports an assignment only in a system note.
       const all = (await notes(item, signal).all(item.repository, item.number, {
         sort: "asc",
         ...PAGE_LIMITS,
-      })) as unknown as Note[];
+      })) as unknown as GitLabNote[];
       return newestRequest(labels, all, { label, assignee });
     },
     listSaid: async (repository, since, signal) => {
@@ -306,8 +260,8 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
         createdAfter: since.toISOString(),
         ...PAGE_LIMITS,
       };
-      const issues = (await new Issues(options(signal)).all(query)) as unknown as Issue[];
-      const pulls = (await new MergeRequests(options(signal)).all(query as never)) as unknown as Issue[];
+      const issues = (await new Issues(options(signal)).all(query)) as unknown as GitLabItem[];
+      const pulls = (await new MergeRequests(options(signal)).all(query as never)) as unknown as GitLabItem[];
       // Events are listed by day, and the named day itself is not included.
       const day = new Date(since.getTime() - 24 * 3600 * 1000).toISOString().slice(0, 10);
       const events = await new Events(options(signal)).all({
@@ -319,7 +273,7 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
       return [
         ...issues.map((issue) => toForgeSaid(issue, ref(repository, "issue", issue.iid))),
         ...pulls.map((pull) => toForgeSaid(pull, ref(repository, "pull", pull.iid))),
-        ...(events as unknown as NoteEvent[]).flatMap((event) =>
+        ...(events as unknown as GitLabNoteEvent[]).flatMap((event) =>
           readNoteEvent(event, since, (kind, number) => ref(repository, kind, number)),
         ),
       ];
@@ -335,7 +289,7 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
           ...("labels" in filter ? filter : { assigneeUsername: assignee }),
         } as never);
         for (const [kind, list] of [["issue", issues] as const, ["pull", pulls as unknown[]] as const])
-          for (const each of list as unknown as Issue[])
+          for (const each of list as unknown as GitLabItem[])
             found.set(`${kind}${each.iid}`, toForgeItem(each, ref(repository, kind, each.iid)));
       }
       return [...found.values()];
@@ -344,7 +298,7 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
 }
 
 /** Merge requests and their reviews. */
-export function createGitLabPulls({ options, toPull }: GitLabApi): ForgePulls {
+function createGitLabPulls({ options, toPull }: GitLabApi): ForgePulls {
   return {
     listReviewComments: async (item, signal) => {
       const discussions = await new MergeRequestDiscussions(options(signal)).all(
@@ -353,7 +307,7 @@ export function createGitLabPulls({ options, toPull }: GitLabApi): ForgePulls {
         PAGE_LIMITS,
       );
       const notes = discussions.flatMap(({ id, notes }) =>
-        ((notes ?? []) as unknown as Note[]).map((note) => ({ thread: id, note })),
+        ((notes ?? []) as unknown as GitLabNote[]).map((note) => ({ thread: id, note })),
       );
       return notes.flatMap(({ thread, note }) => {
         const { position } = note;
@@ -430,7 +384,7 @@ export function createGitLab(deps: GitLabDeps): Forge {
     },
     readRepository: async (repository, signal) => {
       const project = await new Projects(options(signal)).show(repository);
-      const { permissions } = project as unknown as { permissions?: Permissions };
+      const { permissions } = project as unknown as { permissions?: GitLabPermissions };
       return {
         name: project.path_with_namespace,
         // A project without a commit has none.

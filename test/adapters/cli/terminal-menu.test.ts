@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { slashCommands } from "../../../src/adapters/cli/conversation-input.ts";
+import { slashCommands } from "../../../src/adapters/cli/converse.ts";
 import { createComposer, type SlashCommand } from "../../../src/adapters/cli/terminal-input.ts";
 import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Terminal } from "@xterm/headless";
 import fc from "fast-check";
-import { saveHistory } from "../../../src/adapters/cli/conversation-input.ts";
+import { saveHistory } from "../../../src/adapters/cli/converse.ts";
 import { type Block, createLiveScreen, type LiveRows } from "../../../src/adapters/cli/live-screen.ts";
 import { createMarkdownStream, markdownBlocks } from "../../../src/adapters/cli/markdown-stream.ts";
 import { diffLines, diffRows } from "../../../src/adapters/cli/terminal-card.ts";

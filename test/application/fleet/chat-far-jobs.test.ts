@@ -6,7 +6,7 @@ import {
   createChatFarJobs,
   createFleetViewerJobs,
   type FleetViewerJobsDeps,
-} from "../../../src/application/fleet/far-jobs.ts";
+} from "../../../src/application/fleet/control.ts";
 import type { ViewedJob } from "../../../src/application/fleet/viewer-jobs.ts";
 import {
   type ActionFacts,

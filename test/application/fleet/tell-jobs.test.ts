@@ -1,6 +1,6 @@
 /** Reports of jobs to other machines stay rare and small, for any behaviour of a job. */
 import { expect, test } from "bun:test";
-import { createJobReporter } from "../../../src/application/fleet/report-jobs.ts";
+import { createJobReporter } from "../../../src/application/fleet/control.ts";
 import type { FleetJobs, JobSummary } from "../../../src/application/ports/fleet.ts";
 import type { JournalLine, StoredJob } from "../../../src/application/ports/jobs.ts";
 import { createBus } from "../../../src/application/serve/serve-events.ts";

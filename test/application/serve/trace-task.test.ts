@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { createMessageTracer } from "../../../src/application/serve/message-tracer.ts";
-import { traceTask } from "../../../src/application/tasks/trace-task.ts";
+import { traceTask } from "../../../src/application/tasks/forge-service.ts";
 import type { TaskStep } from "../../../src/domain/tasks/task-steps.ts";
 import { createOtlpTracing } from "../../../src/infrastructure/platform/otlp-tracing.ts";
 import { startCollector } from "../../fakes/collector/collector.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createWebhooks } from "../../../src/adapters/forges/webhooks.ts";
 import type { Forge, ForgeAnswer, ForgeUser } from "../../../src/application/ports/forges.ts";
 import type { Work } from "../../../src/application/ports/serve.ts";
-import { createEventActor } from "../../../src/application/tasks/act-on-events.ts";
+import { createEventActor } from "../../../src/application/tasks/forge-service.ts";
 import { DELIVERY_FORMATS } from "../../../src/infrastructure/forges/forge-registry.ts";
 import { openTasks, type TaskProcess } from "./solve-store-kit.ts";
 

@@ -19,7 +19,7 @@ import {
 import { isStale } from "../../../src/infrastructure/containers/container-removal.ts";
 import type { ListedContainer } from "../../../src/infrastructure/containers/container-state.ts";
 import { failureFromStatus } from "../../../src/infrastructure/containers/docker-engine.ts";
-import { createWarmPool } from "../../../src/infrastructure/containers/start-container.ts";
+import { createWarmPool } from "../../../src/infrastructure/containers/docker-sandbox.ts";
 import { readEnding } from "../../../src/infrastructure/containers/supervisor.ts";
 
 const LIMITS = { cpus: 1, memoryBytes: 1, pids: 2, diskBytes: 3 };

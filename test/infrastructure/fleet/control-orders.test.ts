@@ -1,7 +1,7 @@
 /** Orders between machines, reported jobs, and replies of absent machines: on a real Postgres. */
 import { describe, expect, test } from "bun:test";
 import { type Kysely, sql } from "kysely";
-import { reportedWorks } from "../../../src/application/fleet/far-jobs.ts";
+import { reportedWorks } from "../../../src/application/fleet/control.ts";
 import { createOrderGiver, serveOrders } from "../../../src/application/fleet/machine-orders.ts";
 import { createAwayReplies } from "../../../src/application/fleet/machine-presence.ts";
 import type { OwnJobs } from "../../../src/application/fleet/viewer-jobs.ts";
