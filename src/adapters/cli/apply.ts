@@ -8,6 +8,7 @@ import {
   type Flags,
   fail,
   printable,
+  readText,
   refuseInput,
   refuseUsage,
   type Subcommand,
@@ -129,7 +130,7 @@ async function apply(program: CliProgram, { values, words, json }: Flags): Promi
     return applyPreview(program, opened, values.job, { dryRun, json });
   }
   const read = readPatch(program, opened, words[0]);
-  if (!read.ok) return refuseInput(program, json, "unreadable-patch", read.text);
+  if ("refusal" in read) return refuseInput(program, json, "unreadable-patch", read.refusal);
   await repairFirst(program, opened);
   const progress = createProgress(program, opened, !json && program.errIsTerminal);
   try {
@@ -157,38 +158,17 @@ async function apply(program: CliProgram, { values, words, json }: Flags): Promi
   }
 }
 
-type PatchInput =
-  | { readonly ok: true; readonly patch: string }
-  | { readonly ok: false; readonly text: string };
-
-function readPatch(program: CliProgram, { messages }: OpenedWorkspace, name = "-"): PatchInput {
-  const fromInput = name === "-";
-  if (fromInput && program.inIsTerminal) return { ok: false, text: messages.noInput };
-  let bytes: Uint8Array;
-  try {
-    bytes = fromInput
-      ? program.readInput()
-      : program.readFile(name.startsWith("/") ? name : `${program.cwd}/${name}`);
-  } catch (error) {
-    const code = (error as { code?: string }).code;
-    if (fromInput && code === "EFBIG")
-      return { ok: false, text: messages.fileTrouble("too-large", messages.standardInput) };
-    if (fromInput) return { ok: false, text: messages.noInput };
-    const trouble =
-      code === "EISDIR"
-        ? "is-directory"
-        : code === "EACCES"
-          ? "permission-denied"
-          : code === "EFBIG"
-            ? "too-large"
-            : "not-found";
-    return { ok: false, text: messages.fileTrouble(trouble, name) };
-  }
-  try {
-    const patch = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    // An empty patch has no commands and succeeds.
-    return { ok: true, patch: patch.trim() === "" ? "" : patch };
-  } catch {
-    return { ok: false, text: messages.fileTrouble("not-text", name) };
-  }
+/** Else why it cannot be read. */
+function readPatch(
+  program: CliProgram,
+  { messages }: OpenedWorkspace,
+  name = "-",
+): { readonly patch: string } | { readonly refusal: string } {
+  if (name === "-" && program.inIsTerminal) return { refusal: messages.noInput };
+  const read = readText(program, name);
+  // An empty patch has no commands and succeeds.
+  if (typeof read === "object") return { patch: read.text.trim() === "" ? "" : read.text };
+  if (name !== "-" || read === "not-text") return { refusal: messages.fileTrouble(read, name) };
+  const isLarge = read === "too-large";
+  return { refusal: isLarge ? messages.fileTrouble(read, messages.standardInput) : messages.noInput };
 }

@@ -1,5 +1,7 @@
+import { resolve } from "node:path";
 import type { RunningServer } from "../../application/serve/server.ts";
 import type { JobStatus } from "../../domain/jobs/job-status.ts";
+import type { FileTrouble } from "../../domain/platform/machine-trouble.ts";
 import type { HelpMessages } from "../../domain/texts/cli.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -107,6 +109,24 @@ export function fail(program: CliProgram, json: boolean, failure: CliFailure): n
   if (json) program.out(`${JSON.stringify({ success: false, error: { code, message: text, ...facts } })}\n`);
   else program.err(`${printable(text)}\n`);
   return exitCode;
+}
+
+const READ_TROUBLES: Readonly<Record<string, FileTrouble>> = {
+  EISDIR: "is-directory",
+  EACCES: "permission-denied",
+  EFBIG: "too-large",
+};
+
+/** The text of a file, of standard input where it is named `-`; else what is wrong with it. */
+export function readText(program: CliProgram, name: string): { readonly text: string } | FileTrouble {
+  try {
+    const bytes = name === "-" ? program.readInput() : program.readFile(resolve(program.cwd, name));
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    return { text: text.decode(bytes) };
+  } catch (error) {
+    if (error instanceof TypeError) return "not-text";
+    return READ_TROUBLES[(error as { code?: string }).code ?? ""] ?? "not-found";
+  }
 }
 
 /** A port as a flag names it; undefined where it is none. 0: any free one. */

@@ -1,5 +1,6 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
+import { snakeCased } from "../../domain/tasks/task-note.ts";
 import type { FleetMessages } from "../../domain/texts/fleet.ts";
 import { type Flags, printable, refuseInput, refuseUsage, type Subcommand, succeed } from "./command.ts";
 import { openedStoreOrStop } from "./flags.ts";
@@ -78,39 +79,18 @@ function machineLines(
 }
 
 /** The fleet as programs read it. */
-function fleetJson({ self, machines, queues, dead }: FleetView) {
-  return {
-    machines: machines.map(({ id, name, here, seenAt, processes }) => ({
-      id,
-      name,
-      here,
-      this_machine: id === self,
-      seen_at: seenAt.toISOString(),
-      processes: processes.map(({ kind, root, labels, lanes, busy, version, draining, startedAt }) => ({
-        kind,
-        workspace: root,
-        labels,
-        lanes,
-        busy,
-        version,
-        draining,
-        started_at: startedAt.toISOString(),
-      })),
+function fleetJson({ self, machines, queues, dead }: FleetView): object {
+  const named = <T extends { readonly root: string }>({ root, ...rest }: T) => ({ ...rest, workspace: root });
+  return snakeCased({
+    machines: machines.map(({ processes, ...machine }) => ({
+      ...machine,
+      thisMachine: machine.id === self,
+      processes: processes.map(named),
     })),
-    queues: queues.map(({ machineId, root, waiting, working, replies }) => ({
-      machine_id: machineId,
-      workspace: root,
-      waiting,
-      working,
-      replies,
+    queues: queues.map(named),
+    dead: dead.map(({ attempt: attempts, key: _, group: __, light: ___, ...work }) => ({
+      ...work,
+      attempts,
     })),
-    dead: dead.map(({ id, queue, ref, attempt, reason, at }) => ({
-      id,
-      queue,
-      ref,
-      attempts: attempt,
-      reason,
-      at: at.toISOString(),
-    })),
-  };
+  }) as object;
 }

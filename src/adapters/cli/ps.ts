@@ -42,45 +42,50 @@ export const command: Subcommand = {
 
 type Opened = Extract<OpenedProcesses, { ok: true }>;
 
+/** One `ps …`, with the texts of its user's language. */
+interface Asked extends Opened, Pick<Flags, "values" | "json"> {
+  readonly program: CliProgram;
+  /** Behind the action. */
+  readonly words: readonly string[];
+  readonly texts: ProcessMessages;
+}
+
 const DEFAULT_LINES = 50;
 const MOST_LINES = 10_000;
+const ACTIONS: Readonly<Record<string, (asked: Asked) => Promise<number>>> = {
+  list,
+  start,
+  log,
+  restart,
+  stop,
+  clear,
+};
 
 async function ps(program: CliProgram, flags: Flags): Promise<number> {
-  const opened = await openOrStop(program, flags.values, program.openProcesses);
   const [action = "list", ...words] = flags.words;
-  switch (action) {
-    case "list":
-      return words.length === 0 ? list(program, opened, flags) : usage(program, opened, flags);
-    case "start":
-      return start(program, opened, flags, words);
-    case "log":
-      return log(program, opened, flags, words);
-    case "restart":
-      return restart(program, opened, flags, words);
-    case "stop":
-      return stop(program, opened, flags, words);
-    case "clear":
-      return clear(program, opened, flags);
-    default:
-      return usage(program, opened, flags);
-  }
+  const asked = await openAsked(program, flags, words);
+  const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+  return run === undefined ? usage(asked) : run(asked);
 }
 
-function textsOf({ messages }: Opened): ProcessMessages {
-  return processMessagesFor(messages.locale);
+async function openAsked(program: CliProgram, flags: Flags, words: readonly string[]): Promise<Asked> {
+  const opened = await openOrStop(program, flags.values, program.openProcesses);
+  return { ...opened, ...flags, program, words, texts: processMessagesFor(opened.messages.locale) };
 }
 
-function usage(program: CliProgram, opened: Opened, { json }: Flags, text?: string): number {
-  const said = [...(text === undefined ? [] : [text]), textsOf(opened).usage].join("\n");
+function usage({ program, json, texts }: Asked, text?: string): number {
+  const said = [...(text === undefined ? [] : [text]), texts.usage].join("\n");
   return refuseUsage(program, json, said);
 }
 
-async function list(program: CliProgram, opened: Opened, { values, json }: Flags): Promise<number> {
-  const found = values.all === true ? await opened.listEverywhere() : await opened.processes.list();
+async function list(asked: Asked): Promise<number> {
+  const { program, values, words, json, texts, messages } = asked;
+  if (words.length > 0) return usage(asked);
+  const isAll = values.all === true;
+  const found = isAll ? await asked.listEverywhere() : await asked.processes.list();
   if (json) return printJson(program, { processes: found.map(toProcessJson) });
-  const planted = found.flatMap((process) => wordPlanted(process, opened.messages.locale));
-  const table = tableOf(found, textsOf(opened), values.all === true);
-  program.out(`${printable([table, ...planted].join("\n"))}\n`);
+  const planted = found.flatMap((process) => wordPlanted(process, messages.locale));
+  program.out(`${printable([tableOf(found, texts, isAll), ...planted].join("\n"))}\n`);
   return EXIT.done;
 }
 
@@ -101,18 +106,13 @@ function tableOf(
   ]);
 }
 
-async function start(
-  program: CliProgram,
-  opened: Opened,
-  flags: Flags,
-  words: readonly string[],
-): Promise<number> {
-  const { name, port, over, restart } = flags.values;
-  const number = typeof port === "string" ? readPort(port) : undefined;
-  if (port !== undefined && !number)
-    return usage(program, opened, flags, textsOf(opened).badPort(String(port)));
+async function start(asked: Asked): Promise<number> {
+  const { values, words, texts } = asked;
+  const { name, port, over, restart } = values;
+  const number = port === undefined ? undefined : readPort(port);
+  if (port !== undefined && !number) return usage(asked, texts.badPort(String(port)));
   const [line = "", ...rest] = words;
-  const started = await opened.processes.start({
+  const started = await asked.processes.start({
     // One word is a line for the shell, several are a program and its arguments.
     command: rest.length === 0 ? line : quoteWords(words),
     ...(typeof name === "string" && { name }),
@@ -120,16 +120,10 @@ async function start(
     ...(typeof over === "string" && { over }),
     restartsOnLanding: restart === true,
   });
-  return reportStart(program, opened, flags, started);
+  return reportStart(asked, started);
 }
 
-function reportStart(
-  program: CliProgram,
-  { messages }: Opened,
-  { json }: Flags,
-  started: ProcessStarted,
-  again = false,
-): number {
+function reportStart({ program, messages, json }: Asked, started: ProcessStarted, again = false): number {
   const text = wordStarted(started, messages.locale, { where: "cli", again });
   if (!started.ok) {
     const { why } = started;
@@ -142,31 +136,22 @@ function reportStart(
   return succeed(program, json, { success: true, process: toProcessJson(started.process) }, text);
 }
 
-async function restart(
-  program: CliProgram,
-  opened: Opened,
-  flags: Flags,
-  [name, ...more]: readonly string[],
-): Promise<number> {
-  if (name === undefined || more.length > 0) return usage(program, opened, flags);
-  return reportStart(program, opened, flags, await opened.processes.restart(name), true);
+async function restart(asked: Asked): Promise<number> {
+  const [name, ...more] = asked.words;
+  if (name === undefined || more.length > 0) return usage(asked);
+  return reportStart(asked, await asked.processes.restart(name), true);
 }
 
-async function stop(
-  program: CliProgram,
-  opened: Opened,
-  flags: Flags,
-  words: readonly string[],
-): Promise<number> {
-  const { json } = flags;
-  const { locale } = opened.messages;
+async function stop(asked: Asked): Promise<number> {
+  const { program, values, words, json, texts, messages } = asked;
+  const isAll = values.all === true;
   const names =
-    flags.values.all === true && words.length === 0
-      ? (await opened.processes.list()).filter(({ state }) => state.kind !== "ended").map(({ name }) => name)
+    isAll && words.length === 0
+      ? (await asked.processes.list()).filter(({ state }) => state.kind !== "ended").map(({ name }) => name)
       : words;
-  if (names.length === 0 && flags.values.all !== true) return usage(program, opened, flags);
-  const stopped = await Promise.all(names.map((name) => opened.processes.stop(name)));
-  const text = stopped.map((one) => wordStopped(one, locale)).join("\n") || textsOf(opened).none;
+  if (names.length === 0 && !isAll) return usage(asked);
+  const stopped = await Promise.all(names.map((name) => asked.processes.stop(name)));
+  const text = stopped.map((one) => wordStopped(one, messages.locale)).join("\n") || texts.none;
   const failed = stopped.find(({ status }) => status !== "stopped");
   if (failed !== undefined) {
     const exitCode =
@@ -180,33 +165,25 @@ async function stop(
 /** `stop ID` with the id of a process. */
 export async function stopById(program: CliProgram, flags: Flags): Promise<number> {
   const [id = ""] = flags.words;
-  const opened = await openOrStop(program, flags.values, program.openProcesses);
-  const found = (await opened.processes.list()).find((one) => one.id === id);
-  return stop(program, opened, flags, [found?.name ?? id]);
+  const asked = await openAsked(program, flags, flags.words);
+  const found = (await asked.processes.list()).find((one) => one.id === id);
+  return stop({ ...asked, words: [found?.name ?? id] });
 }
 
-async function log(
-  program: CliProgram,
-  opened: Opened,
-  flags: Flags,
-  [name, ...more]: readonly string[],
-): Promise<number> {
-  const { json } = flags;
-  const lines = Number(flags.values.lines ?? DEFAULT_LINES);
+async function log(asked: Asked): Promise<number> {
+  const { program, values, words, json, texts, messages } = asked;
+  const [name, ...more] = words;
+  const lines = Number(values.lines ?? DEFAULT_LINES);
   if (name === undefined || more.length > 0 || !Number.isInteger(lines) || lines < 1 || lines > MOST_LINES)
-    return usage(program, opened, flags);
-  const found = await opened.processes.log(name, lines);
-  if (found === null) {
-    const text = textsOf(opened).unknown(name);
-    return refuseInput(program, json, "unknown", text);
-  }
+    return usage(asked);
+  const found = await asked.processes.log(name, lines);
+  if (found === null) return refuseInput(program, json, "unknown", texts.unknown(name));
   const { process, text, cut } = found;
   const document = { process: toProcessJson(process), text, cut };
-  return succeed(program, json, document, wordLog(found, opened.messages.locale));
+  return succeed(program, json, document, wordLog(found, messages.locale));
 }
 
-async function clear(program: CliProgram, opened: Opened, { json }: Flags): Promise<number> {
-  const forgotten = await opened.processes.forgetEnded();
-  const text = textsOf(opened).forgotten(forgotten);
-  return succeed(program, json, { success: true, forgotten }, text);
+async function clear({ program, processes, json, texts }: Asked): Promise<number> {
+  const forgotten = await processes.forgetEnded();
+  return succeed(program, json, { success: true, forgotten }, texts.forgotten(forgotten));
 }

@@ -19,6 +19,7 @@ import {
   type Flags,
   fail,
   printable,
+  readText,
   refuseInput,
   refuseUsage,
   type Subcommand,
@@ -100,26 +101,10 @@ function readSource(
   if (name === undefined) throw refuse(taskMessagesFor(locale).noTaskFile);
   const messages = messagesFor(locale);
   if (name === "-" && program.inIsTerminal) program.err(`${taskMessagesFor(locale).typeTask}\n`);
-  try {
-    const bytes = name === "-" ? program.readInput() : program.readFile(resolve(program.cwd, name));
-    return {
-      text: new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-      name: name === "-" ? "stdin" : name,
-    };
-  } catch (error) {
-    const { code } = error as { code?: string };
-    const trouble =
-      code === "EISDIR"
-        ? "is-directory"
-        : code === "EACCES"
-          ? "permission-denied"
-          : code === "ENOENT"
-            ? "not-found"
-            : code === "EFBIG"
-              ? "too-large"
-              : "not-text";
-    throw refuse(messages.fileTrouble(trouble, name === "-" ? messages.standardInput : name));
-  }
+  const read = readText(program, name);
+  if (typeof read === "object")
+    return { text: read.text.replace(/^\ufeff/, ""), name: name === "-" ? "stdin" : name };
+  throw refuse(messages.fileTrouble(read, name === "-" ? messages.standardInput : name));
 }
 
 async function readCheckedTask(

@@ -104,53 +104,25 @@ function checkLines(check: SolveTask["checks"][number], texts: SolveMessages): s
 
 type EndedSolve = Extract<SolveOutcome, { status: "ended" }>;
 
-/** Whether the project's own checks ran over the change, red or green. */
-function isChecked(task: SolveTask): boolean {
-  const verdict = taskVerdict(task);
-  return verdict === "green" || verdict === "red";
-}
-
 /** The task as the world reads it: snake_case, without the conversation. */
 function taskJson(task: SolveTask): object {
-  const {
-    id,
-    state,
-    phase,
-    branch,
-    pushed,
-    pull,
-    environment,
-    steps,
-    commands,
-    checks,
-    failure,
-    notes,
-    spent,
-  } = task;
+  const { id, state, phase, branch, environment, steps, failure, notes } = task;
+  const verdict = taskVerdict(task);
+  const toRun = ({ command, exitCode, durationMs }: SolveTask["commands"][number]) => ({
+    command,
+    exit_code: exitCode,
+    duration_ms: durationMs,
+  });
   return {
-    task_id: id,
-    state,
-    phase,
-    branch,
-    commit: pushed,
-    pull_url: pull?.url ?? null,
-    checked: isChecked(task),
-    environment,
-    steps,
-    commands: commands.map(({ command, exitCode, durationMs }) => ({
-      command,
-      exit_code: exitCode,
-      duration_ms: durationMs,
+    ...{ task_id: id, state, phase, branch, commit: task.pushed, pull_url: task.pull?.url ?? null },
+    // Whether the project's own checks ran over the change, red or green.
+    checked: verdict === "green" || verdict === "red",
+    ...{ environment, steps, commands: task.commands.map(toRun) },
+    checks: task.checks.map((check) => ({
+      kind: check.kind,
+      ...toRun(check),
+      ...(check.exitCode !== 0 && { output: check.output ?? "", since: check.since ?? null }),
     })),
-    checks: checks.map(({ kind, command, exitCode, durationMs, since, output }) => ({
-      kind,
-      command,
-      exit_code: exitCode,
-      duration_ms: durationMs,
-      ...(exitCode !== 0 && { output: output ?? "", since: since ?? null }),
-    })),
-    failure,
-    notes,
-    spent_ms: spent,
+    ...{ failure, notes, spent_ms: task.spent },
   };
 }

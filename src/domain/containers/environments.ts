@@ -12,129 +12,57 @@ export interface Language {
   readonly extensions: readonly string[];
 }
 
+/** A row of the table below; the words of a list are separated by blanks. */
+const language = (
+  name: string,
+  [environment, nearest]: readonly [string, Language["nearest"]],
+  markers: string,
+  extensions = "",
+): Language => ({ name, environment, nearest, markers: wordsOf(markers), extensions: wordsOf(extensions) });
+
+const wordsOf = (text: string) => text.split(" ").filter((word) => word !== "");
+
 /**
  * The files that identify a project's language. Conda is first: its file names the whole environment, even
  * if other files are beside it. The order of the others counts only between equals.
  */
 export const LANGUAGES: readonly Language[] = [
-  {
-    name: "conda",
-    environment: "miniforge",
-    nearest: "miniforge",
-    markers: ["condaenv.yaml", "condaenv.yml", "environment.yml", "environment.yaml", "conda-lock.yml"],
-    extensions: [],
-  },
-  {
-    name: "Python",
-    environment: "python",
-    nearest: "python",
-    markers: [
-      ...["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pyproject.toml", "requirements.txt"],
-      ...["Pipfile", "setup.py", "setup.cfg", "requirements*.txt", "tox.ini", "manage.py"],
-    ],
-    extensions: ["py", "pyi", "ipynb"],
-  },
-  {
-    name: "Node.js",
-    environment: "node",
-    nearest: "node",
-    markers: [
-      ...["package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "package.json"],
-      ...["tsconfig.json", "jsconfig.json"],
-    ],
-    extensions: ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte"],
-  },
-  {
-    name: "Bun",
-    environment: "bun",
-    nearest: "node",
-    markers: ["bun.lock", "bun.lockb", "bunfig.toml"],
-    extensions: [],
-  },
-  {
-    name: "Deno",
-    environment: "deno",
-    nearest: "node",
-    markers: ["deno.lock", "deno.json", "deno.jsonc"],
-    extensions: [],
-  },
-  {
-    name: "Go",
-    environment: "go",
-    nearest: "python",
-    markers: ["go.mod", "go.work"],
-    extensions: ["go"],
-  },
-  {
-    name: "Rust",
-    environment: "rust",
-    nearest: "python",
-    markers: ["Cargo.lock", "Cargo.toml"],
-    extensions: ["rs"],
-  },
-  {
-    name: "Ruby",
-    environment: "ruby",
-    nearest: "python",
-    markers: ["Gemfile.lock", "Gemfile", "*.gemspec", "Rakefile"],
-    extensions: ["rb"],
-  },
-  {
-    name: "PHP",
-    environment: "php",
-    nearest: "python",
-    markers: ["composer.lock", "composer.json"],
-    extensions: ["php"],
-  },
-  {
-    name: "Java",
-    environment: "java",
-    nearest: "python",
-    markers: ["pom.xml", "build.gradle", "build.gradle.kts", "gradlew"],
-    extensions: ["java", "kt", "scala"],
-  },
-  {
-    name: ".NET",
-    environment: "dotnet",
-    nearest: "python",
-    markers: ["*.sln", "*.csproj", "*.fsproj", "global.json"],
-    extensions: ["cs", "fs"],
-  },
-  {
-    name: "Elixir",
-    environment: "elixir",
-    nearest: "python",
-    markers: ["mix.exs"],
-    extensions: ["ex", "exs"],
-  },
-  {
-    name: "Swift",
-    environment: "swift",
-    nearest: "python",
-    markers: ["Package.swift"],
-    extensions: ["swift"],
-  },
-  {
-    name: "R",
-    environment: "r",
-    nearest: "miniforge",
-    markers: ["renv.lock", "*.Rproj", "DESCRIPTION"],
-    extensions: ["r", "R", "Rmd"],
-  },
-  {
-    name: "Julia",
-    environment: "julia",
-    nearest: "miniforge",
-    markers: ["Project.toml", "Manifest.toml"],
-    extensions: ["jl"],
-  },
-  {
-    name: "C/C++",
-    environment: "cpp",
-    nearest: "python",
-    markers: ["CMakeLists.txt", "meson.build", "configure.ac", "configure"],
-    extensions: ["c", "cc", "cpp", "cxx", "h", "hpp"],
-  },
+  language(
+    "conda",
+    ["miniforge", "miniforge"],
+    "condaenv.yaml condaenv.yml environment.yml environment.yaml conda-lock.yml",
+  ),
+  language(
+    "Python",
+    ["python", "python"],
+    "uv.lock poetry.lock pdm.lock Pipfile.lock pyproject.toml requirements.txt " +
+      "Pipfile setup.py setup.cfg requirements*.txt tox.ini manage.py",
+    "py pyi ipynb",
+  ),
+  language(
+    "Node.js",
+    ["node", "node"],
+    "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock package.json tsconfig.json jsconfig.json",
+    "js mjs cjs jsx ts mts cts tsx vue svelte",
+  ),
+  language("Bun", ["bun", "node"], "bun.lock bun.lockb bunfig.toml"),
+  language("Deno", ["deno", "node"], "deno.lock deno.json deno.jsonc"),
+  language("Go", ["go", "python"], "go.mod go.work", "go"),
+  language("Rust", ["rust", "python"], "Cargo.lock Cargo.toml", "rs"),
+  language("Ruby", ["ruby", "python"], "Gemfile.lock Gemfile *.gemspec Rakefile", "rb"),
+  language("PHP", ["php", "python"], "composer.lock composer.json", "php"),
+  language("Java", ["java", "python"], "pom.xml build.gradle build.gradle.kts gradlew", "java kt scala"),
+  language(".NET", ["dotnet", "python"], "*.sln *.csproj *.fsproj global.json", "cs fs"),
+  language("Elixir", ["elixir", "python"], "mix.exs", "ex exs"),
+  language("Swift", ["swift", "python"], "Package.swift", "swift"),
+  language("R", ["r", "miniforge"], "renv.lock *.Rproj DESCRIPTION", "r R Rmd"),
+  language("Julia", ["julia", "miniforge"], "Project.toml Manifest.toml", "jl"),
+  language(
+    "C/C++",
+    ["cpp", "python"],
+    "CMakeLists.txt meson.build configure.ac configure",
+    "c cc cpp cxx h hpp",
+  ),
 ];
 
 function fitsMarker(marker: string, name: string): boolean {
@@ -355,26 +283,14 @@ export type EnvironmentSetting =
   | { readonly dockerfile: string; readonly commands?: readonly string[] | undefined };
 
 /** Commands in all PicoClaw images that read or rewrite text. */
-const TEXT_COMMANDS = [
-  "rg",
-  "patch",
-  "tee",
-  "cut",
-  "tr",
-  "nl",
-  "basename",
-  "dirname",
-  "realpath",
-  "date",
-  "seq",
-];
+const TEXT_COMMANDS = wordsOf("rg patch tee cut tr nl basename dirname realpath date seq");
 
 /** The purpose of each PicoClaw image, beyond the built-in list. */
 const SHIPPED: Readonly<Record<string, readonly string[]>> = {
   base: TEXT_COMMANDS,
-  python: [..."uv poetry pipenv tox nox ruff isort coverage gcc g++".split(" "), ...TEXT_COMMANDS],
-  miniforge: [..."uv poetry tox nox ruff isort coverage".split(" "), ...TEXT_COMMANDS],
-  node: [..."node npx gcc g++".split(" "), ...TEXT_COMMANDS],
+  python: [...wordsOf("uv poetry pipenv tox nox ruff isort coverage gcc g++"), ...TEXT_COMMANDS],
+  miniforge: [...wordsOf("uv poetry tox nox ruff isort coverage"), ...TEXT_COMMANDS],
+  node: [...wordsOf("node npx gcc g++"), ...TEXT_COMMANDS],
 };
 
 /** The image by its name, or the project's own Dockerfile. */

@@ -13,6 +13,7 @@ import {
 /** A document with the keys of the outside world. */
 export function snakeCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snakeCased);
+  if (value instanceof Date) return value.toISOString();
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => [

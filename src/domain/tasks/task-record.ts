@@ -157,49 +157,30 @@ type EventType = TaskEvent["type"];
 
 /** PENDING → PLANNING → RUNNING → VALIDATING → COMPLETE | FAILED, and from a verdict that is not enough back to RUNNING. */
 const MOVES: Readonly<Record<TaskState, Partial<Record<EventType, TaskState>>>> = {
-  PENDING: {
-    prepared: "PENDING",
-    planning: "PLANNING",
-    failed: "FAILED",
-    interrupted: "PENDING",
-    resumed: "PENDING",
-  },
-  PLANNING: {
-    prepared: "PLANNING",
-    planned: "RUNNING",
-    failed: "FAILED",
-    interrupted: "PLANNING",
-    resumed: "PENDING",
-  },
-  RUNNING: {
-    prepared: "RUNNING",
-    decided: "RUNNING",
-    "worker-started": "RUNNING",
-    "worker-finished": "RUNNING",
-    tested: "RUNNING",
-    landed: "RUNNING",
-    refused: "RUNNING",
-    validating: "VALIDATING",
-    failed: "FAILED",
-    interrupted: "RUNNING",
-    resumed: "RUNNING",
-  },
-  VALIDATING: {
-    assessed: "VALIDATING",
-    landed: "VALIDATING",
-    decided: "RUNNING",
-    completed: "COMPLETE",
-    failed: "FAILED",
-    interrupted: "VALIDATING",
-    resumed: "RUNNING",
-  },
+  PENDING: { planning: "PLANNING", failed: "FAILED" },
+  PLANNING: { planned: "RUNNING", failed: "FAILED", resumed: "PENDING" },
+  RUNNING: { validating: "VALIDATING", failed: "FAILED" },
+  VALIDATING: { decided: "RUNNING", completed: "COMPLETE", failed: "FAILED", resumed: "RUNNING" },
   COMPLETE: {},
   FAILED: { resumed: "RUNNING" },
 };
 
+/** Events after which the task is in the same state as before. */
+const STAYS: Readonly<Record<TaskState, readonly EventType[]>> = {
+  PENDING: ["prepared", "interrupted", "resumed"],
+  PLANNING: ["prepared", "interrupted"],
+  RUNNING: [
+    ...(["prepared", "decided", "worker-started", "worker-finished", "tested", "landed"] as const),
+    ...(["refused", "interrupted", "resumed"] as const),
+  ],
+  VALIDATING: ["assessed", "landed", "interrupted"],
+  COMPLETE: [],
+  FAILED: [],
+};
+
 /** The state after an event; null when the event cannot happen in this state. */
 export function nextState(state: TaskState, event: EventType): TaskState | null {
-  return MOVES[state][event] ?? null;
+  return STAYS[state].includes(event) ? state : (MOVES[state][event] ?? null);
 }
 
 export function isEnded(state: TaskState): boolean {
