@@ -54,14 +54,23 @@ const DEFAULTS = { cases: 12, commits: 200, repeat: 1, budget: 5, "at-once": 2 }
 
 type Opened = Extract<OpenedComparison, { ok: true }>;
 
+/** One `compare …`, with the texts of its user's language. */
+interface Asked extends Pick<Flags, "values" | "json"> {
+  readonly program: CliProgram;
+  readonly flags: Flags;
+  readonly opened: Opened;
+  readonly texts: HistoryMessages;
+}
+
 async function compare(program: CliProgram, flags: Flags): Promise<number> {
   const opened = await openOrStop(program, flags.values, program.openCompare);
   const texts = historyMessagesFor(opened.messages.locale);
-  if (flags.words[0] === "cases") return tellCases(program, opened, texts, flags);
+  const asked: Asked = { ...flags, program, flags, opened, texts };
+  if (flags.words[0] === "cases") return tellCases(asked);
   const { json } = flags;
   const stop = (code: string, text: string, exitCode: 2 | 3 = EXIT.usage) =>
     fail(program, json, { exitCode, code, text });
-  if (flags.words.length === 0) return tellLast(program, opened, texts, flags);
+  if (flags.words.length === 0) return tellLast(asked);
   if (opened.trouble !== null) return stop(opened.trouble, texts.noPlays[opened.trouble], EXIT.refused);
   const sets = String(flags.values.set ?? "")
     .split("\n")
@@ -86,16 +95,13 @@ async function compare(program: CliProgram, flags: Flags): Promise<number> {
       budgetUsd: numbers.budget,
       atOnce: numbers["at-once"],
       signal,
-      onEvent: (event) => {
-        const text = wordEvent(texts, event, numbers.budget);
-        if (!json) program.err(`${printable(opened.workspace.mask(text))}\n`);
-      },
+      onEvent: (event) => tellEvent(asked, event, numbers.budget),
     }),
   );
   if (result === "busy") return stop("busy", texts.compareBusy, EXIT.refused);
   if (result.end === "no-cases" && result.contestants.every(({ plays }) => plays === 0))
     return stop("no-cases", texts.noCases, EXIT.refused);
-  tellResult(program, opened, texts, flags, result);
+  tellResult(asked, result);
   if (flags.values.adopt === true) program.err(`${await adopt(opened, texts, result)}\n`);
   const isPlayed = result.contestants.some(({ plays }) => plays > 0);
   return result.end === "finished" && isPlayed ? EXIT.done : EXIT.failed;
@@ -119,6 +125,11 @@ function readNumbers({ values }: Flags): Numbers | null {
 function nameRun({ words, values }: Flags, { cases, repeat }: Numbers, now: Date): string {
   const asked = JSON.stringify([[...words].sort(), values.set ?? "", cases, repeat]);
   return `${now.toISOString().slice(0, 7)}-${createHash("sha256").update(asked).digest("hex").slice(0, 8)}`;
+}
+
+function tellEvent({ program, json, texts, opened }: Asked, event: CompareEvent, budget: number): void {
+  const text = wordEvent(texts, event, budget);
+  if (!json) program.err(`${printable(opened.workspace.mask(text))}\n`);
 }
 
 function wordEvent(texts: HistoryMessages, event: CompareEvent, budget: number): string {
@@ -155,13 +166,8 @@ function wordFailure(texts: HistoryMessages, failure: PlayFailure): string {
   }
 }
 
-function tellResult(
-  program: CliProgram,
-  { compare: { store, mask } }: Opened,
-  texts: HistoryMessages,
-  { values, json }: Flags,
-  result: CompareResult,
-): void {
+function tellResult({ program, opened, texts, values, json }: Asked, result: CompareResult): void {
+  const { store, mask } = opened.compare;
   if (json) {
     program.out(`${maskedJson(snakeCased(result), mask)}\n`);
     return;
@@ -214,29 +220,20 @@ function tellResult(
 }
 
 /** The last comparison once more. */
-async function tellLast(
-  program: CliProgram,
-  opened: Opened,
-  texts: HistoryMessages,
-  flags: Flags,
-): Promise<number> {
+async function tellLast(asked: Asked): Promise<number> {
+  const { program, opened, texts, json } = asked;
   const { store } = opened.compare;
   const [run] = store.listRuns();
   const plays = run === undefined ? [] : store.readPlays(run);
-  if (run === undefined || plays.length === 0) return refuseUsage(program, flags.json, texts.compareUsage);
+  if (run === undefined || plays.length === 0) return refuseUsage(program, json, texts.compareUsage);
   const contestants = [...new Set(plays.map(({ contestant }) => contestant))].map((name) => ({ name }));
-  tellResult(program, opened, texts, flags, toResult(run, "finished", plays, { contestants }));
+  tellResult(asked, toResult(run, "finished", plays, { contestants }));
   return EXIT.done;
 }
 
-async function tellCases(
-  program: CliProgram,
-  opened: Opened,
-  texts: HistoryMessages,
-  flags: Flags,
-): Promise<number> {
+async function tellCases(asked: Asked): Promise<number> {
+  const { program, opened, texts, flags, json } = asked;
   const [, action, id, ...words] = flags.words;
-  const { json } = flags;
   const { store } = opened.compare;
   const commits = readNumbers(flags)?.commits ?? DEFAULTS.commits;
   if (flags.values.issues === true) {
@@ -251,18 +248,14 @@ async function tellCases(
       return refuseInput(program, json, "unknown-case", texts.caseUnknown(id ?? ""));
     const memory = store.readCases();
     const without = (ids: readonly string[]) => ids.filter((one) => one !== id);
+    const { [id]: _, ...seen } = memory.seen;
     store.keepCases({
       ...memory,
-      added:
-        action === "add"
-          ? [...without(memory.added), id]
-          : action === "drop"
-            ? without(memory.added)
-            : memory.added,
-      dropped: action === "drop" ? [...without(memory.dropped), id] : without(memory.dropped),
-      requests: action === "edit" ? { ...memory.requests, [id]: request } : memory.requests,
+      dropped: without(memory.dropped),
       // An added case is seen again.
-      seen: Object.fromEntries(Object.entries(memory.seen).filter(([one]) => action !== "add" || one !== id)),
+      ...(action === "add" && { added: [...without(memory.added), id], seen }),
+      ...(action === "drop" && { added: without(memory.added), dropped: [...without(memory.dropped), id] }),
+      ...(action === "edit" && { requests: { ...memory.requests, [id]: request } }),
     });
     // An added case keeps its files even if the quota evicts the job later.
     if (action === "add") await cases.find((one) => one.id === id)?.openState();
@@ -279,12 +272,10 @@ async function tellCases(
         cases,
         limit: see,
         signal,
-        onEvent: (event) => {
-          if (!json) program.err(`${printable(opened.workspace.mask(wordEvent(texts, event, 0)))}\n`);
-        },
+        onEvent: (event) => tellEvent(asked, event, 0),
       }),
     );
-    return tellCases(program, opened, texts, { ...flags, values: { ...flags.values, see: undefined } });
+    return tellCases({ ...asked, flags: { ...flags, values: { ...flags.values, see: undefined } } });
   }
   const { seen } = store.readCases();
   if (json) {
@@ -300,14 +291,11 @@ async function tellCases(
     program.out(`${maskedJson(snakeCased({ cases: listed, others }), opened.workspace.mask)}\n`);
     return EXIT.done;
   }
-  const lines = [
-    ...cases.map((one) => {
-      const known = seen[one.id];
-      const state =
-        known?.ok === true && known.key === one.key ? texts.caseSeen(known.seconds) : texts.caseUnseen;
-      return [one.id, state, one.title];
-    }),
-  ];
+  const lines = cases.map((one) => {
+    const known = seen[one.id];
+    const isSeen = known?.ok === true && known.key === one.key;
+    return [one.id, isSeen ? texts.caseSeen(known.seconds) : texts.caseUnseen, one.title];
+  });
   // Reasons are of any length: columns would push the titles out of sight.
   const reasons = others.map(({ id: name, title, why }) => `${name}  ${title}: ${texts.notACase(why)}`);
   const shown = [columnsOf(lines), "", texts.caseCount(cases.length, others.length), ...reasons];

@@ -1,10 +1,22 @@
 import type { HealthLine } from "../../application/ports/serve.ts";
 import { type AgentName, agentOf, roleOf } from "../../domain/chat/agents.ts";
 import type { Route } from "../../domain/config/configured-kinds.ts";
+import style from "./assets/console.css" with { type: "text" };
 import type { PageContext } from "./page-context.ts";
 import { html, type Markup, type Piece } from "./safe-html.ts";
 
 export { html, type Markup, type Piece };
+
+/** Browsers without light-dark() (before 2024) have the light colours, whichever theme is chosen. */
+const LIGHT_COLOURS = [...style.matchAll(/(--[\w-]+): light-dark\((#\w+),/g)].map(
+  ([, name, light]) => `${name}: ${light};`,
+);
+
+/** The style of every page. */
+export const STYLE = `${style}@supports not (color: light-dark(red, red)) {
+  :root[data-theme] { ${LIGHT_COLOURS.join(" ")} color-scheme: light; }
+}
+`;
 
 /** Colours and cursor moves of a terminal. */
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])/g;

@@ -1,11 +1,10 @@
 import type { TalkDocument } from "../../application/ports/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { consoleMessagesFor } from "../../domain/texts/web.ts";
-import style from "./assets/console.css" with { type: "text" };
 import { fileDiffs, fileDiffView } from "./diff-view.ts";
 import { statusTone } from "./job-view.ts";
 import { markdown } from "./markdown.ts";
-import { html, type Markup, seal, visible } from "./markup.ts";
+import { html, type Markup, STYLE, seal, visible } from "./markup.ts";
 
 /** The page may load and run nothing, regardless of the conversation's contents. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -46,5 +45,5 @@ ${facts.length > 0 && html`<pre class="output wrap">${visible(facts.join("\n"))}
 </body>
 </html>
 `;
-  return `${head}<style>\n${style}</style>\n${body}`;
+  return `${head}<style>\n${STYLE}</style>\n${body}`;
 }

@@ -7,11 +7,10 @@ import { missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { isStoreAway } from "../../domain/store/store-trouble.ts";
 import { type ConsoleMessages, consoleMessagesFor } from "../../domain/texts/web.ts";
 import script from "./assets/console.client.js" with { type: "text" };
-import style from "./assets/console.css" with { type: "text" };
 import type { WebHost } from "./host.ts";
 import { barePage, page } from "./layout.ts";
 import type { Streams } from "./live-streams.ts";
-import { html, type Markup } from "./markup.ts";
+import { html, type Markup, STYLE } from "./markup.ts";
 import type { Flashes, PageContext, Section } from "./page-context.ts";
 import { localeOf, type SignedIn, themeOf } from "./visitor.ts";
 
@@ -32,7 +31,7 @@ export function createAssets(sha256: (text: string) => string): {
     body,
   });
   return {
-    style: named("console", "css", "text/css; charset=utf-8", style),
+    style: named("console", "css", "text/css; charset=utf-8", STYLE),
     script: named("console", "js", "text/javascript; charset=utf-8", script),
   };
 }
