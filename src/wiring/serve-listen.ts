@@ -10,6 +10,7 @@ import {
   scheduleCleanUp,
 } from "../application/containers/open-environments.ts";
 import { createFleetControl } from "../application/fleet/machine-presence.ts";
+import { chatKeyOf } from "../application/ports/chat.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/platform.ts";
 import type { KeptKind } from "../application/ports/serve.ts";
 import { createServerHealth, createServerMetrics } from "../application/serve/health.ts";
@@ -32,7 +33,6 @@ import {
 import type { Config, Secrets } from "../config/config.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { machineLabels } from "../config/settings.ts";
-import { chatKeyOf } from "../domain/chat/session.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/platform/days.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import { createNamedChats, createSessionStore } from "../infrastructure/chat/session-store.ts";

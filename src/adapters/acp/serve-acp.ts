@@ -10,7 +10,7 @@ import {
   PROTOCOL_VERSION,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
-import type { ImageFile } from "../../application/chat/message-images.ts";
+import type { ImageFile } from "../../application/ports/chat.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createFrameReader } from "../../domain/platform/json-lines.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";

@@ -9,15 +9,13 @@ import {
   type ToolKind,
 } from "@agentclientprotocol/sdk";
 import { readPlanSteps } from "../../application/chat/describe-event.ts";
-import { type ImageFile, keepImages } from "../../application/chat/message-images.ts";
 import { nameJobId } from "../../application/jobs/job-names.ts";
 import { wordRepair } from "../../application/jobs/word-notes.ts";
-import type { ChatEvent, Reply } from "../../application/ports/chat.ts";
+import { type ChatEvent, chatKeyOf, type ImageFile, type Reply } from "../../application/ports/chat.ts";
 import type { OpenChat } from "../../application/ports/chat-opened.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import type { NotOpened, Opening, Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
-import { chatKeyOf } from "../../domain/chat/session.ts";
 import { listProblems } from "../../domain/config/config-problem.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
@@ -440,7 +438,7 @@ export function createAcpSessions(host: AcpHost) {
         for (const stop of stops) stop.abort();
       },
       async prompt({ text, images }, { signal, send }) {
-        const kept = await keepImages(folder.images, chatKeyOf(CHANNEL, id), images);
+        const kept = await folder.images.keep(chatKeyOf(CHANNEL, id), images);
         if (!kept.ok) throw RequestError.invalidParams({}, folder.chat.imageTrouble(kept.trouble));
         const stop = new AbortController();
         stops.add(stop);

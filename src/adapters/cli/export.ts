@@ -1,4 +1,4 @@
-import { chatKeyOf } from "../../domain/chat/session.ts";
+import { chatKeyOf } from "../../application/ports/chat.ts";
 import { type Flags, printable, refuseInput, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

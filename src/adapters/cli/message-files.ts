@@ -1,5 +1,4 @@
-import { type KeptImages, keepImages } from "../../application/chat/message-images.ts";
-import type { ImageStore } from "../../application/ports/chat.ts";
+import type { ImageStore, KeptImages } from "../../application/ports/chat.ts";
 import type { CliProgram, OpenedChat, TerminalHost } from "./program.ts";
 
 const IMAGE = "\\.(?:png|jpe?g|gif|webp)";
@@ -38,7 +37,7 @@ export async function keepNamedImages({ store, chatKey, text, readFile }: NamedI
     const bytes = readFile(path);
     return bytes === null ? [] : [{ name: path.replace(/^.*\//u, ""), bytes }];
   });
-  return keepImages(store, chatKey, files);
+  return store.keep(chatKey, files);
 }
 
 /** The same for one message of the command line, relative to the current directory. */

@@ -1,9 +1,8 @@
 import type { Config } from "../../config/config.ts";
 import { compileRules, compileTrustedRule, SHIPPED_RULES } from "../../domain/chat/routing-rules.ts";
-import { chatKeyOf } from "../../domain/chat/session.ts";
 import type { Catalogue } from "../../domain/models/catalogue.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
-import type { NamedChat, NamedChats, RoutingStore } from "../ports/chat.ts";
+import { chatKeyOf, type NamedChat, type NamedChats, type RoutingStore } from "../ports/chat.ts";
 import type { JobArchive } from "../ports/jobs.ts";
 import type { Model, ModelFailure, Models, UsageStore } from "../ports/models.ts";
 import type { Meter } from "../ports/models-meter.ts";

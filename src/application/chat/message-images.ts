@@ -1,41 +1,7 @@
-import { type ImageTrouble, MOST_IMAGES, readImage } from "../../domain/platform/image.ts";
-import { giveWay } from "../platform/give-way.ts";
-import type { ImageStore, LoadedImage, MessageImage, NewImage } from "../ports/chat.ts";
+import type { LoadedImage } from "../ports/chat.ts";
 import type { Model, ModelImage } from "../ports/models.ts";
 import type { ChatDeps, ChatTurn } from "./chat-turn.ts";
 import { NOTHING_RECALLED, type RecalledImages } from "./exchanges.ts";
-
-/** A file that is to be shown to a model. */
-export interface ImageFile {
-  readonly name: string;
-  readonly bytes: Uint8Array;
-}
-
-export type KeptImages =
-  | { readonly ok: true; readonly images: readonly MessageImage[] }
-  | { readonly ok: false; readonly trouble: ImageTrouble };
-
-/** Stores the images of one message, all of them or, where one cannot be shown to a model, none. */
-export async function keepImages(
-  store: Pick<ImageStore, "keep">,
-  chatKey: string,
-  files: readonly ImageFile[],
-): Promise<KeptImages> {
-  if (files.length > MOST_IMAGES) return { ok: false, trouble: { kind: "too-many", count: files.length } };
-  const read: NewImage[] = [];
-  for (const { name, bytes } of files) {
-    const image = readImage(name, bytes);
-    if (!image.ok) return image;
-    read.push({ name, bytes, mediaType: image.mediaType });
-  }
-  const images: MessageImage[] = [];
-  for (const image of read) {
-    // Megabytes are encoded and written.
-    await giveWay();
-    images.push(await store.keep(chatKey, image));
-  }
-  return { ok: true, images };
-}
 
 /** Images of earlier messages that are sent again with the history. */
 const MOST_RECALLED = 4;

@@ -1,17 +1,18 @@
-import { changedMemory, chatKeyOf, sessionIdOf } from "../../domain/chat/session.ts";
+import { changedMemory, sessionIdOf } from "../../domain/chat/session.ts";
 import { estimateTokens } from "../../domain/models/model-facts.ts";
 import type { DayClock } from "../../domain/platform/days.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import type {
-  ChatSettings,
-  DailyNote,
-  NewSession,
-  NewTurn,
-  Rewound,
-  Session,
-  SessionMemory,
-  SessionStore,
-  Turn,
+import {
+  type ChatSettings,
+  chatKeyOf,
+  type DailyNote,
+  type NewSession,
+  type NewTurn,
+  type Rewound,
+  type Session,
+  type SessionMemory,
+  type SessionStore,
+  type Turn,
 } from "../ports/chat.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { ChatQueue } from "./chat-queue.ts";

@@ -2,7 +2,7 @@ import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { OwnCommandText } from "../../domain/chat/message-commands.ts";
 import type { Decision, Route } from "../../domain/config/configured-kinds.ts";
 import type { JobAction, JobStatus } from "../../domain/jobs/job-status.ts";
-import type { ImageType } from "../../domain/platform/image.ts";
+import type { ImageTrouble } from "../../domain/platform/image.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
@@ -64,6 +64,11 @@ export interface IncomingMessage {
   readonly sentAt?: string;
 }
 
+/** `<channel>:<chatId>`: a channel's name has no colon, so two chats never share a key. */
+export function chatKeyOf(channel: string, chatId: string): string {
+  return `${channel}:${chatId}`;
+}
+
 /** An image of a message; its bytes lie in the `ImageStore`. */
 export interface MessageImage {
   readonly id: string;
@@ -72,8 +77,8 @@ export interface MessageImage {
 
 /** Images that came with messages. Looked up by the chat's key only, so that no chat sees another's. */
 export interface ImageStore {
-  /** Stores the bytes of one, which `readImage` has accepted. */
-  keep(chatKey: string, image: NewImage): Promise<MessageImage>;
+  /** Stores the images of one message, all of them or, where one cannot be shown to a model, none. */
+  keep(chatKey: string, files: readonly ImageFile[]): Promise<KeptImages>;
   /** Notes the message that they came with, so that later messages of the chat find them. */
   attach(chatKey: string, ids: readonly string[], groupId: string): Promise<void>;
   /** In the order of the ids; one that is gone is left out. */
@@ -91,11 +96,15 @@ export interface StoredText {
   readonly pieces: number;
 }
 
-export interface NewImage {
+/** A file that is to be shown to a model. */
+export interface ImageFile {
   readonly name: string;
-  readonly mediaType: ImageType;
   readonly bytes: Uint8Array;
 }
+
+export type KeptImages =
+  | { readonly ok: true; readonly images: readonly MessageImage[] }
+  | { readonly ok: false; readonly trouble: ImageTrouble };
 
 export interface LoadedImage extends ModelImage, MessageImage {}
 

@@ -1,10 +1,15 @@
-import { chatKeyOf } from "../../domain/chat/session.ts";
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../domain/platform/image.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
-import { keepImages } from "../chat/message-images.ts";
 import { type ReplyPiece, say, wordPieces } from "../chat/reply-words.ts";
-import type { ChatEvent, Conversation, ImageStore, MessageImage, Reply } from "../ports/chat.ts";
+import {
+  type ChatEvent,
+  type Conversation,
+  chatKeyOf,
+  type ImageStore,
+  type MessageImage,
+  type Reply,
+} from "../ports/chat.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Timers } from "../ports/platform.ts";
 import type {
@@ -285,7 +290,7 @@ async function fetchImages(
     const got = (await download?.(remote, MOST_IMAGE_BYTES, ends)) ?? { ok: false, reason: message.channel };
     if (!got.ok) return refuse(say("imageNotFetched", name, got.reason));
     const key = chatKeyOf(message.channel, message.chatId);
-    const kept = await keepImages(images(), key, [{ name, bytes: got.bytes }]);
+    const kept = await images().keep(key, [{ name, bytes: got.bytes }]);
     if (!kept.ok) return refuse(say("imageTrouble", kept.trouble));
     found.push(...kept.images);
   }

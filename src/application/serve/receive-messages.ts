@@ -1,8 +1,6 @@
-import { chatKeyOf } from "../../domain/chat/session.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
-import { keepImages } from "../chat/message-images.ts";
 import { newJobId } from "../jobs/execution.ts";
-import type { Conversation, ImageStore } from "../ports/chat.ts";
+import { type Conversation, chatKeyOf, type ImageStore } from "../ports/chat.ts";
 import type { Tracing } from "../ports/platform.ts";
 import {
   type AccessStore,
@@ -156,7 +154,7 @@ export function createReceiver(deps: ReceiveMessagesDeps) {
         attachments.push({ ...rest, storedText: await deps.images().keepText(key, text) });
       else if (bytes === undefined) attachments.push(file);
       else {
-        const kept = await keepImages(deps.images(), key, [{ name: rest.name, bytes }]);
+        const kept = await deps.images().keep(key, [{ name: rest.name, bytes }]);
         attachments.push(kept.ok ? { ...rest, image: kept.images[0]?.id ?? "" } : rest);
       }
     }

@@ -1,5 +1,4 @@
-import { chatKeyOf } from "../../domain/chat/session.ts";
-import type { ChatTurns } from "../ports/chat.ts";
+import { type ChatTurns, chatKeyOf } from "../ports/chat.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { Chat, ChatKey, MessageStore, StandingMessage, StoredMessage } from "../ports/serve.ts";
 import { type Viewer, viewerIdentities, type WhoSpeaks } from "../serve/access.ts";

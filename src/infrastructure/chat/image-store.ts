@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import { giveWay } from "../../application/platform/give-way.ts";
-import type { ImageStore, LoadedImage } from "../../application/ports/chat.ts";
-import type { ImageType } from "../../domain/platform/image.ts";
+import type { ImageStore, LoadedImage, MessageImage } from "../../application/ports/chat.ts";
+import { type ImageType, MOST_IMAGES, readImage } from "../../domain/platform/image.ts";
 import { type Database, insertRows, selectRows, storable, updateRows } from "../store/schema.ts";
 
 export interface ImageStoreDeps {
@@ -73,13 +73,22 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
   }
 
   return {
-    async keep(chatKey, { name, mediaType, bytes }) {
-      const image = { id: newId(), name: storable(name) };
-      const of = { ...inChat(chatKey), at: now().toISOString() };
-      const pieces = await writePieces({ ...of, file_id: image.id }, bytes);
-      const row = { ...of, ...image, group_id: null, media_type: mediaType, data: "", pieces };
-      await insertRows(db, "images", [row]);
-      return image;
+    async keep(chatKey, files) {
+      if (files.length > MOST_IMAGES)
+        return { ok: false, trouble: { kind: "too-many", count: files.length } };
+      const read = files.map((file) => ({ ...file, ...readImage(file.name, file.bytes) }));
+      const refused = read.find((file) => !file.ok);
+      if (refused?.ok === false) return { ok: false, trouble: refused.trouble };
+      const images: MessageImage[] = [];
+      for (const { name, bytes, mediaType } of read.filter((file) => file.ok)) {
+        const kept = { id: newId(), name: storable(name) };
+        const of = { ...inChat(chatKey), at: now().toISOString() };
+        const pieces = await writePieces({ ...of, file_id: kept.id }, bytes);
+        const row = { ...of, ...kept, group_id: null, media_type: mediaType, data: "", pieces };
+        await insertRows(db, "images", [row]);
+        images.push(kept);
+      }
+      return { ok: true, images };
     },
     async keepText(chatKey, text) {
       const id = newId();

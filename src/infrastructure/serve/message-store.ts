@@ -1,4 +1,5 @@
 import { type Kysely, sql } from "kysely";
+import { chatKeyOf } from "../../application/ports/chat.ts";
 import type {
   ChatKey,
   MessageStore,
@@ -7,7 +8,6 @@ import type {
   NewWork,
   WorkQueue,
 } from "../../application/ports/serve.ts";
-import { chatKeyOf } from "../../domain/chat/session.ts";
 import { hashHex } from "../platform/hash.ts";
 import {
   type Database,

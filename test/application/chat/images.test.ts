@@ -1,7 +1,5 @@
 /** Images of a message on their way to a model that sees, and to one that does not. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { keepImages } from "../../../src/application/chat/message-images.ts";
-import { MOST_IMAGE_BYTES } from "../../../src/domain/platform/image.ts";
 import { PNG, PNG_BASE64 } from "../../fakes/pictures.ts";
 import { proposal } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
@@ -11,7 +9,7 @@ afterEach(() => at.close());
 
 const IMAGE = { mediaType: "image/png", data: PNG_BASE64 } as const;
 const keep = async (key = "cli:default", bytes = PNG) => {
-  const kept = await keepImages(at.images(), key, [{ name: "shot.png", bytes }]);
+  const kept = await at.images().keep(key, [{ name: "shot.png", bytes }]);
   if (!kept.ok) throw new Error(kept.trouble.kind);
   return kept.images;
 };
@@ -103,33 +101,4 @@ test("a message with an image does not join a coder at work: it waits for its tu
   );
   await at.send("/code3 write a.txt");
   expect(steered).toEqual([false, null]);
-});
-
-test("of several files one that no model takes refuses all of them, and nothing is stored", async () => {
-  at = await openConversation(() => "");
-  const large = new Uint8Array(MOST_IMAGE_BYTES + 1);
-  large.set(PNG);
-  const stored: string[] = [];
-  const store = {
-    async keep(_: string, { name }: { name: string }) {
-      stored.push(name);
-      return { id: "1", name };
-    },
-  };
-  for (const [name, bytes, kind] of [
-    ["notes.txt", new TextEncoder().encode("hello"), "not-an-image"],
-    ["large.png", large, "too-large"],
-  ] as const)
-    expect(
-      await keepImages(store, "cli:x", [
-        { name: "a.png", bytes: PNG },
-        { name, bytes },
-      ]),
-    ).toMatchObject({
-      ok: false,
-      trouble: { kind, name },
-    });
-  const many = Array.from({ length: 11 }, (_, n) => ({ name: `${n}.png`, bytes: PNG }));
-  expect(await keepImages(store, "cli:x", many)).toMatchObject({ ok: false, trouble: { kind: "too-many" } });
-  expect(stored).toEqual([]);
 });

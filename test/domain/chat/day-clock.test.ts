@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { chatKeyOf, sessionIdOf } from "../../../src/domain/chat/session.ts";
+import { chatKeyOf } from "../../../src/application/ports/chat.ts";
+import { sessionIdOf } from "../../../src/domain/chat/session.ts";
 import { createDayClock, formatDayIn } from "../../../src/domain/platform/days.ts";
 import { runs } from "../../require.ts";
 

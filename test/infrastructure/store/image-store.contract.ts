@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Kysely } from "kysely";
+import { MOST_IMAGE_BYTES } from "../../../src/domain/platform/image.ts";
 import { createImageStore } from "../../../src/infrastructure/chat/image-store.ts";
 import { createRetentionStore, forgetPerson } from "../../../src/infrastructure/serve/retention-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
@@ -19,8 +20,11 @@ export function describeImageStore(name: string, open: () => Promise<Kysely<Data
     const storeIn = (workspace: string) =>
       createImageStore({ db, workspace, now, newId: () => `image-${ids.made++}` });
     const pieces = () => db.selectFrom("file_pieces").select("file_id").execute();
-    const keep = (chatKey: string, bytes: Uint8Array) =>
-      storeIn("/ws").keep(chatKey, { name: "a.png", mediaType: "image/png", bytes });
+    const keep = async (chatKey: string, bytes: Uint8Array) => {
+      const kept = await storeIn("/ws").keep(chatKey, [{ name: "a.png", bytes }]);
+      if (!kept.ok || kept.images[0] === undefined) throw new Error("not kept");
+      return kept.images[0];
+    };
     const forgetAll = async () => {
       const store = createRetentionStore(db, now);
       while ((await store.forget("messages", LATER, 100)) > 0);
@@ -41,6 +45,27 @@ export function describeImageStore(name: string, open: () => Promise<Kysely<Data
         expect(await storeIn("/other").load("web:a", [id])).toEqual([]);
       },
     );
+
+    test("of several files one that no model takes refuses all of them, and nothing is stored", async () => {
+      const large = new Uint8Array(MOST_IMAGE_BYTES + 1);
+      large.set(PNG);
+      for (const [name, bytes, kind] of [
+        ["notes.txt", new TextEncoder().encode("hello"), "not-an-image"],
+        ["large.png", large, "too-large"],
+      ] as const)
+        expect(
+          await storeIn("/ws").keep("cli:x", [
+            { name: "a.png", bytes: PNG },
+            { name, bytes },
+          ]),
+        ).toMatchObject({ ok: false, trouble: { kind, name } });
+      const many = Array.from({ length: 11 }, (_, n) => ({ name: `${n}.png`, bytes: PNG }));
+      expect(await storeIn("/ws").keep("cli:x", many)).toMatchObject({
+        ok: false,
+        trouble: { kind: "too-many" },
+      });
+      expect(await pieces()).toEqual([]);
+    });
 
     test("others go on while a large one is written, and while it is read", async () => {
       const least = Math.floor(LARGE.length / (128 * 1024));

@@ -1,7 +1,7 @@
 import { type ReplyPiece, replyPieces, wordPieces } from "../../../application/chat/reply-words.ts";
 import type { ViewedJob } from "../../../application/fleet/viewer-jobs.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
-import type { Reply } from "../../../application/ports/chat.ts";
+import { chatKeyOf, type Reply } from "../../../application/ports/chat.ts";
 import {
   type Chat,
   type ChatKey,
@@ -11,7 +11,6 @@ import {
 } from "../../../application/ports/serve.ts";
 import type { Viewer } from "../../../application/serve/access.ts";
 import type { LiveWork } from "../../../application/serve/serve-events.ts";
-import { chatKeyOf } from "../../../domain/chat/session.ts";
 import { jobNamedInButton } from "../../../domain/jobs/job-status.ts";
 import { matchFiles } from "../../../domain/platform/match-files.ts";
 import { chatMessagesFor } from "../../../domain/texts/chat.ts";
