@@ -10,7 +10,7 @@ export interface WorkBudget {
 const LEAST_STEPS = 500_000;
 /** For each line of the patch and of the files that it changes. */
 const STEPS_PER_LINE = 25;
-const HINT_STEPS = 400_000;
+const HINT_STEPS = 200_000;
 
 /** False once the budget is spent. */
 export function spendBudget(budget: WorkBudget, steps: number): boolean {
