@@ -27,7 +27,6 @@ const CURRENT = ".test-file";
 const KEPT = "kept-";
 /** Of Node itself, which keeps its compiled code there since version 22 where npm asks for it. */
 const OF_NODE = "node-compile-cache";
-/** Both waits together stay below the five seconds that the runtime gives a hook. */
 const GRACE_MS = 2_500;
 const GROUPS_GRACE_MS = 1_000;
 

@@ -11,6 +11,7 @@ import { parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
 import type { DiffFile, Hunk, HunkLine } from "../../../src/domain/patch/patch-command.ts";
 import { Matching } from "../../../src/domain/patch/target-lines.ts";
 import { readableText, toBytesText } from "../../../src/domain/platform/bytes-text.ts";
+import { runs } from "../../require.ts";
 
 type Applied = ReturnType<typeof applyHunks>;
 
@@ -202,7 +203,7 @@ test.each([
       for (const [rule, hunks] of formsOf(file.hunks))
         expect(changedAgain(toBytesText(text(before)), hunks, rule)).toBeNull();
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(600) },
   );
 });
 
@@ -293,7 +294,7 @@ describe("a block that quotes a part of its lines", () => {
         if (isWhole || !once.ok || once.reports[0]?.strategy !== "exact") return;
         expect(once.text).toBe(text.replace(search, () => made));
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(600) },
     );
   });
 });
@@ -339,7 +340,7 @@ function readBlobs(names: readonly string[]): string[] {
   return blobs;
 }
 
-const commits = process.env.PICOCLAW_TEST_NIGHTLY === "1" ? 500 : 60;
+const commits = process.env.PICOCLAW_TEST_NIGHTLY === "1" ? 500 : 20;
 const hasHistory = git(["rev-list", "--no-merges", "--min-parents=1", "-n", "1", "HEAD"]).length > 0;
 
 test.if(hasHistory)(
