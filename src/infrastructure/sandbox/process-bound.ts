@@ -196,16 +196,17 @@ function openJobGroup(
   return own;
 }
 
-/** A killed process takes a moment until the kernel has taken it out of its group. */
+/** A killed process takes a moment until the kernel has taken it out of its group, on a busy machine seconds. */
 const AGAIN_MS = 10;
+const LONGEST_AGAIN_MS = 10_000;
 const MOST_TRIES = 20;
 
 function closeJobGroup(group: BoundedGroup): void {
   LEAVING.add(group);
-  const again = (left: number) => {
-    if (!removeLeaving() && left > 0) setTimeout(again, AGAIN_MS, left - 1).unref();
+  const again = (waitMs: number) => {
+    if (!removeLeaving() && waitMs < LONGEST_AGAIN_MS) setTimeout(again, waitMs, waitMs * 2).unref();
   };
-  again(MOST_TRIES);
+  again(AGAIN_MS);
 }
 
 function removeAtExit(): void {

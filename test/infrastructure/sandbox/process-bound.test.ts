@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import {
   countThreads,
   countThreadsOfUser,
@@ -8,6 +10,7 @@ import {
   openBoundedGroup,
 } from "../../../src/infrastructure/platform/control-groups.ts";
 import { divideRoom, openProcessBound } from "../../../src/infrastructure/sandbox/process-bound.ts";
+import { until } from "../../e2e/cli-kit.ts";
 import { hasExactRooms } from "../../hostile/little-room.ts";
 
 test("a job never gets all that is left, however little that is, and a useful part of much", () => {
@@ -48,5 +51,18 @@ describe.if(process.platform === "linux" && hasExactRooms)("a group", () => {
     expect(group.refusals()).toBeGreaterThan(0);
     expect(group.count()).toBe(0);
     expect(group.remove()).toBe(true);
+  });
+
+  test("is removed also if its last process takes a while to end", async () => {
+    const bound = openProcessBound(100, true);
+    const { entrance } = bound;
+    if (entrance === null) throw new Error("no group");
+    const child = Bun.spawn(["sh", "-c", `echo 0 > ${entrance} && echo in && exec sleep 1`], {
+      stdout: "pipe",
+    });
+    await child.stdout.getReader().read();
+    bound.release();
+    await child.exited;
+    await until(() => !existsSync(dirname(dirname(entrance))));
   });
 });
