@@ -208,6 +208,8 @@ export async function judgeAffected(
   const [test] = tests;
   if (test === undefined || tests.length > 1) return null;
   const now = await runFiles(deps, affected, { test, files: affected.files });
+  const hanging = now === null || !first ? null : judgeHanging(deps, now);
+  if (hanging !== null) return hanging;
   // Without a named failure, nothing can be sent back to the coder early: all tests judge.
   if (now === null || (first && !now.results.some((one) => failingTests(one).length > 0))) return null;
   const compared = first ? null : await compareWithOldCode(deps, affected, now);
@@ -225,6 +227,19 @@ export async function judgeAffected(
     ...settled,
     results: settled.results.map((result) => countAsPassed(result, flaky)),
   });
+}
+
+/** Affected tests that do not end, though all tests ended over the old code, are not begun a second time among all tests. */
+function judgeHanging({ known: before = [] }: AffectedDeps, { known: _, ...now }: FilesRun) {
+  const ended = before.filter(({ kind, state }) => kind === "test" && state !== "timed-out");
+  if (ended.length === 0 || !now.results.some(({ state }) => state === "timed-out")) return null;
+  const baseline = [...ended, ...addedBefore(now)];
+  return { ...now, before: baseline, judgement: judgeAll({ baseline, draft: now.results, old: null }) };
+}
+
+/** New test files over the old code. */
+function addedBefore({ checks }: Pick<FilesRun, "checks">) {
+  return checks.slice(1).map(({ kind, command }) => ({ kind, command, ...NO_TESTS_YET }));
 }
 
 function isRedVerdict({ judgement: { verdict } }: AffectedJudgement): boolean {
@@ -309,7 +324,7 @@ async function compareWithOldCode(
   affected: Affected,
   { known, ...now }: FilesRun,
 ): Promise<AffectedJudgement | null> {
-  const added = now.checks.slice(1).map(({ kind, command }) => ({ kind, command, ...NO_TESTS_YET }));
+  const added = addedBefore(now);
   const failing = now.results.flatMap(failingTests);
   const whole = before.find(({ kind }) => kind === "test");
   const all = whole?.results?.listed === "all" ? whole.results : null;

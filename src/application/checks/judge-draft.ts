@@ -193,7 +193,7 @@ export async function judgeDraft(
   const early = isFirst ? await judgeFirst({ first: true }) : null;
   // The draft's commands may have installed the package that these tests miss: then all tests judge.
   const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
-  if (early !== null && isRedEarly(early.judgement) && !hasInstalled) return toEarlyJudgement(early, deps);
+  if (early !== null && isRedEarly(early) && !hasInstalled) return toEarlyJudgement(early, deps);
   const baseline = await watchRun(
     deps,
     { ...recallRun(deps, deps.checks), attempt, command: commands.join(", "), of: null },
@@ -466,8 +466,8 @@ function toProofDeps({ deps, draft, affected, checks, results, judgement, check,
 }
 
 function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJudgement {
-  const { deps, baseline, judgement, isFlaky, results, runs, found } = judging;
-  const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: deps.settings.timeout });
+  const { baseline, judgement, isFlaky, results, runs, found } = judging;
+  const facts = toChecksFacts(judgement, { commands, isFlaky, results, runs });
   const beside = findBeside(facts, results);
   const wasGreen = (command: string) =>
     baseline.results.some((one) => one.command === command && one.state === "green");
@@ -514,7 +514,7 @@ async function judgeUnchanged(
   const red = { before: results, results, judgement, checks, texts: new Map() };
   const settled = settleRedTests({ ...red, declarations, changed: [] });
   if (settled.judgement.verdict !== "still-red") return null;
-  const about = { commands, isFlaky, results, seconds: deps.settings.timeout };
+  const about = { commands, isFlaky, results, runs: [] };
   return { facts: { ...toChecksFacts(settled.judgement, about), ...settled.found }, runs: [] };
 }
 
@@ -540,22 +540,23 @@ async function isKnownQuick(
 }
 
 /** Whether a red result of the affected tests goes back to the coder at once, without a run of the others. */
-function isRedEarly({ verdict, worse, newFailing }: Judgement): boolean {
-  return (verdict === "worse" && worse.length > 0) || (verdict === "new-failing" && newFailing.length > 0);
+function isRedEarly({ judgement: { verdict, worse, newFailing }, results }: SettledAffected): boolean {
+  const isNamed = worse.length > 0 || results.some(({ state }) => state === "timed-out");
+  return (verdict === "worse" && isNamed) || (verdict === "new-failing" && newFailing.length > 0);
 }
 
 type SettledAffected = AffectedJudgement & Pick<SettledRed, "found">;
 
 function toEarlyJudgement(
   { judgement, results, runs, flaky, found }: SettledAffected,
-  { checks, settings }: JudgeDraftDeps,
+  { checks }: JudgeDraftDeps,
 ): DraftJudgement {
   const commands = checks.flatMap(({ kind, command }) => (kind === "test" ? [command] : []));
   const beside = checks.flatMap(({ kind, command }) =>
     kind === "test" ? [] : [{ command, state: "not-run" as const }],
   );
   const isFlaky = flaky.length > 0;
-  const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: settings.timeout });
+  const facts = toChecksFacts(judgement, { commands, isFlaky, results, runs });
   return {
     facts: { ...facts, commands, ...found, ...withoutEmpty({ beside, flaky }) },
     runs,
@@ -692,11 +693,13 @@ function toChecksFacts(
     readonly commands: readonly string[];
     readonly isFlaky: boolean;
     readonly results: readonly CheckResult[];
-    readonly seconds: number;
+    readonly runs: readonly CheckRun[];
   },
 ): ChecksFacts {
-  const { commands, isFlaky, results, seconds } = about;
+  const { commands, isFlaky, results, runs } = about;
   const endless = results.filter(({ state }) => state === "timed-out").map(({ command }) => command);
+  const ended = runs.flatMap(({ outcome, durationMs }) => (outcome === "timed-out" ? [durationMs] : []));
+  const seconds = Math.round(Math.max(0, ...ended) / 1000);
   const ran = results.filter(({ state }) => state !== "cannot-run").map(({ command }) => command);
   const red = results.filter(({ state }) => state === "red");
   const why: Partial<Record<Judgement["verdict"], WhyNotChecked>> = {

@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test";
+import { checkResult } from "../../../src/application/checks/baseline.ts";
+import {
+  type JudgeDraftDeps,
+  type JudgedDraft,
+  judgeDraft,
+} from "../../../src/application/checks/judge-draft.ts";
+import type { CheckRequest, CheckRun } from "../../../src/application/ports/jobs-draft.ts";
+
+const FILES = new Map([
+  ["src/a.py", "def give():\n    while True:\n        pass\n"],
+  ["tests/test_a.py", "from src.a import give\n\n\ndef test_a():\n    give()\n"],
+  ["tests/test_b.py", "def test_b():\n    pass\n"],
+]);
+const CHECK = { kind: "test", command: "pytest", line: "python -m pytest -v -rA" } as const;
+const PASSED = [
+  "============ test session starts ============",
+  "tests/test_a.py::test_a PASSED",
+  "tests/test_b.py::test_b PASSED",
+  "============ 2 passed in 20.00s ============\n",
+].join("\n");
+
+/** A draft whose tests hang: every run over it is ended after 90 seconds. */
+function hangingDraft(lines: string[]): JudgedDraft {
+  const run = { outcome: "timed-out", exitCode: null, output: "", whole: "", durationMs: 90_000 } as const;
+  return {
+    changes: () => [{ path: "src/a.py", kind: "modified" }],
+    diff: () => [{ path: "src/a.py", before: new Uint8Array(), after: new TextEncoder().encode("x") }],
+    files: {
+      list: (folder: string) =>
+        folder === ""
+          ? ["src", "tests"]
+          : [...FILES.keys()].flatMap((path) => path.split(`${folder}/`)[1] ?? []),
+      look: (path: string) => {
+        const size = FILES.get(path)?.length;
+        return size === undefined ? { kind: "directory" } : { kind: "file", size };
+      },
+      read: (path: string) => new TextEncoder().encode(FILES.get(path)),
+    },
+    check: async ({ commands }: Pick<CheckRequest, "commands">) => {
+      lines.push(...commands);
+      return { ok: true, runs: commands.map((command) => ({ ...run, command }) as CheckRun) };
+    },
+  } as unknown as JudgedDraft;
+}
+
+test("tests that hang since the change are begun once in an attempt, and the seconds after which they were ended are named", async () => {
+  const lines: string[] = [];
+  const results = [checkResult(CHECK, { outcome: "exited", exitCode: 0, whole: PASSED })];
+  const judged = await judgeDraft(
+    {
+      checks: [CHECK],
+      settings: { enabled: "auto", timeout: 300, auto_limit: 60, network: false, command: null },
+      memory: { recall: () => null, keep: () => {}, fingerprint: () => "", running: new Map() },
+      now: () => 0,
+      signal: new AbortController().signal,
+      baseline: async () => ({ ok: true, fingerprint: "", results, isFlaky: false }),
+      declarations: [],
+      advise: (_step, _otherwise, run) => run(),
+    } as JudgeDraftDeps,
+    hangingDraft(lines),
+    1,
+  );
+  expect(judged.facts).toMatchObject({ verdict: "worse", unended: { commands: ["pytest"], seconds: 90 } });
+  expect(lines).toHaveLength(1);
+});
