@@ -3,6 +3,7 @@ import { checkConfig, describeConfig, loadConfig, sourceText } from "../../confi
 import { listProblems } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type Flags, printJson, type Subcommand } from "./command.ts";
+import { openOptions } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `config show` prints the effective configuration, `config check` judges it. */
@@ -22,19 +23,9 @@ async function config(program: CliProgram, flags: Flags): Promise<number> {
   return EXIT.usage;
 }
 
-function loadInput(program: CliProgram, { values }: Flags) {
-  const { workspace, config } = values;
-  return {
-    env: program.env,
-    cwd: program.cwd,
-    ...(typeof workspace === "string" && { workspace }),
-    ...(typeof config === "string" && { configFile: config }),
-  };
-}
-
 async function check(program: CliProgram, flags: Flags): Promise<number> {
-  const { env: _, ...place } = loadInput(program, flags);
-  const checked = await checkConfig(loadInput(program, flags));
+  const place = openOptions(program, flags.values);
+  const checked = await checkConfig({ env: program.env, ...place });
   const troubles = checked.ok ? await program.modelTroubles(place) : [];
   const messages = messagesFor(resolveLocale({ env: program.env }));
   if (flags.json) {
@@ -56,7 +47,7 @@ async function check(program: CliProgram, flags: Flags): Promise<number> {
 }
 
 async function show(program: CliProgram, flags: Flags): Promise<number> {
-  const loaded = await loadConfig(loadInput(program, flags));
+  const loaded = await loadConfig({ env: program.env, ...openOptions(program, flags.values) });
   const messages = messagesFor(
     resolveLocale({ env: program.env, ...(loaded.ok && { config: loaded.config }) }),
   );

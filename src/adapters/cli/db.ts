@@ -45,7 +45,7 @@ async function whole(program: CliProgram, flags: Flags, verb: "copy" | "forget")
     const address = named === undefined ? given : (program.env[named] ?? "");
     if (!/^postgres(ql)?:\/\//.test(address)) return usage(program, flags);
     return withStoreData(program, flags, async ({ data, words }) =>
-      reportFilled(program, { json, words, filled: await data.copyTo(address) }),
+      reportFilled(program, json, words, await data.copyTo(address)),
     );
   }
   const [, channel, userId] = /^([a-z]+):(.+)$/.exec(given) ?? [];

@@ -19,6 +19,7 @@ import {
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
 import { type Flags, fail, type Subcommand } from "./command.ts";
+import { openOptions } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { wrapOutput } from "./terminal-text.ts";
 
@@ -163,12 +164,7 @@ export const command: Subcommand = {
 
 export async function init(whole: CliProgram, { values, json }: Flags): Promise<number> {
   const program: CliProgram = json ? whole : wrapOutput(whole);
-  const wish = {
-    cwd: program.cwd,
-    startOver: values.force === true,
-    ...(typeof values.workspace === "string" && { workspace: values.workspace }),
-    ...(typeof values.config === "string" && { configFile: values.config }),
-  };
+  const wish = { ...openOptions(program, values), startOver: values.force === true };
   let opened = await program.openSetUp(wish);
   if (!opened.ok) {
     const messages = messagesFor(opened.locale);

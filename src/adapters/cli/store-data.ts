@@ -28,11 +28,9 @@ export async function withStoreData(
 
 export function reportFilled(
   program: CliProgram,
-  {
-    json,
-    words,
-    filled,
-  }: { readonly json: boolean; readonly words: MemoryMessages; readonly filled: FillResult },
+  json: boolean,
+  words: MemoryMessages,
+  filled: FillResult,
 ): number {
   if (filled.status === "filled")
     return succeed(program, json, { success: true, rows: filled.rows }, words.filled(filled.rows));
@@ -78,7 +76,7 @@ export const restoreCommand: Subcommand = {
   usage: "restore FOLDER",
   run: (program, flags) =>
     withFolder(program, flags, restoreCommand, async ({ data, words }, folder, json) =>
-      reportFilled(program, { json, words, filled: await data.restore(folder) }),
+      reportFilled(program, json, words, await data.restore(folder)),
     ),
 };
 

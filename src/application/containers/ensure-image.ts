@@ -257,13 +257,19 @@ export type EnsuredImage =
       readonly buildable: boolean;
     };
 
+interface Ensuring {
+  readonly deps: BuildImageDeps;
+  readonly request: EnsureRequest;
+}
+
 /** The image for an environment: existing, pulled or built, then completed if it lacks something. */
 export async function ensureImage(deps: BuildImageDeps, request: EnsureRequest): Promise<EnsuredImage> {
   const { image, onStep } = request;
+  const ensuring = { deps, request };
   const found =
     typeof image === "string"
-      ? await obtainImage(deps, request, image)
-      : await projectImage(deps, request, image.dockerfile);
+      ? await obtainImage(ensuring, image)
+      : await projectImage(ensuring, image.dockerfile);
   if (!found.ok) return found;
   const derived = await deriveImage(deps, found.name, {
     signal: request.signal,
@@ -273,17 +279,13 @@ export async function ensureImage(deps: BuildImageDeps, request: EnsureRequest):
     },
   });
   if (!derived.ok) return notDerived(found.name, derived);
-  return request.worker === undefined ? derived : withWorker(deps, request, derived.name, request.worker);
+  return request.worker === undefined ? derived : withWorker(ensuring, derived.name, request.worker);
 }
 
 /** Both are there or made, then the one is laid over the other. */
-async function withWorker(
-  deps: BuildImageDeps,
-  request: EnsureRequest,
-  image: string,
-  worker: string,
-): Promise<EnsuredImage> {
-  const cli = await obtainImage(deps, request, worker);
+async function withWorker(ensuring: Ensuring, image: string, worker: string): Promise<EnsuredImage> {
+  const { deps, request } = ensuring;
+  const cli = await obtainImage(ensuring, worker);
   if (!cli.ok) return cli;
   const added = await addWorker(
     deps,
@@ -314,11 +316,7 @@ function notDerived(image: string, { code, message }: Extract<DerivedImageOutcom
   return notEnsured(code === "aborted" ? "aborted" : "build-failed", image, [message]);
 }
 
-async function obtainImage(
-  deps: BuildImageDeps,
-  request: EnsureRequest,
-  image: string,
-): Promise<EnsuredImage> {
+async function obtainImage({ deps, request }: Ensuring, image: string): Promise<EnsuredImage> {
   const { images } = deps;
   const { signal, onLine, onStep, root } = request;
   const name = withTag(image);
@@ -344,11 +342,7 @@ async function obtainImage(
 }
 
 /** A project's own Dockerfile, kept by its content. */
-async function projectImage(
-  deps: BuildImageDeps,
-  request: EnsureRequest,
-  dockerfile: string,
-): Promise<EnsuredImage> {
+async function projectImage({ deps, request }: Ensuring, dockerfile: string): Promise<EnsuredImage> {
   const { images, recipes, sha256 } = deps;
   const files = recipes.project(dockerfile);
   if (typeof files === "string") return notEnsured("dockerfile", dockerfile, [files]);

@@ -56,28 +56,16 @@ export interface ControlDeps
 }
 
 export function createControl(deps: ControlDeps) {
-  const { jobs, orders, own, queue, store, access, fleet, bus, keeper, reaches, timers, onTrouble, pid } =
-    deps;
-  const giver = createOrderGiver({ orders, queue, newId: deps.newWorkId, timers, onTrouble });
-  const reporter = createJobReporter({
-    jobs,
-    workspace: deps.workspace,
-    output: own.output,
-    bus,
-    pid,
-    keepDays: deps.keepDays,
-    timers,
-    onTrouble,
-  });
+  const { jobs, own, queue, fleet, pid, workspaceName: workspace } = deps;
+  const giver = createOrderGiver({ ...deps, newId: deps.newWorkId });
+  const reporter = createJobReporter({ ...deps, output: own.output });
   const runsElsewhere = async (jobId: string) => {
     const { state, pid: runner = pid } = deps.workspace().archive.read(jobId) ?? {};
     return state === "running" && runner !== pid && fleet.serves(runner);
   };
-  const tell = reporter.tellNow;
-  const serving = serveOrders({ orders, jobs: own, access, runsElsewhere, tell, keeper, timers, onTrouble });
-  const away = createAwayReplies({ fleet, reaches, onFound: deps.send, timers, onTrouble });
-  const { workspaceName: workspace } = deps;
-  const viewerJobs = createFleetViewerJobs({ own, jobs, giver, store, workspace, runsElsewhere });
+  const serving = serveOrders({ ...deps, jobs: own, runsElsewhere, tell: reporter.tellNow });
+  const away = createAwayReplies({ ...deps, onFound: deps.send });
+  const viewerJobs = createFleetViewerJobs({ ...deps, giver, workspace, runsElsewhere });
   const started = { stopLooking: async () => {} };
   return {
     /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */

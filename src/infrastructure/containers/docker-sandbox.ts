@@ -76,6 +76,7 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
   const leases = createLeases(`${folder}/leases`);
   const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   const removing = { engine, stopGraceSeconds, pause };
+  const own = { ...removing, installation, owner: owners.own };
   const state: {
     facts?: SandboxFacts;
     tidied?: ReturnType<typeof cleanUpStale>;
@@ -97,12 +98,9 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
     },
   });
   const proxies = createSharedProxies({
-    engine,
-    installation,
-    owner: owners.own,
+    ...deps,
+    ...own,
     program: deps.proxyProgram,
-    hash: deps.hash,
-    baseImage: deps.baseImage,
     readyTimeoutMs: PROXY_READY_MS,
   });
   const remove = (
@@ -111,9 +109,7 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
   ) =>
     removeOwnContainer(
       {
-        ...removing,
-        installation,
-        owner: owners.own,
+        ...own,
         leases,
         warn,
         onRemoving(id, labels) {
@@ -125,9 +121,7 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
       how,
     );
   const starting: StartContainerDeps = {
-    ...removing,
-    installation,
-    owner: owners.own,
+    ...own,
     newId,
     socketAllowed: deps.mountDockerSocket,
     socket: () => socketOf(engine.host),
@@ -182,6 +176,13 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
     if (/^[0-9a-f]{64}$/.test(container)) return container;
     const inspected = await inspectContainer(engine, container, undefined);
     return inspected.ok ? inspected.value.Id : inspected;
+  };
+  const withId = async <T>(
+    container: string,
+    use: (id: string) => Promise<T>,
+  ): Promise<T | SandboxFailure> => {
+    const id = await idOf(container);
+    return typeof id === "string" ? use(id) : id;
   };
   const claim = async (spec: ContainerSpec, options: StartOptions): Promise<StartedContainer | undefined> => {
     if (deps.poolSize === 0) return undefined;
@@ -244,18 +245,10 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
       const id = await idOf(container);
       return channels.run(typeof id === "string" ? id : container, request);
     },
-    async listProcesses(container) {
-      const id = await idOf(container);
-      return typeof id === "string" ? channels.list(id) : id;
-    },
-    async endProcess(container, pid) {
-      const id = await idOf(container);
-      return typeof id === "string" ? channels.end(id, pid) : id;
-    },
-    async forward(container, options) {
-      const id = await idOf(container);
-      return typeof id === "string" ? openPortForward({ engine, container: id, ...options }) : id;
-    },
+    listProcesses: (container) => withId(container, channels.list),
+    endProcess: (container, pid) => withId(container, (id) => channels.end(id, pid)),
+    forward: (container, options) =>
+      withId(container, (id) => openPortForward({ engine, container: id, ...options })),
     usage: (container, signal) => readContainerUsage({ engine, channels }, container, signal),
     freeze: (container) => freezeContainer({ engine, pause }, container),
     thaw: (container) => thawContainer({ engine, pause }, container),

@@ -12,7 +12,7 @@ import type { ProcessResult } from "../../application/ports/platform-processes.t
 import { type CloneRange, withoutCredential } from "../../domain/containers/clone-plan.ts";
 import { createProcessRunner } from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-import { tarFolder } from "./tar-archive.ts";
+import { archivePieces, listEntries } from "./tar-archive.ts";
 
 export interface LocalRepositoryDeps {
   /** Git is given as much of it as a job is: what finds programs, no secrets. */
@@ -23,6 +23,7 @@ export interface LocalRepositoryDeps {
 /** The user of a container. */
 const OWNER = { uid: 10_001, gid: 10_001 };
 
+const HARMLESS = ["core.fsmonitor=false", "core.hooksPath=/dev/null"].flatMap((setting) => ["-c", setting]);
 const OUTPUT_BYTES = 32 * 1024 ** 2;
 
 type Git = (args: readonly string[], signal?: AbortSignal) => Promise<ProcessResult>;
@@ -32,15 +33,7 @@ export function createLocalRepositories({ hostEnv, timeoutMs }: LocalRepositoryD
   const env = jobEnvironment({ host: hostEnv, pass: [], view: {} });
   const git: Git = (args, signal) =>
     processes.runProcess({
-      argv: [
-        "git",
-        "--no-optional-locks",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "core.hooksPath=/dev/null",
-        ...args,
-      ],
+      argv: ["git", "--no-optional-locks", ...HARMLESS, ...args],
       cwd: "/",
       env: { ...env, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" },
       timeoutMs,
@@ -109,7 +102,7 @@ async function packRepository(
       remove();
       return gitRunFailure(done);
     }
-    const archive = tarFolder(join(project, ".git"), ".git", OWNER, signal);
+    const archive = archivePieces(listEntries(join(project, ".git"), ".git", OWNER));
     return { ok: true, head: ref ?? "HEAD", archive, remove };
   } catch (error) {
     remove();

@@ -20,6 +20,24 @@ export interface GitRun {
   readonly stderr: string;
 }
 
+/** A call of git's that has to succeed did not. */
+export class GitFailed extends Error {
+  constructor(readonly run: GitRun) {
+    super(run.stderr);
+  }
+}
+
+/** What git printed. Throws `GitFailed`. */
+export async function askGit(
+  git: HostGit,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<string> {
+  const ran = await git.run(args, options);
+  if (ran.code !== 0) throw new GitFailed(ran);
+  return ran.stdout;
+}
+
 export interface HostGitDeps {
   readonly folder: string;
   readonly path: string;
@@ -40,32 +58,19 @@ export interface HostGitDeps {
 
 /** The settings that no setting of a person or of a repository may change. */
 const FIXED_SETTINGS = [
-  "-c",
   "core.hooksPath=/dev/null",
-  "-c",
   "protocol.allow=never",
-  "-c",
   "protocol.https.allow=always",
-  "-c",
   "protocol.http.allow=always",
-  "-c",
   "core.fsmonitor=false",
-  "-c",
   "gc.auto=0",
-  "-c",
   "maintenance.auto=false",
-  "-c",
   "http.followRedirects=initial",
   // Within the memory below: small windows, large files as streams.
-  "-c",
   "core.packedGitWindowSize=32m",
-  "-c",
   "core.packedGitLimit=256m",
-  "-c",
   "core.bigFileThreshold=32m",
-  "-c",
   "pack.windowMemory=64m",
-  "-c",
   "pack.threads=1",
 ];
 
@@ -85,10 +90,9 @@ export function createHostGit(deps: HostGitDeps): HostGit {
   const isUser = deps.user !== undefined;
   const settings = [
     ...FIXED_SETTINGS,
-    "-c",
     isUser ? "protocol.ssh.allow=always" : "credential.helper=",
-    ...(insecureTls ? ["-c", "http.sslVerify=false"] : []),
-  ];
+    ...(insecureTls ? ["http.sslVerify=false"] : []),
+  ].flatMap((setting) => ["-c", setting]);
   const env = {
     ...passed,
     ...own,
@@ -199,24 +203,20 @@ export interface IndexEntry {
   readonly path: string;
 }
 
-type FailedPublish = { readonly failed: GitRun };
-
 interface KeptChange {
   readonly left: readonly LeftOutPath[];
   /** The entries that differ from the base without those. */
   readonly entries: readonly IndexEntry[];
 }
 
-/** Puts back in the index what is not to be published. */
+/** Puts back in the index what is not to be published. Throws `GitFailed`. */
 export async function leaveOutOfIndex(
   { git, index, onto }: ChangeIndex,
   ask: PublishRequest["leftOut"],
-): Promise<KeptChange | FailedPublish> {
+): Promise<KeptChange> {
   const changed = await changedEntries({ git, index, onto });
-  if ("failed" in changed) return changed;
-  const listed = await git.run(["ls-tree", "-r", "-z", "--full-tree", onto]);
-  if (listed.code !== 0) return { failed: listed };
-  const base = listed.stdout.split("\0").flatMap((line) => {
+  const listed = await askGit(git, ["ls-tree", "-r", "-z", "--full-tree", onto]);
+  const base = listed.split("\0").flatMap((line) => {
     const [facts = "", path] = line.split("\t");
     const [mode = "", , blob = ""] = facts.split(" ");
     return path === undefined ? [] : [{ mode, blob, path }];
@@ -231,10 +231,8 @@ export async function leaveOutOfIndex(
   const before = base.filter(({ path }) => paths.has(path));
   const gone = [...paths].map((path) => ({ mode: "0", blob: "0".repeat(onto.length), path }));
   // Removals first: a file may replace a folder.
-  const put = await putEntries(git, index, [...gone, ...before]);
-  if (put.code !== 0) return { failed: put };
-  const entries = await changedEntries({ git, index, onto });
-  return "failed" in entries ? entries : { left, entries };
+  await putEntries(git, index, [...gone, ...before]);
+  return { left, entries: await changedEntries({ git, index, onto }) };
 }
 
 const LINK_MODE = "120000";
@@ -252,15 +250,9 @@ async function findLinksOut(git: HostGit, changed: readonly IndexEntry[]): Promi
 }
 
 /** The entries of the index that differ from the base, path by path; a removed one has the mode `000000`. */
-async function changedEntries({
-  git,
-  index,
-  onto,
-}: ChangeIndex): Promise<readonly IndexEntry[] | FailedPublish> {
+async function changedEntries({ git, index, onto }: ChangeIndex): Promise<readonly IndexEntry[]> {
   const options = ["--cached", "--no-renames", "--full-index", "-z"];
-  const raw = await git.run(["diff-index", ...options, onto], { index });
-  if (raw.code !== 0) return { failed: raw };
-  const parts = raw.stdout.split("\0");
+  const parts = (await askGit(git, ["diff-index", ...options, onto], { index })).split("\0");
   const entries: IndexEntry[] = [];
   for (let i = 0; i + 1 < parts.length; i += 2) {
     const [, mode = "", , blob = ""] = (parts[i] ?? "").slice(1).split(" ");
@@ -269,10 +261,11 @@ async function changedEntries({
   return entries;
 }
 
-export function putEntries(git: HostGit, index: string, entries: readonly IndexEntry[]): Promise<GitRun> {
+/** Throws `GitFailed`. */
+export function putEntries(git: HostGit, index: string, entries: readonly IndexEntry[]): Promise<string> {
   const input = `${index}.entries`;
   writeFileSync(input, entries.map(({ mode, blob, path }) => `${mode} ${blob}\t${path}\0`).join(""));
-  return git.run(["update-index", "-z", "--index-info"], { index, input });
+  return askGit(git, ["update-index", "-z", "--index-info"], { index, input });
 }
 
 const PASSED_VARIABLES = [
@@ -286,11 +279,16 @@ const PASSED_VARIABLES = [
 
 /** The variables of the host's environment that git needs to reach a forge. */
 export function gitVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const names = PASSED_VARIABLES.flatMap((name) => [name, name.toLowerCase()]);
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = env[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
+  return pickVariables(
+    env,
+    PASSED_VARIABLES.flatMap((name) => [name, name.toLowerCase()]),
   );
+}
+
+/** Those of these variables that are set. */
+export function pickVariables(
+  env: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }

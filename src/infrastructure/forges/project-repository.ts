@@ -14,7 +14,7 @@ import { gitVariables } from "../../domain/policy/git-files.ts";
 import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../platform/git-roots.ts";
 import { spawnChild } from "../platform/process-calls.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-import { createHostGit, fetchFailure, type HostGit, pushFailure } from "./host-git.ts";
+import { createHostGit, fetchFailure, type HostGit, pickVariables, pushFailure } from "./host-git.ts";
 import {
   makePublishFolder,
   openSignIn,
@@ -153,16 +153,7 @@ async function readState(reader: RepositoryReader): Promise<RepositoryReading> {
   const head = await reader.ask("rev-parse", "--verify", "--quiet", "HEAD");
   if (head === null) return { status: "unborn" };
   const branch = (await reader.ask("symbolic-ref", "--quiet", "--short", "HEAD"))?.trim() ?? null;
-  const status = await reader.ask(
-    "status",
-    "--porcelain=v1",
-    "-z",
-    "--untracked-files=all",
-    "--ignore-submodules=all",
-    "--no-renames",
-    "--",
-    ".",
-  );
+  const status = await reader.ask(...STATUS);
   if (status === null) return { status: "failed", message: "git status failed" };
   const prefix = (await reader.ask("rev-parse", "--show-prefix"))?.trim() ?? "";
   const entries = status
@@ -181,6 +172,11 @@ async function readState(reader: RepositoryReader): Promise<RepositoryReading> {
     subjects: (subjects ?? "").split("\n").filter((line) => line !== ""),
   };
 }
+
+const STATUS =
+  "status --porcelain=v1 -z --untracked-files=all --ignore-submodules=all --no-renames -- .".split(" ");
+/** Nothing that the repository's settings name is run for a difference. */
+const PLAIN = ["--no-ext-diff", "--no-textconv"];
 
 const IN_CONFLICT: ReadonlySet<string> = new Set(["DD", "AU", "UD", "UA", "DU", "AA", "UU"]);
 
@@ -221,15 +217,7 @@ async function compareWith(
     if (from === null) continue;
     const commit = from.trim();
     const commits = await reader.ask("log", "--format=%s", "--max-count=200", `${commit}..HEAD`);
-    const diff = await reader.ask(
-      "diff",
-      "--no-ext-diff",
-      "--no-textconv",
-      "--no-color",
-      commit,
-      "--",
-      ...shown,
-    );
+    const diff = await reader.ask("diff", ...PLAIN, "--no-color", commit, "--", ...shown);
     return {
       from: commit,
       commits: (commits ?? "").split("\n").filter((line) => line !== ""),
@@ -281,7 +269,7 @@ async function withHostGit<T>(
       askpass: signIn?.askpass ?? "",
       secret: signIn?.secret ?? nothing,
       own: signIn?.own ?? {},
-      user: signIn === null ? userVariables(deps.env) : undefined,
+      user: signIn === null ? pickVariables(deps.env, USER_VARIABLES) : undefined,
       insecureTls,
       timeoutMs: deps.timeoutMs,
       signal,
@@ -321,22 +309,10 @@ async function diffIn(
   git: HostGit,
   { url, base, head }: RemoteDiff,
 ): Promise<{ readonly diff: string } | string> {
-  const fetched = await git.run([
-    "fetch",
-    "--quiet",
-    "--no-tags",
-    url,
-    `+${base}:refs/base`,
-    `+${head}:refs/head`,
-  ]);
+  const wanted = [`+${base}:refs/base`, `+${head}:refs/head`];
+  const fetched = await git.run(["fetch", "--quiet", "--no-tags", url, ...wanted]);
   if (fetched.code !== 0) return fetched.stderr.trim().slice(-500) || "git fetch failed";
-  const diff = await git.run([
-    "diff",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
-    "refs/base...refs/head",
-  ]);
+  const diff = await git.run(["diff", ...PLAIN, "--no-color", "refs/base...refs/head"]);
   return diff.code === 0 ? { diff: diff.stdout.slice(0, DIFF_CHARS) } : diff.stderr.trim().slice(-500);
 }
 
@@ -358,26 +334,9 @@ async function bringsSecret(reader: RepositoryReader, request: PushRequest): Pro
   if (secrets.length === 0) return false;
   const range =
     request.from === null ? [request.commit, "--not", "--remotes"] : [`${request.from}..${request.commit}`];
-  const listed = await reader.ask(
-    "log",
-    "--format=%B",
-    "-p",
-    "--text",
-    "--no-ext-diff",
-    "--no-textconv",
-    ...range,
-  );
+  const listed = await reader.ask("log", "--format=%B", "-p", "--text", ...PLAIN, ...range);
   if (listed === null) return null;
   // Removed lines and context lines add nothing.
   const brought = listed.split("\n").filter((line) => !/^[- ]/.test(line));
   return brought.some((line) => secrets.some((secret) => line.includes(secret)));
-}
-
-function userVariables(env: ProjectRepositoryDeps["env"]): Record<string, string> {
-  return Object.fromEntries(
-    USER_VARIABLES.flatMap((name) => {
-      const value = env[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }

@@ -20,9 +20,11 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { OwnerNames } from "../platform/process-table.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import {
+  askGit,
   type ChangeIndex,
   createHostGit,
   fetchFailure,
+  GitFailed,
   type GitRun,
   type HostGit,
   type HostGitDeps,
@@ -41,21 +43,27 @@ const MOST_ASKED = 200;
 
 /**
  * Paths that bring a known secret along which was not there before: in the content, where git itself looks, so that binary files
- * count, as what a link names, or in the name of the file or of a folder above it.
+ * count, as what a link names, or in the name of the file or of a folder above it. Throws `GitFailed`.
  */
 async function findBroughtSecrets(
   { git, index, onto }: ChangeIndex,
   changed: readonly IndexEntry[],
   secrets: readonly string[],
-): Promise<readonly string[] | { readonly failed: GitRun }> {
+): Promise<readonly string[]> {
   const patterns = searchableSecrets(secrets);
   if (patterns.length === 0) return [];
   const present = changed.filter(({ mode }) => mode.startsWith("1"));
   const named = present.flatMap(({ path }) => (patterns.some((text) => path.includes(text)) ? [path] : []));
   if (named.length > 0) {
-    const known = await git.run(["ls-tree", "-z", "--name-only", onto, "--", ...named.slice(0, MOST_ASKED)]);
-    if (known.code !== 0) return { failed: known };
-    const fresh = named.filter((path) => !known.stdout.split("\0").includes(path));
+    const known = await askGit(git, [
+      "ls-tree",
+      "-z",
+      "--name-only",
+      onto,
+      "--",
+      ...named.slice(0, MOST_ASKED),
+    ]);
+    const fresh = named.filter((path) => !known.split("\0").includes(path));
     if (fresh.length > 0) return fresh;
   }
   // Git looks into files alone: what a link names is looked at as one.
@@ -64,31 +72,23 @@ async function findBroughtSecrets(
     .map((entry) => ({ ...entry, mode: entry.mode === "120000" ? "100644" : entry.mode }));
   if (files.length === 0) return [];
   const own = `${index}.brought`;
-  const put = await putEntries(git, own, files);
-  if (put.code !== 0) return { failed: put };
-  const tree = await git.run(["write-tree"], { index: own });
-  if (tree.code !== 0) return { failed: tree };
+  await putEntries(git, own, files);
+  const tree = (await askGit(git, ["write-tree"], { index: own })).trim();
   const list = `${index}.patterns`;
   writeFileSync(list, `${patterns.join("\n")}\n`, { mode: 0o600 });
   try {
-    const now = await pathsWith(git, list, tree.stdout.trim());
-    if (!Array.isArray(now) || now.length === 0) return now;
-    const before = await pathsWith(git, list, onto);
-    if (!Array.isArray(before)) return before;
+    const now = await pathsWith(git, list, tree);
+    const before = now.length === 0 ? [] : await pathsWith(git, list, onto);
     return now.filter((path) => !before.includes(path));
   } finally {
     rmSync(list, { force: true });
   }
 }
 
-async function pathsWith(
-  git: HostGit,
-  patterns: string,
-  tree: string,
-): Promise<string[] | { readonly failed: GitRun }> {
+async function pathsWith(git: HostGit, patterns: string, tree: string): Promise<string[]> {
   const found = await git.run(["grep", "--text", "-l", "-z", "-F", "-f", patterns, tree]);
   // 1: nothing was found.
-  if (found.code !== 0 && found.code !== 1) return { failed: found };
+  if (found.code !== 0 && found.code !== 1) throw new GitFailed(found);
   return found.stdout.split("\0").flatMap((line) => (line === "" ? [] : [line.slice(tree.length + 1)]));
 }
 
@@ -290,6 +290,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       try {
         return await publishIn(folder, deps, { ...request, signIn });
       } catch (error) {
+        if (error instanceof GitFailed) return publishFailure("other", error.run);
         if (!request.signal.aborted) throw error;
         return { status: "failed", reason: "aborted", message: "aborted" };
       } finally {
@@ -347,8 +348,7 @@ async function publishIn(folder: string, deps: PublisherDeps, request: SecretReq
   const { cloneUrl, baseCommit, baseBranch, branch, previous } = request;
   if (request.patch.length === 0) return { status: "nothing", leftOut: [] };
   const git = prepareGit(folder, deps, request);
-  const init = await git.run(["init", "--quiet", "--bare", "--template=", folder]);
-  if (init.code !== 0) return publishFailure("other", init);
+  await askGit(git, ["init", "--quiet", "--bare", "--template=", folder]);
   const refs = await git.run(["ls-remote", "--heads", cloneUrl, baseBranch, branch]);
   if (refs.code !== 0) return fetchFailure(refs);
   const heads = parseRemoteHeads(refs.stdout);
@@ -359,7 +359,7 @@ async function publishIn(folder: string, deps: PublisherDeps, request: SecretReq
   const patch = join(folder, "change.patch");
   writeFileSync(patch, request.patch);
   const applied = await commitOn(git, request, { patch, onto: baseCommit, threeWay: false });
-  if (!applied.ok) return applied.published;
+  if ("status" in applied) return applied;
   const { paths, leftOut } = applied;
   let { commit } = applied;
   let base: Extract<Published, { status: "pushed" }>["base"] = "same";
@@ -397,9 +397,8 @@ async function protectedBetween(
   tip: string,
   commit: string,
 ): Promise<Published | null> {
-  const names = await git.run(["diff-tree", "-r", "--no-renames", "--name-only", "-z", tip, commit]);
-  if (names.code !== 0) return publishFailure("other", names);
-  const paths = names.stdout.split("\0").filter((path) => path !== "" && isProtected(path));
+  const names = await askGit(git, ["diff-tree", "-r", "--no-renames", "--name-only", "-z", tip, commit]);
+  const paths = names.split("\0").filter((path) => path !== "" && isProtected(path));
   return paths.length === 0 ? null : { status: "protected", paths };
 }
 
@@ -409,8 +408,13 @@ async function moveOntoBase(
   request: PublishRequest,
   { patch, tip }: { readonly patch: string; readonly tip: string },
 ): Promise<string | null> {
-  const moved = await commitOn(git, request, { patch, onto: tip, threeWay: true });
-  return moved.ok ? moved.commit : null;
+  try {
+    const moved = await commitOn(git, request, { patch, onto: tip, threeWay: true });
+    return "status" in moved ? null : moved.commit;
+  } catch (error) {
+    if (error instanceof GitFailed) return null;
+    throw error;
+  }
 }
 
 /** Its objects are not what their names say: what was checked inside is not what would be published. */
@@ -420,46 +424,38 @@ const WRONG_TREE: Published = {
   message: "the patch does not make the tree that its container named",
 };
 
-type CommitOutcome =
-  | {
-      readonly ok: true;
-      readonly commit: string;
-      readonly paths: readonly string[];
-      readonly leftOut: readonly LeftOutPath[];
-    }
-  | { readonly ok: false; readonly published: Published };
+interface MadeCommit {
+  readonly commit: string;
+  readonly paths: readonly string[];
+  readonly leftOut: readonly LeftOutPath[];
+}
 
+/** Else why there is none. Throws `GitFailed`. */
 async function commitOn(
   git: HostGit,
   request: PublishRequest,
   how: { readonly patch: string; readonly onto: string; readonly threeWay: boolean },
-): Promise<CommitOutcome> {
-  const stop = (published: Published): CommitOutcome => ({ ok: false, published });
+): Promise<MadeCommit | Published> {
   const index = `${how.patch}.${how.onto}.index`;
-  const read = await git.run(["read-tree", how.onto], { index });
-  if (read.code !== 0) return stop(publishFailure("other", read));
+  const writeTree = async () => (await askGit(git, ["write-tree"], { index })).trim();
+  await askGit(git, ["read-tree", how.onto], { index });
   const mode = how.threeWay ? ["--3way"] : [];
   const apply = ["apply", "--cached", "--binary", "--whitespace=nowarn", ...mode, how.patch];
   const applied = await git.run(apply, { index });
-  if (applied.code !== 0) return stop(publishFailure("bad-patch", applied));
+  if (applied.code !== 0) return publishFailure("bad-patch", applied);
   const made = how.threeWay || request.tree === null ? null : await git.run(["write-tree"], { index });
-  if (made !== null && made.stdout.trim() !== request.tree) return stop(WRONG_TREE);
+  if (made !== null && made.stdout.trim() !== request.tree) return WRONG_TREE;
   const change = { git, index, onto: how.onto };
-  const kept = await leaveOutOfIndex(change, request.leftOut);
-  if ("failed" in kept) return stop(publishFailure("other", kept.failed));
-  const { left, entries } = kept;
+  const { left, entries } = await leaveOutOfIndex(change, request.leftOut);
   const paths = entries.map(({ path }) => path);
-  if (paths.length === 0) return stop({ status: "nothing", leftOut: left });
+  if (paths.length === 0) return { status: "nothing", leftOut: left };
   const forbidden = paths.filter(request.isProtected);
-  if (forbidden.length > 0) return stop({ status: "protected", paths: forbidden });
+  if (forbidden.length > 0) return { status: "protected", paths: forbidden };
   const secret = await findBroughtSecrets(change, entries, request.secrets);
-  if ("failed" in secret) return stop(publishFailure("other", secret.failed));
-  if (secret.length > 0) return stop({ status: "secret", paths: secret });
-  const tree = made !== null && left.length === 0 ? made : await git.run(["write-tree"], { index });
-  if (tree.code !== 0) return stop(publishFailure("other", tree));
-  const commit = await git.run(["commit-tree", tree.stdout.trim(), "-p", how.onto, "-m", request.message]);
-  if (commit.code !== 0) return stop(publishFailure("other", commit));
-  return { ok: true, commit: commit.stdout.trim(), paths, leftOut: left };
+  if (secret.length > 0) return { status: "secret", paths: secret };
+  const tree = made !== null && left.length === 0 ? made.stdout.trim() : await writeTree();
+  const commit = await askGit(git, ["commit-tree", tree, "-p", how.onto, "-m", request.message]);
+  return { commit: commit.trim(), paths, leftOut: left };
 }
 
 function prepareGit(folder: string, deps: PublisherDeps, request: SecretRequest): HostGit {

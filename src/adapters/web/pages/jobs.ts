@@ -19,7 +19,7 @@ import { type RunningThing, wordRunningThing } from "../../../application/jobs/r
 import { giveWay } from "../../../application/platform/give-way.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import { wordStopped } from "../../../application/sandbox/process-report.ts";
-import type { JobStatus } from "../../../domain/jobs/job-status.ts";
+import { JOB_STATUSES, type JobStatus } from "../../../domain/jobs/job-status.ts";
 import { countFiles, wordError } from "../../../domain/jobs/result.ts";
 import { dayFormatter } from "../../../domain/platform/days.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
@@ -183,19 +183,8 @@ interface JobsView {
   readonly notice?: Notice;
 }
 
-const STATUSES: readonly JobStatus[] = [
-  "applied",
-  "partly",
-  "preview",
-  "worse",
-  "stopped",
-  "discarded",
-  "no-change",
-  "taken-back",
-  "running",
-  "interrupted",
-  "unreadable",
-];
+/** The others are never those of a job that is listed. */
+const STATUSES = JOB_STATUSES.filter((status) => status !== "unended" && status !== "refused");
 
 /** Seconds after which the list of what runs is read again. */
 const RUNNING_S = 2;
