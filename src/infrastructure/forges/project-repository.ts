@@ -12,7 +12,7 @@ import type {
 } from "../../application/ports/forges.ts";
 import { gitVariables } from "../../domain/policy/git-files.ts";
 import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../platform/git-roots.ts";
-import { spawnChild } from "../platform/process-calls.ts";
+import { createProcessRunner } from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createHostGit, fetchFailure, type HostGit, pickVariables, pushFailure } from "./host-git.ts";
 import {
@@ -90,8 +90,10 @@ async function openReader(
   const places = findGit(root);
   if (places === null) return { status: "no-repository" };
   const harmless: readonly Setting[] = [...HARMLESS, ["safe.directory", places.topLevel]];
-  const run = (settings: readonly Setting[], args: readonly string[]) =>
-    readOutput({
+  const processes = createProcessRunner();
+  const run = async (settings: readonly Setting[], args: readonly string[]) => {
+    signal.throwIfAborted();
+    const { exitCode, stdout } = await processes.runProcess({
       argv: [program, "--no-optional-locks", ...args],
       cwd: root,
       env: {
@@ -103,8 +105,14 @@ async function openReader(
         GIT_NO_LAZY_FETCH: "1",
         ...gitVariables(settings),
       },
+      timeoutMs: READ_MS,
+      outputLimitBytes: READ_BYTES,
+      jobMarker: "repository",
       signal,
     });
+    signal.throwIfAborted();
+    return exitCode === 0 ? stdout : null;
+  };
   const filters = await run(harmless, ["config", "-z", "--name-only", "--get-regexp", "^filter\\."]);
   const names = [...new Set((filters ?? "").split("\0").filter((name) => name !== ""))].slice(
     0,
@@ -115,38 +123,6 @@ async function openReader(
     ...names.map((name): Setting => [name, name.endsWith(".required") ? "false" : ""]),
   ];
   return { places, ask: (...args) => run(settings, args) };
-}
-
-interface ReadRequest {
-  readonly argv: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-}
-
-/** The output of a program, as far as it is read; null where it failed. */
-async function readOutput({ argv, cwd, env, signal }: ReadRequest): Promise<string | null> {
-  signal.throwIfAborted();
-  const child = spawnChild({ argv, cwd, env, stdio: ["ignore", "pipe", "ignore"], detached: false });
-  const end = () => child.kill("SIGKILL");
-  const timer = setTimeout(end, READ_MS);
-  signal.addEventListener("abort", end);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of child.stdout ?? []) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > READ_BYTES) break;
-    }
-    if (size > READ_BYTES) end();
-    const { exitCode } = await child.exited;
-    signal.throwIfAborted();
-    return exitCode === 0 || size > READ_BYTES ? Buffer.concat(chunks).toString("utf8") : null;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", end);
-  }
 }
 
 async function readState(reader: RepositoryReader): Promise<RepositoryReading> {
