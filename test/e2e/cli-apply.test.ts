@@ -45,15 +45,14 @@ describe("apply", () => {
       err: "",
       out: `適用済み、1 件のコマンドが失敗
 
+セキュリティエラー: workspace 外への書き込みは許可されていないよ。
+
 実行: 3 件, 成功: 2 件, 失敗: 1 件
 
 詳細:
 ✓ [1] file_edit create a.txt (0ms)
 ✓ [2] file_edit delete b.txt (0ms)
 ✗ [3] file_edit create /etc/x (0ms)
-    エラー: workspace の外のパスです: /etc/x
-
-[3] セキュリティエラー: workspace 外への書き込みは許可されていないよ。
 
 変更されたファイル: 2 件
   A a.txt

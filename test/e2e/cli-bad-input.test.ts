@@ -78,16 +78,13 @@ const TARGETS: readonly Case[] = [
     name: "a path that leaves the workspace",
     run: () => cli.apply([create("../x", "")]),
     code: 1,
-    says: [
-      "file path outside workspace: ../x",
-      "[1] Security error: writing outside the workspace is not allowed.",
-    ],
+    says: ["✗ [1] file_edit create ../x (", "Security error: writing outside the workspace is not allowed."],
   },
   {
     name: "a neighbour whose name begins alike",
     run: () => cli.apply([create(`${cli.workspace}-evil/x`, "")]),
     code: 1,
-    says: ["file path outside workspace"],
+    says: ["Security error: writing outside the workspace is not allowed."],
   },
   {
     name: "a target that is a directory",

@@ -189,7 +189,7 @@ describe("undo and redo", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n#${id} is already undone. To redo it: picoclaw redo ${id}\n`,
+      err: `Refused\n#${id} is already undone.\nTo redo it: picoclaw redo ${id}\n`,
     });
   });
 

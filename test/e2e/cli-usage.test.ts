@@ -196,8 +196,9 @@ describe("language", () => {
       env: { PICOCLAW_LOCALE: "ja", PICOCLAW_WORKER_COMMAND_TIMEOUT: "1" },
     });
     expect(ran.code).toBe(1);
-    expect(ran.out).toContain("    エラー: コマンドが 1 秒以内に終わりませんでした (output: early\n)");
-    expect(ran.out).toContain("\n[1] コマンドがタイムアウトしたよ（制限時間: 1 秒）\n");
+    expect(ran.out).toContain("\n\nコマンドがタイムアウトしたよ（制限時間: 1 秒）\n\n");
+    expect(ran.out).toMatch(/✗ \[1\] shell_command .*\n.*early/);
+    expect(ran.out).not.toContain("終わりませんでした");
   });
 });
 

@@ -84,7 +84,9 @@ withChecks(
     await openProject();
     cli.plays([{ sh: [double("2 * a"), `echo '${DOUBLE_TEST.trim()}' >> test/math.test.mjs`] }]);
     expect(await cli.send(`/head claude-code ${REQUEST}, with a test`)).toMatchObject({ code: 0, err: "" });
-    expect((await run("why", "src/math.mjs:2")).out).toMatch(/By: claude-code, chat:cli\nPlan:\n {2}done/);
+    expect((await run("why", "src/math.mjs:2")).out).toMatch(
+      /By: claude-code, chat in the terminal\nPlan:\n {2}done/,
+    );
     cli.plays([{ sh: [double("a")] }]);
     const { cases } = JSON.parse((await run("compare", "cases", "--json")).out);
     expect(cases).toMatchObject([{ producers: ["claude-code"] }]);

@@ -63,6 +63,8 @@ export function createCardDeck({ maker, texts, style }: DeckDeps) {
       return { render: (columns) => [...before, block].flatMap((one) => one.render(columns)) };
     },
     focused: (): Card | null => (focus === null ? null : (cards[focus] ?? null)),
+    offers: (card: Card, key: "undo" | "redo" | "apply"): boolean =>
+      maker()?.keys(card).includes(key) === true,
     /** False where there is none. */
     focusLast(): boolean {
       if (cards.length === 0) return false;

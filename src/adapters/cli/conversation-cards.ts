@@ -37,6 +37,9 @@ export interface Card extends CardFacts {
   printed: JobStatus | null;
 }
 
+/** An action on a card. */
+type CardKey = "undo" | "redo" | "diff" | "open" | "apply";
+
 export type CardMaker = ReturnType<typeof createCardMaker>;
 
 interface CardDeps {
@@ -187,7 +190,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps) {
       return `${verdictSign(status, style)} ${style.bold(words)}${rest.map((fact) => ` · ${printable(fact)}`).join("")}`;
     },
     /** The actions that are possible with it now. */
-    keys(made: Card): readonly ("undo" | "redo" | "diff" | "open" | "apply")[] {
+    keys(made: Card): readonly CardKey[] {
       const jobs = jobsOf(made.jobIds);
       const changed = jobs.filter(({ changes }) => changes.length > 0).map(({ state }) => state);
       return [

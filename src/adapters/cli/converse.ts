@@ -307,15 +307,15 @@ class TerminalConversation {
   }
 }
 
-type CardKey = (card: Card, turns: ConversationTurns, deck: ConversationScreen["deck"]) => void;
+type PressedKey = (card: Card, turns: ConversationTurns, deck: ConversationScreen["deck"]) => void;
 
-const CARD_KEYS: readonly (readonly [keys: readonly KeyName[], run: CardKey])[] = [
+const CARD_KEYS: readonly (readonly [keys: readonly KeyName[], run: PressedKey])[] = [
   [["up"], (_card, _turns, deck) => deck.step(-1)],
   [["down"], (_card, _turns, deck) => deck.step(1)],
   [["tab"], (_card, _turns, deck) => deck.unfocus()],
-  [["u"], ({ name }, turns) => void turns.act("undo", name)],
-  [["r"], ({ name }, turns) => void turns.act("redo", name)],
-  [["p"], ({ name }, turns) => void turns.act("apply", name)],
+  [["u"], (card, turns, deck) => void (deck.offers(card, "undo") && turns.act("undo", card.name))],
+  [["r"], (card, turns, deck) => void (deck.offers(card, "redo") && turns.act("redo", card.name))],
+  [["p"], (card, turns, deck) => void (deck.offers(card, "apply") && turns.act("apply", card.name))],
   [["d", "enter"], (card, turns) => turns.showDiff(card)],
   [["o"], (card, turns) => turns.openFile(card)],
 ];

@@ -484,7 +484,7 @@ interface GitJob {
 async function runGitJob(deps: JobDeps, turn: ChatTurn, { commands, title, source }: GitJob) {
   const result = await deps.workspace.execute({
     patch: JSON.stringify(commands),
-    request: title,
+    request: `git commit: ${title}`,
     groupId: turn.groupId,
     sessionKey: turn.sessionKey,
     source,

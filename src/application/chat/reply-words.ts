@@ -242,7 +242,7 @@ function wordPiece(locale: Locale, piece: ReplyPiece, at: Surface): string {
           .map(({ command, why }) => `✗ ${command}: ${wordError(messages, why)}`)
           .join("\n"),
         changeLines(messages, piece.changes),
-        piece.outward === null ? "" : wordOutward(chat, piece.outward),
+        piece.outward === null ? "" : wordOutward(messages, chat, piece.outward),
         ...piece.evictions.map((one) => wordEviction(messages, one)),
         (piece.guarded ?? []).length === 0 ? "" : messages.protectedCreated(piece.guarded ?? []),
         piece.undo === null ? "" : reportMessages(locale).undoHint(at, piece.undo),
@@ -251,11 +251,10 @@ function wordPiece(locale: Locale, piece: ReplyPiece, at: Surface): string {
 }
 
 /** How many calls of MCP servers succeeded, and the first that failed. */
-function wordOutward(chat: ChatMessages, { succeeded, total, error }: OutwardFacts): string {
-  const head =
-    error === undefined
-      ? chat.mcpCompleted({ succeeded, total })
-      : chat.mcpPartly({ succeeded, total, error });
+function wordOutward(messages: Messages, chat: ChatMessages, calls: OutwardFacts): string {
+  const failedCmds = calls.total - calls.succeeded;
+  const said = wordStatus(messages, { status: calls.succeeded === 0 ? "no-change" : "partly", failedCmds });
+  const head = calls.error === undefined ? chat.mcpCompleted(calls) : chat.mcpPartly(said, calls);
   return `${head}\n${chat.browserNotUndoable}`;
 }
 

@@ -82,7 +82,8 @@ function wordReason(texts: HistoryMessages, job: JobReason): string[] {
 
 /** Who did it by which plan, what the checks said, how many attempts it took, and what it cost. */
 export function wordWork(texts: HistoryMessages, job: JobReason): string[] {
-  const { by, plan, checks, source } = job;
+  const { by, plan, checks } = job;
+  const source = texts.source(job.source);
   return [
     `${texts.by} ${by === "" ? source : `${by}, ${source}`}`,
     ...wordAbout(texts.plan, plan),

@@ -246,13 +246,15 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, shownAt: S
       (action === "undo" || action === "redo") &&
       stuckJob(facts.conflicts) === null &&
       findKeptAside(facts.conflicts) === null &&
-      facts.conflicts.some(canBeForced)
+      facts.conflicts.some(({ reason }) => FORCED.includes(reason))
         ? hint(words.forceHint(at, action, name))
         : "";
     const isNamed = facts.together !== undefined && (at === "terminal" || facts.machine === undefined);
     const together = isNamed ? hint(words.togetherHint(at, facts.together)) : "";
-    const lines = [first, wordReason(messages, facts, at), together, force].filter((line) => line !== "");
-    return paragraphs([lines.join("\n"), swappedBefore, notes]);
+    const back = code === "wrong-state" ? BACK[facts.state ?? ""] : undefined;
+    const other = back === undefined ? "" : hint(words[back](at, name));
+    const lines = [first, wordReason(messages, facts, at), together, force, other];
+    return paragraphs([lines.filter((line) => line !== "").join("\n"), swappedBefore, notes]);
   }
   if (status === "no-change" && action !== "apply")
     return paragraphs([`${first}\n${messages.changedNothing(name)}`, notes]);
@@ -270,15 +272,16 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, shownAt: S
   }
 }
 
+/** What is possible with a job that is already as wanted, by its state. */
+const BACK: Readonly<Record<string, "redoHint" | "undoHint">> = { undone: "redoHint", committed: "undoHint" };
+
 /** In a chat, the number of another machine's job could mean one of this machine's: it is named by its id. */
 function nameAt(facts: ActionFacts, at: Surface): ActionFacts {
   return at === "chat" && facts.machine !== undefined ? facts : nameByNumber(facts);
 }
 
-/** Whether an undo or redo with force would continue: it passes no folder that is missing, unreadable or a link. */
-function canBeForced({ reason }: Conflict): boolean {
-  return reason === "changed" || reason === "exists" || reason === "missing" || reason === "open";
-}
+/** Conflicts that an undo or redo with force passes: no folder that is missing, unreadable or a link. */
+const FORCED: readonly string[] = ["changed", "exists", "missing", "open"];
 
 /** The swapped jobs, and the paths that they left alone on purpose. */
 function wordDone(messages: Messages, { done, action }: ActionFacts): string {
@@ -365,7 +368,7 @@ export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surfac
       return messages.workspaceMissing(workspace);
     case "wrong-state":
       if (facts.state === "staged") return messages.stillAPreview(name, at);
-      return messages.wrongState(name, facts.state ?? "", at);
+      return messages.wrongState(name, facts.state ?? "");
     case "not-a-preview":
       return messages.notAPreview(name);
     case "not-running":

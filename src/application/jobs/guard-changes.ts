@@ -288,7 +288,8 @@ function createKnownToGit(
     if (kind === "deleted") {
       if (now.has(inside) || !objectsByPath(sides.original(index)).has(inside)) return false;
       const head = headOf(sides, repository);
-      return head !== null && hasBlob(history.at("HEAD", inside)) && history.at(head, inside) === "nothing";
+      const hasBlob = !["nothing", "unknown"].includes(history.at("HEAD", inside));
+      return head !== null && hasBlob && history.at(head, inside) === "nothing";
     }
     const object = now.get(inside);
     const bytes = sides.current(path);
@@ -300,10 +301,6 @@ function createKnownToGit(
       return false;
     return history.had(inside, object);
   };
-}
-
-function hasBlob(found: string): boolean {
-  return found !== "nothing" && found !== "unknown";
 }
 
 /** The commit that is checked out now; null if it is unknown. */

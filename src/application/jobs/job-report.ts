@@ -79,9 +79,10 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
  * `[3] …` under the list; the list itself keeps its form, which programs read.
  */
 function explainFailures(messages: Messages, facts: RanJob, results: readonly CommandResult[]): string[] {
+  const trouble = wordJobTrouble(messages, facts, "chat");
   const lines = results.flatMap((result, index) => {
     const text = explainFailure(messages, facts.workspace, result);
-    return text === null ? [] : [`[${index + 1}] ${text.replaceAll("\n", "\n    ")}`];
+    return text === null || text === trouble ? [] : [`[${index + 1}] ${text.replaceAll("\n", "\n    ")}`];
   });
   return countNotRun(facts) > 0 ? [...lines, messages.notRun(countNotRun(facts))] : lines;
 }
@@ -213,7 +214,10 @@ function leaveOutSaid(
   return commands.map((one) => {
     const { error } = withoutOutput(one);
     const cause = wordCause(messages, one.error);
-    const isSaid = failedCmds === 1 && trouble.includes(cause) && wordError(messages, error).endsWith(cause);
+    const isCause = trouble.includes(cause) && wordError(messages, error).endsWith(cause);
+    const isPlain = one.reason?.code === "timeout" || error.endsWith(`: ${one.command.target}`);
+    const isExplained = isPlain && trouble === explainFailure(messages, "", one);
+    const isSaid = failedCmds === 1 && (isCause || isExplained);
     const left = error === one.error ? "" : one.output.trim();
     return { ...one, error: cutMiddle(isSaid ? left : wordError(messages, one.error), limit) };
   });
@@ -297,7 +301,7 @@ export function wordEviction(
 /** The sentence below the status where something went wrong as a whole; empty where nothing did. */
 export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): string {
   const failed = facts.commands.filter(({ success }) => !success);
-  // A timeout and a path outside the workspace have a sentence of their own at their command.
+  // A timeout and a path outside the workspace have a sentence of their own.
   const plain = failed.find(({ reason }) => !["timeout", "outside-workspace"].includes(reason?.code ?? ""));
   const error = wordCause(messages, (plain ?? failed[0])?.error ?? "");
   switch (facts.ending) {
@@ -311,8 +315,10 @@ export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): 
       return messages.cannotRollBack(error === "" ? messages.aborted : error);
     default:
       if (facts.failedCmds === 0) return "";
+      if (plain === undefined && failed[0] !== undefined)
+        return explainFailure(messages, facts.workspace, failed[0]) ?? "";
       if (at === "chat" && facts.executedCmds === 0) return messages.workerFailed(error);
-      return plain === undefined ? "" : messages.commandFailed(error);
+      return messages.commandFailed(error);
   }
 }
 

@@ -211,6 +211,7 @@ export function changeLines(
 ): string {
   if (changes.length === 0) return "";
   const { files, git, ignored } = foldChanges(changes);
+  const counted = (of?: LineCounts) => (of === undefined ? "" : ` +${of.added} −${of.removed}`);
   const lines = files
     .slice(0, SHOWN)
     .map(({ path, kind }) => `  ${MARKS[kind]} ${shownPath(path)}${counted(counts[path])}`);
@@ -248,10 +249,6 @@ export function foldedLines(messages: Messages, { git, ignored }: Omit<Folded, "
     ...(git.size > SHOWN ? [`  … +${git.size - SHOWN}`] : []),
     ...(ignored.length > 0 ? [`  ${reportMessages(messages.locale).ignored(ignored.length, places)}`] : []),
   ];
-}
-
-function counted(counts: LineCounts | undefined): string {
-  return counts === undefined ? "" : ` +${counts.added} −${counts.removed}`;
 }
 
 /** Why a job was ended that took more than there is for it; null for any other cause. */

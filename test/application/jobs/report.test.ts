@@ -164,10 +164,13 @@ test("the console names no command of a terminal for what its buttons do", async
   await factsOf([edit("create", "a", "1")], {});
   const workspace = await bench.open();
   const taken = await workspace.takeBack({ direction: "undo", force: false });
-  const undone = takeBackFacts(workspace, "undo", taken);
-  expect(wordAction(en, undone, "terminal")).toContain("picoclaw redo 1");
-  for (const messages of [en, ja])
-    expect(wordAction(messages, undone, "console")).not.toMatch(/picoclaw|\/redo/);
+  const again = await workspace.takeBack({ direction: "undo", force: false, name: "1" });
+  for (const outcome of [taken, again]) {
+    const undone = takeBackFacts(workspace, "undo", outcome);
+    expect(wordAction(en, undone, "terminal")).toContain("picoclaw redo 1");
+    for (const messages of [en, ja])
+      expect(wordAction(messages, undone, "console")).not.toMatch(/picoclaw|\/redo/);
+  }
 });
 
 test("a terminal says once why its only failed command was refused", async () => {
@@ -178,6 +181,19 @@ test("a terminal says once why its only failed command was refused", async () =>
   ] as const)
     for (const request of [{}, { atomic: true }])
       expect(wordJob(messages, await factsOf(commands, request)).match(cause)).toHaveLength(1);
+});
+
+test("a refusal by policy is said once", async () => {
+  const facts = await factsOf([edit("create", "../x", "1")], {});
+  for (const word of [wordJob, (...of: Parameters<typeof wordJob>) => wordChatJob(...of, "p")])
+    for (const [messages, said] of [
+      [en, /outside (the )?workspace/g],
+      [ja, /workspace (の)?外/g],
+    ] as const) {
+      const text = word(messages, facts);
+      expect(text.match(said)).toHaveLength(1);
+      expect(text).toContain(`${messages.securityViolation}\n`);
+    }
 });
 
 test("an edit that does not match says its cause once, and where the nearest lines are, in the reader's language", async () => {
@@ -192,6 +208,13 @@ test("an edit that does not match says its cause once, and where the nearest lin
       [ja, /書き換える行がファイルにありません|近い行:|この編集は何も書き込んでいません/g],
     ] as const)
       expect(word(messages, facts).match(said)).toHaveLength(3);
+});
+
+test("calls of other services that all failed applied nothing", () => {
+  const outward = { succeeded: 0, total: 2, error: "down" };
+  const loop: ReplyPiece = { kind: "loop", changes: [], outward, evictions: [], undo: null };
+  expect(wordPieces("en", [loop])).toContain("No change, 2 commands failed (0/2 commands succeeded)");
+  expect(wordPieces("ja", [loop])).toContain("変更なし、2 件のコマンドが失敗 (0/2 コマンド成功)");
 });
 
 test("a coder's remaining failure is left out only where the job of the same answer shows it", async () => {

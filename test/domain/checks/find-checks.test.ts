@@ -1,10 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import { findChecks } from "../../../src/domain/checks/find-checks.ts";
-import { narrowLine } from "../../../src/domain/checks/narrow-check.ts";
+import { nameCheck, narrowLine } from "../../../src/domain/checks/narrow-check.ts";
 import { packageScripts } from "../../../src/domain/checks/runners/package-scripts.ts";
 
 /** `npm test` with mocha. */
 const MOCHA = "npm test -- --reporter=spec";
+
+test.each(["src", ".venv", "tests"])("a check of Python beside %s is named as people type it", (folder) => {
+  const found = findChecks({ names: ["app.py", "test_app.py", "pytest.ini", folder], texts: {} }, null);
+  const rungs = found.flatMap(({ instead = [], ...first }) => [first, ...instead]);
+  expect(rungs.length).toBeGreaterThan(0);
+  expect(rungs.map(({ line, command }) => nameCheck(line ?? command))).toEqual(
+    rungs.map(({ command }) => command),
+  );
+});
 
 describe("how a project is checked", () => {
   const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>

@@ -152,11 +152,7 @@ const SAMPLES: Samples = {
   notAPreview: (say) => [say("job_1")],
   changedNothing: (say) => [say("#1")],
   stillAPreview: (say) => [say("job_1", "terminal"), say("job_1", "chat")],
-  wrongState: (say) => [
-    say("job_1", "undone", "terminal"),
-    say("job_1", "committed", "chat"),
-    say("job_1", "discarded", "terminal"),
-  ],
+  wrongState: (say) => [say("job_1", "undone"), say("job_1", "committed"), say("job_1", "discarded")],
   redoFirst: (say) => [say("a.ts", "job_2", "terminal"), say("a.ts", "job_2", "chat")],
   changedByJob: (say) => [say("a.ts", "job_2", "terminal"), say("a.ts", "job_2", "chat")],
   foldersKept: (say) => [say(paths)],

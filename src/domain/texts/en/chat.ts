@@ -19,6 +19,9 @@ import { schedules } from "./chat-schedules.ts";
 import { coderAgent, coderProgress, wordCandidates } from "./coder.ts";
 
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
+/** Calls of MCP servers, and how the first that failed ended. */
+type OutwardCalls = Readonly<{ succeeded: number; total: number; error?: string }>;
+
 const to = (number: number) => (number === 0 ? "the beginning" : `message ${number}`);
 const parts = (lines: readonly string[]) => lines.filter((line) => line !== "").join("\n");
 const swapped = (jobs: readonly RewindJob[], again: readonly RewindJob[]) => [
@@ -276,18 +279,9 @@ export const chatTexts = {
   /** Rules of the project that do not fit beside the request. */
   rulesCut: (cut: readonly { readonly path: string; readonly shown: number; readonly of: number }[]) =>
     `Project rules too long for this model: ${cut.map(({ path, shown, of }) => `${path} (${shown} of ${of} characters shown)`).join(", ")}. It can read the rest when it needs it.`,
-  mcpPartly: ({
-    succeeded,
-    total,
-    error,
-  }: {
-    readonly succeeded: number;
-    readonly total: number;
-    readonly error: string;
-  }) =>
-    `Applied, ${total - succeeded === 1 ? "1 command" : `${total - succeeded} commands`} failed (${succeeded}/${total} commands succeeded). Failed: ${error}`,
-  mcpCompleted: ({ succeeded, total }: { readonly succeeded: number; readonly total: number }) =>
-    `Applied (${succeeded}/${total} commands succeeded)`,
+  mcpPartly: (status: string, { succeeded, total, error = "" }: OutwardCalls) =>
+    `${status} (${succeeded}/${total} commands succeeded). Failed: ${error}`,
+  mcpCompleted: ({ succeeded, total }: OutwardCalls) => `Applied (${succeeded}/${total} commands succeeded)`,
   webRead: (hosts: readonly string[]) =>
     `Read from the web: ${hosts.join(", ")}. These requests cannot be undone.`,
   processesTouched: (names: readonly string[]) =>

@@ -1,5 +1,6 @@
 import type { NotACase } from "../../history/case.ts";
 import { jobOrder } from "../format-text.ts";
+import { runningTexts } from "./jobs-running.ts";
 
 export const historyTexts = {
   whyUsage: "Name a line or a removed text: picoclaw why src/app.ts:12, or picoclaw why --removed 'text'",
@@ -12,6 +13,7 @@ export const historyTexts = {
   neverRemoved: (text: string) => `No stored job removed a line with: ${text}`,
   request: "Request:",
   by: "By:",
+  source: runningTexts.source,
   plan: "Plan:",
   checks: "Checks:",
   notChecked: "none ran",

@@ -6,6 +6,7 @@ const CHATS: Readonly<Record<string, string>> = {
   line: "chat in LINE",
   acp: "chat in an editor",
   pr: "pull request",
+  commit: "commit",
 };
 
 const SOURCES: Readonly<Record<string, string>> = {

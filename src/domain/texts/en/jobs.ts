@@ -228,11 +228,11 @@ export const workTexts = {
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
     `${jobId} is a preview: nothing of it is applied, so there is nothing to undo. ` +
     `Apply it: ${jobOrder(at, "apply", jobId)}. Discard it: ${jobOrder(at, "discard", jobId)}.`,
-  wrongState: (jobId: string, state: string, at: "terminal" | "chat") =>
+  wrongState: (jobId: string, state: string) =>
     state === "undone"
-      ? `${jobId} is already undone. To redo it: ${jobOrder(at, "redo", jobId)}`
+      ? `${jobId} is already undone.`
       : state === "committed"
-        ? `${jobId} is applied, so there is nothing to redo. To undo it: ${jobOrder(at, "undo", jobId)}`
+        ? `${jobId} is applied, so there is nothing to redo.`
         : `${jobId} cannot be undone or redone now: ${JOB_STATES[state] ?? "its state does not allow it"}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
     `${path} (changed since by ${jobId}; undo that first: ${jobOrder(at, "undo", jobId)})`,

@@ -234,8 +234,8 @@ export const chatTexts: typeof en.chatTexts = {
     `MCP ツールが多すぎるため、コーダーには次のツールを渡していません: ${names.join("、")}。`,
   rulesCut: (cut) =>
     `プロジェクトのルールがこのモデルには長すぎます: ${cut.map(({ path, shown, of }) => `${path}（${of} 文字中 ${shown} 文字を表示）`).join("、")}。残りは必要なときに読めます。`,
-  mcpPartly: ({ succeeded, total, error }) =>
-    `適用済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
+  mcpPartly: (status, { succeeded, total, error = "" }) =>
+    `${status} (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
   mcpCompleted: ({ succeeded, total }) => `実行完了 (${succeeded}/${total} コマンド成功)`,
   webRead: (hosts) => `Web から読み取りました: ${hosts.join("、")}。外部への問い合わせは取り消せません。`,
   processesTouched: (names) =>

@@ -1,5 +1,6 @@
 import type { NotACase } from "../../history/case.ts";
 import { jobOrder } from "../format-text.ts";
+import { runningTexts } from "./jobs-running.ts";
 
 export const historyTexts = {
   whyUsage:
@@ -13,6 +14,7 @@ export const historyTexts = {
   neverRemoved: (text: string) => `この文を含む行を削除したジョブの記録はありません: ${text}`,
   request: "依頼:",
   by: "担当:",
+  source: runningTexts.source,
   plan: "計画:",
   checks: "検査:",
   notChecked: "実行されていません",

@@ -7,6 +7,7 @@ const CHATS: Readonly<Record<string, string>> = {
   line: "LINE のチャット",
   acp: "エディターのチャット",
   pr: "プルリクエスト",
+  commit: "コミット",
 };
 
 const SOURCES: Readonly<Record<string, string>> = {

@@ -227,11 +227,11 @@ export const workTexts: typeof en.workTexts = {
   stillAPreview: (jobId, at) =>
     `${jobId} はプレビューです。まだ何も適用していないため、取り消すものはありません。` +
     `適用するには: ${jobOrder(at, "apply", jobId)}、破棄するには: ${jobOrder(at, "discard", jobId)}`,
-  wrongState: (jobId, state, at) =>
+  wrongState: (jobId, state) =>
     state === "undone"
-      ? `${jobId} はすでに取り消し済みです。やり直すには: ${jobOrder(at, "redo", jobId)}`
+      ? `${jobId} はすでに取り消し済みです。`
       : state === "committed"
-        ? `${jobId} は適用済みのため、やり直すものはありません。取り消すには: ${jobOrder(at, "undo", jobId)}`
+        ? `${jobId} は適用済みのため、やり直すものはありません。`
         : `${jobId} は、${JOB_STATES[state] ?? "今の状態では"}取り消しもやり直しもできません。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
     `${path}（後の ${jobId} が変更。先に取り消してください: ${jobOrder(at, "undo", jobId)}）`,
