@@ -37,7 +37,6 @@ export interface Card extends CardFacts {
   printed: JobStatus | null;
 }
 
-/** An action on a card. */
 type CardKey = "undo" | "redo" | "diff" | "open" | "apply";
 
 export type CardMaker = ReturnType<typeof createCardMaker>;

@@ -415,7 +415,8 @@ function readSettings(sets: readonly string[]): Settings | null {
   for (const set of sets) {
     const equals = set.indexOf("=");
     if (equals < 1) return null;
-    const value = readValue(set.slice(equals + 1));
+    const text = set.slice(equals + 1);
+    const value: unknown = attemptOr(text, () => JSON.parse(text));
     const keys = set.slice(0, equals).trim().split(".");
     all = mergeSettings(
       all,
@@ -423,10 +424,6 @@ function readSettings(sets: readonly string[]): Settings | null {
     );
   }
   return all;
-}
-
-function readValue(text: string): unknown {
-  return attemptOr(text, () => JSON.parse(text));
 }
 
 /** The second over the first, key by key. */

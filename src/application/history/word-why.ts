@@ -83,9 +83,8 @@ function wordReason(texts: HistoryMessages, job: JobReason): string[] {
 /** Who did it by which plan, what the checks said, how many attempts it took, and what it cost. */
 export function wordWork(texts: HistoryMessages, job: JobReason): string[] {
   const { by, plan, checks } = job;
-  const source = texts.source(job.source);
   return [
-    `${texts.by} ${by === "" ? source : `${by}, ${source}`}`,
+    `${texts.by} ${[by, texts.source(job.source)].filter((one) => one !== "").join(", ")}`,
     ...wordAbout(texts.plan, plan),
     `${texts.checks} ${checks.length === 0 ? texts.notChecked : checks.map((one) => wordCheck(texts, one)).join("; ")}`,
     ...(job.attempts === 0
