@@ -71,7 +71,7 @@ with_node() {
   chown -R "$user:" "$folder" "$folder.node"
   port=$(shuf -i 21000-29999 -n 1)
   # shellcheck disable=SC2016
-  (tree=$folder && as_user env PATH="$folder.node/package/bin:$PATH" PICOCLAW_HOME="$folder.node/home" PORT="$port" timeout --kill-after=20 600 bash -c '
+  (tree=$folder && as_user env PATH="$folder.node/package/bin:$PATH" PICOCLAW_HOME="$folder.node/home" PORT="$port" timeout --kill-after=20 "$longest" bash -c '
     set -e
     node --version
     umask 077
