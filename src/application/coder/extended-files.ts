@@ -129,10 +129,15 @@ function nearestTest(project: Pick<ProjectFiles, "find">, request: NearestReques
     const own = stemOf(path);
     const parts = wordsOfName(own);
     const found = held.get(path) ?? [];
+    const folder = lastPathName(parentOf(path));
     let [sum, beside] = [0, 0];
     for (const [at, { path: source, name }] of sources.entries()) {
       if (own === name) sum += WORTH.sameName[at] ?? 0;
-      else if (parts.includes(name.toLowerCase()) || wordsOfName(name).every((part) => parts.includes(part)))
+      else if (
+        folder === name ||
+        parts.includes(name.toLowerCase()) ||
+        wordsOfName(name).every((part) => parts.includes(part))
+      )
         sum += WORTH.partOfName[at] ?? 0;
       if (found.includes(names.length + at)) sum += WORTH.mentioned[at] ?? 0;
       if (parentOf(source) === parentOf(path)) beside += WORTH.sameFolder;

@@ -163,7 +163,12 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       case "red-before":
         return [...figures, ...asBefore(facts), say("nothing-worse"), ...declared(facts)];
       case "still-red":
-        return [...figures, stillRed(facts), ...declared(facts)];
+        return [
+          ...figures,
+          stillRed(facts),
+          ...count("new-failing-count", facts.newFailing.length),
+          ...declared(facts),
+        ];
       case "new-failing":
         return [...figures, say("new-failing-count", { n: facts.newFailing.length }), ...declared(facts)];
       case "doubtful": {

@@ -459,6 +459,24 @@ describe("files that a change extends", () => {
     expect(shown).not.toContain('<file path="banner_test.go"');
   });
 
+  test("of tests in a folder called like the source, the one called like the named function is nearer than one called like the source", () => {
+    const shown = coderContext(
+      project({
+        "package.json": "{}",
+        "lib/reply.js": `module.exports = {\n  back (alt) {\n    this.go(alt)\n  },\n${"  // how\n".repeat(900)}}\n`,
+        "__tests__/application/reply.test.js": `const reply = require("../..");\n${"// row\n".repeat(900)}`,
+        "__tests__/reply/back.test.js": `describe("ctx.back", () => ctx.back());\n${"// row\n".repeat(900)}`,
+        "__tests__/reply/type.test.js": `describe("ctx.type", () => {});\n${"// row\n".repeat(900)}`,
+      }),
+      {
+        request: "ctx.back() follows any referrer",
+        budget: { ...contextBudget({ local: false }, "full"), whole: 1_000 },
+      },
+    );
+    expect(shown).toContain('<file path="__tests__/reply/back.test.js"');
+    expect(shown).not.toContain('<file path="__tests__/application/reply.test.js"');
+  });
+
   test("it is there where the message names the source, too", () => {
     const told = context("In src/spans.js an empty text should give null");
     expect(told).toContain('<file path="test/spans-and-ranges.js"');

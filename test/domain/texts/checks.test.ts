@@ -45,6 +45,12 @@ test("what sends an attempt back is said in few words, also where a file of new 
   }
 });
 
+test("the first line counts new tests that fail beside tests that are still red", () => {
+  const counts = { passed: 144, failed: 2, skipped: 0 };
+  const facts = { ...green, verdict: "still-red", stillRed: ["a"], newFailing: ["b"], counts } as const;
+  expect(checksMessagesFor("en").headline(facts)).toBe("npm test 144 passed, 1 still red, 1 new and failing");
+});
+
 test("weakened tests, flaky checks and the names of worse tests are said", () => {
   const facts = {
     ...green,
