@@ -1,6 +1,11 @@
 /** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
 import type { ExecutionEnvironmentManager } from "./application/containers/execution-environment-manager.ts";
-import { type CommandResultJson, type ResultJson, toResultJson } from "./application/jobs/job-report.ts";
+import {
+  type CommandResultJson,
+  formatResults,
+  type ResultJson,
+  toResultJson,
+} from "./application/jobs/job-report.ts";
 import type { Conversation } from "./application/ports/chat.ts";
 import type { SandboxManager } from "./application/ports/containers.ts";
 import type { JobEvent, StoredJob } from "./application/ports/jobs.ts";
@@ -13,7 +18,6 @@ import type {
 import type { Models } from "./application/ports/models.ts";
 import type { WorkerChoices, WorkerExecutor } from "./application/ports/tasks.ts";
 import { listProblems } from "./domain/config/config-problem.ts";
-import { formatExecutionResults as formatResults } from "./domain/jobs/result.ts";
 import { messagesFor } from "./domain/texts/jobs.ts";
 import type { Locale } from "./domain/texts/locale.ts";
 import type { ToolContext } from "./tools/tool-context.ts";

@@ -1,4 +1,4 @@
-import { resolveTarget } from "../application/jobs/edit-policy.ts";
+import { resolveTarget } from "../application/platform/resolve-target.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import { type Entry, ViewFault } from "../application/ports/platform-view.ts";
 import type { ToolContext } from "./tool-context.ts";

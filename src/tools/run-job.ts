@@ -1,11 +1,9 @@
 import { type ActionCode, takeBackFacts, wordReason } from "../application/jobs/action-report.ts";
-import type { JobRequest } from "../application/jobs/execution.ts";
-import { nameByNumber } from "../application/jobs/job-names.ts";
+import { nameByNumber } from "../application/jobs/job-facts.ts";
 import { wordAllNotes } from "../application/jobs/job-report.ts";
 import { describeConflict, wordNote } from "../application/jobs/word-notes.ts";
-import type { Workspace } from "../application/ports/jobs-workspace.ts";
-import { findHookRefusal } from "../domain/jobs/note.ts";
-import type { RanJob } from "../domain/jobs/result.ts";
+import type { JobRequest, Workspace } from "../application/ports/jobs-workspace.ts";
+import { findHookRefusal, type RanJob } from "../domain/jobs/result.ts";
 import { jobOrder } from "../domain/texts/format-text.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import type { ToolContext } from "./tool-context.ts";

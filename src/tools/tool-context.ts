@@ -10,10 +10,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { jobEnvironment } from "../application/jobs/job-processes.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ProcessRequest } from "../application/ports/platform-processes.ts";
 import { attemptOr } from "../domain/platform/error-text.ts";
+import { jobEnvironment } from "../domain/policy/job-environment.ts";
 import { deniedResult, ToolError, type ToolFailure } from "./tool-result.ts";
 
 export type Verdict = "allow" | "deny";

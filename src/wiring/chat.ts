@@ -4,11 +4,10 @@ import { createChatQueue, createSteering } from "../application/chat/chat-queue.
 import type { ChatDeps } from "../application/chat/chat-turn.ts";
 import { createBackground, createConversation, slashCommands } from "../application/chat/conversation.ts";
 import { nameAnsweringModels } from "../application/chat/model-commands.ts";
-import type { WorkspaceDeps } from "../application/jobs/execution.ts";
 import { type Advise, createAdvise } from "../application/platform/advise.ts";
 import type { FarJobs } from "../application/ports/chat.ts";
 import type { OpenChat } from "../application/ports/chat-opened.ts";
-import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { Opening, OpenOptions, WorkspaceDeps } from "../application/ports/jobs-workspace.ts";
 import type { Models } from "../application/ports/models.ts";
 import type { ModelCall } from "../application/ports/models-meter.ts";
 import { chatSettings } from "../config/settings.ts";

@@ -1,10 +1,10 @@
 import { realpathSync } from "node:fs";
 import { createProcessesDoor, type ProcessesDoor } from "../application/chat/process-tools.ts";
-import { jobEnvironment } from "../application/jobs/job-processes.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { WorkspaceProcesses } from "../application/ports/sandbox-processes.ts";
 import { confinementSettings, processesSettings, toolPolicy } from "../config/settings.ts";
 import { listProblems } from "../domain/config/config-problem.ts";
+import { jobEnvironment } from "../domain/policy/job-environment.ts";
 import { locateStorage } from "../infrastructure/jobs/job-storage.ts";
 import { findGit } from "../infrastructure/platform/git-roots.ts";
 import { writeAll } from "../infrastructure/platform/standard-streams.ts";

@@ -1,11 +1,11 @@
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
-import type { WorkspaceDeps } from "../application/jobs/execution.ts";
 import type {
   NotOpened,
   OpenedWorkspace,
   Opening,
   OpenOptions,
+  WorkspaceDeps,
 } from "../application/ports/jobs-workspace.ts";
 import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";

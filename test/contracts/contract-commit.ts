@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { linkSync, lstatSync, mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
-import { sealNote } from "../../src/domain/jobs/note.ts";
+import { sealNote } from "../../src/domain/jobs/result.ts";
 import { type ContractPart, changeAll, replaceByRename } from "./contract-job.ts";
 import { landsAll } from "./lands-all.ts";
 import { appendInPlace, type TransactionBench, text } from "./transaction-bench.ts";

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { type JobRequest, newJobId } from "../../src/application/jobs/execution.ts";
-import type { Workspace } from "../../src/application/ports/jobs-workspace.ts";
+import type { JobRequest, Workspace } from "../../src/application/ports/jobs-workspace.ts";
+import { newJobId } from "../../src/domain/jobs/result.ts";
 
 export interface WorkspaceBench {
   readonly workspace: Workspace;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { resolveTarget } from "../../src/application/jobs/edit-policy.ts";
+import { resolveTarget } from "../../src/application/platform/resolve-target.ts";
 import { type View, ViewFault } from "../../src/application/ports/platform-view.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sealNote } from "../../src/domain/jobs/note.ts";
+import { sealNote } from "../../src/domain/jobs/result.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";

@@ -2,11 +2,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { notesOfInterruptions } from "../../src/application/jobs/execution.ts";
+import { notesOfInterruptions } from "../../src/application/jobs/job-facts.ts";
 import { describeConflicts, wordNote } from "../../src/application/jobs/word-notes.ts";
 import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
 import { toJobStatus } from "../../src/domain/jobs/job-status.ts";
-import type { Note } from "../../src/domain/jobs/note.ts";
+import type { Note } from "../../src/domain/jobs/result.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
 import { createJobArchive } from "../../src/infrastructure/engine/job-archive.ts";
 import { listKeptAside, removeKeptAside } from "../../src/infrastructure/engine/kept-aside.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { nearestCommand } from "../../src/application/chat/look-commands.ts";
-import { nameByNumber } from "../../src/application/jobs/job-names.ts";
+import { nameByNumber } from "../../src/application/jobs/job-facts.ts";
 import { coerceText } from "../../src/config/scalar-values.ts";
 import { readProposal } from "../../src/domain/coder/proposal.ts";
 import { findLeftOut } from "../../src/domain/forges/publishable-change.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import fc from "fast-check";
-import { globSource } from "../../src/domain/policy/ignore-rules.ts";
+import { globSource } from "../../src/domain/platform/ignore-rules.ts";
 import { readIgnoredPaths } from "../../src/tools/read/project-files.ts";
 import { toRipgrepPattern } from "../../src/tools/read/search/tool.ts";
 import type { AgentToolkit } from "../../src/tools/toolkit.ts";

@@ -1,6 +1,5 @@
 import { previewFacts } from "../../application/jobs/action-report.ts";
-import { storedFacts } from "../../application/jobs/job-facts.ts";
-import { resolveJobName } from "../../application/jobs/job-names.ts";
+import { resolveJobName, storedFacts } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordJob } from "../../application/jobs/job-report.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { printable, styleReport } from "./command.ts";

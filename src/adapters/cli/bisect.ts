@@ -1,5 +1,5 @@
 import { bisectJobs } from "../../application/history/earlier-draft.ts";
-import { nameJobId } from "../../application/jobs/job-names.ts";
+import { nameJobId } from "../../application/jobs/job-facts.ts";
 import { quoteWords } from "../../domain/platform/paths.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";

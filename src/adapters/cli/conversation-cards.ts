@@ -5,8 +5,7 @@ import {
   wordPieces,
 } from "../../application/chat/reply-words.ts";
 import type { ActionFacts } from "../../application/jobs/action-report.ts";
-import { toListedJob } from "../../application/jobs/job-facts.ts";
-import { nameJobId } from "../../application/jobs/job-names.ts";
+import { nameJobId, toListedJob } from "../../application/jobs/job-facts.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";

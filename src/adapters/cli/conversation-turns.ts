@@ -1,5 +1,5 @@
 import { wordPieces } from "../../application/chat/reply-words.ts";
-import { resolveJobName } from "../../application/jobs/job-names.ts";
+import { resolveJobName } from "../../application/jobs/job-facts.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import { readAsideQuestion } from "../../domain/chat/message-commands.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";

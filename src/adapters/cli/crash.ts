@@ -1,5 +1,5 @@
-import { JobBroken } from "../../application/jobs/execution.ts";
 import { wordUsedUp } from "../../application/jobs/word-notes.ts";
+import { JobBroken } from "../../application/ports/jobs-workspace.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { toErrorText, toFaultText } from "../../domain/platform/error-text.ts";
 import { type FileTrouble, missingPiece } from "../../domain/platform/machine-trouble.ts";

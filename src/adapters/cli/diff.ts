@@ -1,6 +1,5 @@
 import { findPlace, walkStates } from "../../application/history/earlier-draft.ts";
-import { diffText, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
-import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
+import { diffText, nameJobId, resolveJobName, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
 import type { HandEdit, JobStack } from "../../application/ports/history.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";

@@ -1,6 +1,5 @@
 import { discardFacts } from "../../application/jobs/action-report.ts";
-import { waitingPreview } from "../../application/jobs/job-facts.ts";
-import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
+import { nameJobId, resolveJobName, waitingPreview } from "../../application/jobs/job-facts.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { type Flags, refuseInput, refuseUsage, refuseWork, type Subcommand, succeed } from "./command.ts";
 import { openFromFlags } from "./flags.ts";

@@ -1,5 +1,11 @@
-import { isOwnJob, type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
-import { nameJob, nameJobId } from "../../application/jobs/job-names.ts";
+import {
+  isOwnJob,
+  type ListedJob,
+  nameJob,
+  nameJobId,
+  toJobJson,
+  toListedJob,
+} from "../../application/jobs/job-facts.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
 import { wordNote, wordUnreadable } from "../../application/jobs/word-notes.ts";
 import type { OpenedWorkspace, Workspace } from "../../application/ports/jobs-workspace.ts";

@@ -1,14 +1,13 @@
-import { isOwnJob, toListedJob } from "../../application/jobs/job-facts.ts";
-import { nameJob } from "../../application/jobs/job-names.ts";
+import { isOwnJob, nameJob, toListedJob } from "../../application/jobs/job-facts.ts";
+import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import {
   inRunningOrder,
   type RunningThing,
   toRunningJson,
+  toRunningProcesses,
   toRunningThings,
   wordRunningThing,
-} from "../../application/jobs/running-things.ts";
-import type { Workspace } from "../../application/ports/jobs-workspace.ts";
-import { toRunningProcesses } from "../../application/sandbox/process-report.ts";
+} from "../../application/sandbox/process-report.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import { type RunningMessages, runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { type Flags, printable, refuseUsage } from "./command.ts";

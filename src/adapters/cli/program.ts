@@ -17,7 +17,7 @@ import type { StoreData } from "../../application/ports/store.ts";
 import type { OpenSolve, OpenTasks } from "../../application/ports/tasks.ts";
 import type { ToolForm, Toolkit } from "../../application/ports/tools.ts";
 import type { Server } from "../../application/serve/server.ts";
-import type { KeptAsideFolder } from "../../domain/jobs/note.ts";
+import type { KeptAsideFolder } from "../../domain/jobs/result.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 
 /** The parts of the process and of the wiring that the command line needs. */

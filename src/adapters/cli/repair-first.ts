@@ -1,4 +1,4 @@
-import { nameJobId } from "../../application/jobs/job-names.ts";
+import { nameJobId } from "../../application/jobs/job-facts.ts";
 import { wordRepair } from "../../application/jobs/word-notes.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { printable } from "./command.ts";

@@ -1,5 +1,5 @@
 import { findPlace, readState } from "../../application/history/earlier-draft.ts";
-import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
+import { nameJobId, resolveJobName } from "../../application/jobs/job-facts.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, printable, refuseInput } from "./command.ts";
 import { openOrStop } from "./flags.ts";

@@ -2,17 +2,20 @@ import { toReason } from "../../application/history/find-why.ts";
 import { wordWork } from "../../application/history/word-why.ts";
 import {
   diffText,
+  nameJob,
+  resolveJobName,
   storedFacts,
   toJobJson,
   toListedJob,
   validatedJournal,
   WHOLE_DIFF,
+  withNumbers,
 } from "../../application/jobs/job-facts.ts";
-import { nameJob, resolveJobName, withNumbers } from "../../application/jobs/job-names.ts";
 import {
   withoutOutput,
   wordAllNotes,
   wordEnd,
+  wordError,
   wordHeadline,
   wordSummary,
 } from "../../application/jobs/job-report.ts";
@@ -27,8 +30,12 @@ import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
-import type { InterruptedFiles } from "../../domain/jobs/note.ts";
-import { type CommandResult, changedFiles, countFiles, wordError } from "../../domain/jobs/result.ts";
+import {
+  type CommandResult,
+  changedFiles,
+  countFiles,
+  type InterruptedFiles,
+} from "../../domain/jobs/result.ts";
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";

@@ -1,5 +1,5 @@
 import { stopFacts } from "../../application/jobs/action-report.ts";
-import { resolveJobName } from "../../application/jobs/job-names.ts";
+import { resolveJobName } from "../../application/jobs/job-facts.ts";
 import { type Flags, refuseUsage, type Subcommand } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
 import type { CliProgram } from "./program.ts";

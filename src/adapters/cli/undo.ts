@@ -1,6 +1,5 @@
 import { takeBackFacts } from "../../application/jobs/action-report.ts";
-import { chooseJobs } from "../../application/jobs/job-facts.ts";
-import { nameJob } from "../../application/jobs/job-names.ts";
+import { chooseJobs, nameJob } from "../../application/jobs/job-facts.ts";
 import type { OpenedWorkspace, TakeBack } from "../../application/ports/jobs-workspace.ts";
 import { changedFiles } from "../../domain/jobs/result.ts";
 import { type Flags, printable, type Subcommand } from "./command.ts";

@@ -11,8 +11,7 @@ import {
 } from "../../domain/models/worker-output.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { nameTogether } from "../jobs/action-report.ts";
-import { storedFacts } from "../jobs/job-facts.ts";
-import { nameByNumber, withNumbers } from "../jobs/job-names.ts";
+import { nameByNumber, storedFacts, withNumbers } from "../jobs/job-facts.ts";
 import { type ResultJson, toResultJson, withoutOutput } from "../jobs/job-report.ts";
 import type { RequestSize } from "../models/complete.ts";
 import { type LoopEnd, type LoopStep, shortenExchange, toolLoop } from "../models/tool-loop.ts";

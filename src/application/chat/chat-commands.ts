@@ -8,7 +8,7 @@ import {
   withSkill,
 } from "../../domain/chat/message-commands.ts";
 import { type Decision, isCoder, type Route, readRoute } from "../../domain/config/configured-kinds.ts";
-import { jobsNamed } from "../jobs/follow-up-actions.ts";
+import { jobsNamed } from "../jobs/action-report.ts";
 import { isOwnJob } from "../jobs/job-facts.ts";
 import type { FarJob, OwnCommand } from "../ports/chat.ts";
 import type { StoredJob } from "../ports/jobs.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../domain/chat/message-commands.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
 import { isCoder, ROUTES } from "../../domain/config/configured-kinds.ts";
-import type { NoteFact } from "../../domain/jobs/note.ts";
+import type { NoteFact } from "../../domain/jobs/result.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";
 import { imageMark } from "../../domain/platform/image.ts";
 import { missingPiece } from "../../domain/platform/machine-trouble.ts";
@@ -17,10 +17,10 @@ import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { JobBroken } from "../jobs/execution.ts";
-import { actionsFor } from "../jobs/follow-up-actions.ts";
+import { actionsFor } from "../jobs/action-report.ts";
 import { wordNote, wordUsedUp } from "../jobs/word-notes.ts";
 import type { ChatEvent, Conversation, HandleOptions, IncomingMessage, Reply, Route } from "../ports/chat.ts";
+import { JobBroken } from "../ports/jobs-workspace.ts";
 import type { Logger } from "../ports/platform.ts";
 import {
   type BUILT_IN,

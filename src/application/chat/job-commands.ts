@@ -3,10 +3,14 @@ import { countFiles } from "../../domain/jobs/result.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { discardFacts, previewFacts, takeBackFacts } from "../jobs/action-report.ts";
-import { actionsFor, type TakeBackStep } from "../jobs/follow-up-actions.ts";
-import { findLastChange, movedLater, stuckTakeBack, waitingPreview } from "../jobs/job-facts.ts";
-import { nameJob } from "../jobs/job-names.ts";
+import {
+  actionsFor,
+  discardFacts,
+  previewFacts,
+  type TakeBackStep,
+  takeBackFacts,
+} from "../jobs/action-report.ts";
+import { findLastChange, movedLater, nameJob, stuckTakeBack, waitingPreview } from "../jobs/job-facts.ts";
 import type { Turn } from "../ports/chat.ts";
 import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
 import { actOnFarJob, findFarJob, jobsOfChat, jobsVisibleTo, namedJobs } from "./chat-commands.ts";

@@ -7,7 +7,6 @@ import {
   type RanJob,
   type RefusedJob,
   toPlainResult,
-  wordError,
 } from "../../domain/jobs/result.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
@@ -16,7 +15,7 @@ import { type Messages, messagesFor, reportMessages } from "../../domain/texts/j
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
-import { nameByNumber } from "../jobs/job-names.ts";
+import { nameByNumber } from "../jobs/job-facts.ts";
 import {
   countNotRun,
   explainFailure,
@@ -24,6 +23,7 @@ import {
   withoutOutput,
   wordAllNotes,
   wordChatJob,
+  wordError,
   wordEviction,
   wordJobTrouble,
   wordRefusal,

@@ -5,7 +5,7 @@ import { type ContextLine, type MemoryMessages, memoryMessagesFor } from "../../
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
-import { nameJob } from "../jobs/job-names.ts";
+import { nameJob } from "../jobs/job-facts.ts";
 import { jobsVisibleTo } from "./chat-commands.ts";
 import {
   type AgentDeps,

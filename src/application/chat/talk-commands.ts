@@ -1,5 +1,5 @@
 import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
-import type { WorkspaceDeps } from "../jobs/execution.ts";
+import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { type ChatBase, type ChatCommand, createAnswer, type ServiceDeps } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 

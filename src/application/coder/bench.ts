@@ -283,7 +283,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     if (base === undefined ? !changedMeanwhile(path) : isSameFile(base, theirs)) return null;
     const ours = readOrNull(mustBeOpen().files, path);
     if (ours !== null) {
-      const { keepsOthersLines } = await import("../../domain/jobs/merge.ts");
+      const { keepsOthersLines } = await import("../../domain/platform/merge.ts");
       if (isSameFile(ours, theirs) || keepsOthersLines({ base, ours, theirs })) return null;
     }
     const text = (bytes: Uint8Array | null | undefined) =>
@@ -304,7 +304,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       return isKnown && !isSameFile(first, before) ? [{ path, first, before, after }] : [];
     });
     if (changed.length === 0) return [];
-    const { keepsOthersLines } = await import("../../domain/jobs/merge.ts");
+    const { keepsOthersLines } = await import("../../domain/platform/merge.ts");
     return changed.flatMap(({ path, first: base, before: theirs, after: ours }) =>
       keepsOthersLines({ base, ours, theirs })
         ? []

@@ -4,8 +4,7 @@ import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain
 import { fileKind } from "../../domain/coder/rank-files.ts";
 import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import { findHookRefusal } from "../../domain/jobs/note.ts";
-import { type CommandResult, type JobResult, oneLine } from "../../domain/jobs/result.ts";
+import { type CommandResult, findHookRefusal, type JobResult, oneLine } from "../../domain/jobs/result.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { decodeText } from "../../domain/platform/file-bytes.ts";

@@ -243,7 +243,7 @@ async function mergeEntry(
   if (isSameEntry(base, theirs)) return ours;
   const kinds = [base, ours, theirs].map(({ entry }) => entry.kind);
   if (kinds.some((kind) => kind !== "file") || isLockFile(ours.path)) return "conflict";
-  const { mergeFile } = await import("../../domain/jobs/merge.ts");
+  const { mergeFile } = await import("../../domain/platform/merge.ts");
   const result = mergeFile({ base: base.bytes, ours: ours.bytes, theirs: theirs.bytes });
   switch (result.kind) {
     case "same":

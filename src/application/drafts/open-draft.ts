@@ -4,6 +4,7 @@ import {
   type CommandResult,
   findGitFolder,
   type JobRefusal,
+  newJobId,
   type RanJob,
   type RefusedJob,
   refuseJob,
@@ -21,7 +22,7 @@ import {
   settingRefusal,
   stagedAs,
 } from "../jobs/execute-patch.ts";
-import { newJobId, repairNotes, type WorkspaceDeps } from "../jobs/execution.ts";
+import { repairNotes } from "../jobs/job-facts.ts";
 import { JobRun, maskCommand } from "../jobs/job-run.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type {
@@ -36,6 +37,7 @@ import type {
   Rebased,
 } from "../ports/jobs-draft.ts";
 import type { Layers } from "../ports/jobs-transaction.ts";
+import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
 import { type TakenEdit, takeInEdits, ViewFault } from "../ports/platform-view.ts";
 

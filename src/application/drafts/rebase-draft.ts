@@ -1,7 +1,7 @@
-import type { MergeResult, MergeSides } from "../../domain/jobs/merge.ts";
 import type { CommandResult } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { isLockFile, isSameFile } from "../../domain/platform/file-bytes.ts";
+import type { MergeResult, MergeSides } from "../../domain/platform/merge.ts";
 import type { DraftConflict, MergedNote, Rebased } from "../ports/jobs-draft.ts";
 import type { Transaction } from "../ports/jobs-transaction.ts";
 
@@ -142,7 +142,7 @@ async function mergeSides(
   const kinds = (["before", "after"] as const).map((when) => transaction.look(path, when)?.kind ?? "file");
   if (kinds.some((kind) => kind !== "file")) return { kind: "conflict", why: "not-text" };
   // Most drafts land on an unchanged workspace and need no merge library.
-  const { mergeFile } = await import("../../domain/jobs/merge.ts");
+  const { mergeFile } = await import("../../domain/platform/merge.ts");
   const result = mergeFile(sides);
   return result.kind === "clean" && isLockFile(path) ? { kind: "conflict", why: "lock-file" } : result;
 }

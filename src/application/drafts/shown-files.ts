@@ -195,7 +195,7 @@ async function settleBlock(
   const now = bytesOf(entry);
   if (isSameFile(base, now)) return null;
   if (now === null) return toStaleEdit(deps, { path, what: "gone", yours: content });
-  const { mergeFile } = await import("../../domain/jobs/merge.ts");
+  const { mergeFile } = await import("../../domain/platform/merge.ts");
   const result = mergeFile({ base, ours: new TextEncoder().encode(content), theirs: now });
   switch (result.kind) {
     case "same":

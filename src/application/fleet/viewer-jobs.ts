@@ -1,19 +1,27 @@
 import { type JobActionLabels, type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
-import { type JobResult, toPlainResult } from "../../domain/jobs/result.ts";
+import { isJobId, type JobResult, toPlainResult } from "../../domain/jobs/result.ts";
 import type { ParseResult } from "../../domain/patch/patch-command.ts";
-import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../jobs/action-report.ts";
-import { isJobId } from "../jobs/execution.ts";
-import { applyRest, presentActions } from "../jobs/follow-up-actions.ts";
-import { isOwnJob, readAgentId, toListedJob } from "../jobs/job-facts.ts";
-import { resolveJobName } from "../jobs/job-names.ts";
-import { inRunningOrder, type RunningThing, toRunningThings } from "../jobs/running-things.ts";
+import {
+  type ActionFacts,
+  applyRest,
+  presentActions,
+  previewFacts,
+  stopFacts,
+  takeBackFacts,
+} from "../jobs/action-report.ts";
+import { isOwnJob, readAgentId, resolveJobName, toListedJob } from "../jobs/job-facts.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { JobMachine } from "../ports/fleet.ts";
 import type { FileDifference, JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { PreviewDiscard, StopJobResult, TakeBack, Workspace } from "../ports/jobs-workspace.ts";
 import type { BackgroundProcess, ProcessStopped, WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import type { MessageStore } from "../ports/serve.ts";
-import { toRunningProcesses } from "../sandbox/process-report.ts";
+import {
+  inRunningOrder,
+  type RunningThing,
+  toRunningProcesses,
+  toRunningThings,
+} from "../sandbox/process-report.ts";
 import { type Viewer, viewerIdentities, viewerOwns } from "../serve/access.ts";
 import type { Bus } from "../serve/serve-events.ts";
 

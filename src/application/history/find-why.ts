@@ -5,7 +5,7 @@ import { findRenamed, traceLine } from "../../domain/history/trace-line.ts";
 import type { JobNumbers } from "../../domain/jobs/result.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { toLines } from "../../domain/platform/file-bytes.ts";
-import { numbersOf } from "../jobs/job-names.ts";
+import { numbersOf } from "../jobs/job-facts.ts";
 import type { BlamedLine, JobStack } from "../ports/history.ts";
 import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";

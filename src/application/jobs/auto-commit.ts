@@ -1,10 +1,10 @@
-import type { Note } from "../../domain/jobs/note.ts";
+import type { Note } from "../../domain/jobs/result.ts";
 import { gitVariables } from "../../domain/policy/git-files.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { JobEvent, OwnGit } from "../ports/jobs.ts";
+import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
 import type { ProcessResult, ProcessRunner } from "../ports/platform-processes.ts";
-import type { WorkspaceDeps } from "./execution.ts";
 import { type RunProcessDeps, runInView, toCommandOutcome } from "./run-shell.ts";
 
 /** Runs git with these arguments in the view. */

@@ -1,9 +1,9 @@
-import type { Note } from "../../domain/jobs/note.ts";
 import {
   type Change,
   type CommandResult,
   type Conflict,
   type JobOutcome,
+  type Note,
   type RanJob,
   toRanJob,
 } from "../../domain/jobs/result.ts";
@@ -11,9 +11,9 @@ import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { JobEvent, JobRecord } from "../ports/jobs.ts";
 import type { SealedChanges, SwapOutcome, Transaction } from "../ports/jobs-transaction.ts";
+import type { ExecuteRequest, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
-import type { ExecuteRequest, WorkspaceDeps } from "./execution.ts";
-import { withNumbers } from "./job-names.ts";
+import { withNumbers } from "./job-facts.ts";
 
 export interface JobEnd {
   readonly results: readonly CommandResult[];

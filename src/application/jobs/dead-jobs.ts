@@ -1,10 +1,8 @@
 import { PROCESS_DIED } from "../../domain/jobs/job-status.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { JobProcess, StoredJob } from "../ports/jobs.ts";
-import type { DoctorCheck, OpenedWorkspace, Workspace } from "../ports/jobs-workspace.ts";
-import type { WorkspaceDeps } from "./execution.ts";
-import { toJobRecord } from "./job-facts.ts";
-import { nameJob, nameJobId } from "./job-names.ts";
+import type { DoctorCheck, OpenedWorkspace, Workspace, WorkspaceDeps } from "../ports/jobs-workspace.ts";
+import { nameJob, nameJobId, toJobRecord } from "./job-facts.ts";
 import { interruptedDirection, interruptedFileLines, wordRepair, wordUnreadable } from "./word-notes.ts";
 
 export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" | "processes"> & {

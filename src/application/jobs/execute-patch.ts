@@ -1,6 +1,7 @@
 import {
   type CommandResult,
   type JobResult,
+  newJobId,
   type RanJob,
   refuseJob,
   refusePatch,
@@ -11,10 +12,11 @@ import { tryJsonPatch } from "../../domain/patch/formats/json.ts";
 import { executionSummary, type ParseResult, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { giveWay } from "../platform/give-way.ts";
 import type { BeginRequest, BeginResult } from "../ports/jobs-transaction.ts";
+import type { ExecuteRequest, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
 import { toViewFault } from "../ports/platform-view.ts";
 import { jobGroupId } from "./conclude-job.ts";
-import { type ExecuteRequest, newJobId, repairNotes, type WorkspaceDeps } from "./execution.ts";
+import { repairNotes } from "./job-facts.ts";
 import { JobRun, maskCommand } from "./job-run.ts";
 
 /** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */

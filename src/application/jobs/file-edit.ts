@@ -1,14 +1,9 @@
-import type { Note } from "../../domain/jobs/note.ts";
-import type { CommandResult, FailureReason } from "../../domain/jobs/result.ts";
+import type { CommandResult, FailureReason, Note } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ResolvedTarget } from "../platform/resolve-target.ts";
+import type { EditPolicy } from "../ports/jobs-workspace.ts";
 import { type View, ViewFault } from "../ports/platform-view.ts";
-import {
-  type EditPolicy,
-  type PermittedTarget,
-  permitBelow,
-  permitTarget,
-  type ResolvedTarget,
-} from "./edit-policy.ts";
+import { type PermittedTarget, permitBelow, permitTarget } from "./edit-policy.ts";
 
 /** The output and effects of one command. Failures are `ok: false`, with a text for the user. */
 export interface CommandOutcome extends Pick<CommandResult, "output" | "error" | "reason" | "process"> {

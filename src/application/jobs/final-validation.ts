@@ -1,8 +1,7 @@
-import { homeLeftOut, type Note } from "../../domain/jobs/note.ts";
-import type { Change, CommandResult } from "../../domain/jobs/result.ts";
+import { type Change, type CommandResult, homeLeftOut, type Note } from "../../domain/jobs/result.ts";
 import { readGitIndex } from "../../domain/platform/git-index.ts";
+import { createIgnoreMatcher } from "../../domain/platform/ignore-rules.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
-import { createIgnoreMatcher } from "../../domain/policy/ignore-rules.ts";
 import { findCaches, inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import type { BeforeAndAfter, Difference, SealedChanges } from "../ports/jobs-transaction.ts";

@@ -1,12 +1,12 @@
 import type { Change } from "../../domain/jobs/result.ts";
 import { readGitIndex } from "../../domain/platform/git-index.ts";
+import { lastPathName } from "../../domain/platform/ignore-rules.ts";
 import {
   type GitSetting,
   isHarmlessSetting,
   mayMatterToGit,
   revertSettings,
 } from "../../domain/policy/git-files.ts";
-import { lastPathName } from "../../domain/policy/ignore-rules.ts";
 import {
   createToolsWork,
   holdsGitName,

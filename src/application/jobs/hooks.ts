@@ -1,7 +1,7 @@
-import type { Note, NoteFact } from "../../domain/jobs/note.ts";
-import type { Change } from "../../domain/jobs/result.ts";
-import type { HookSettings, WorkspaceDeps } from "./execution.ts";
-import { type JobProcessesDeps, jobEnvironment } from "./job-processes.ts";
+import type { Change, Note, NoteFact } from "../../domain/jobs/result.ts";
+import { jobEnvironment } from "../../domain/policy/job-environment.ts";
+import type { HookSettings, WorkspaceDeps } from "../ports/jobs-workspace.ts";
+import type { JobProcessesDeps } from "./job-processes.ts";
 
 /** The moments at which the user's own commands run. */
 export type HookMoment = Exclude<keyof HookSettings, "timeout">;

@@ -1,19 +1,18 @@
 import { type JobStatus, PROCESS_DIED, type UndoState } from "../../domain/jobs/job-status.ts";
-import { findHookRefusal, type Note, type NoteFact } from "../../domain/jobs/note.ts";
 import {
   type Change,
   type CommandResult,
   type Conflict,
   changedFiles,
   countFiles,
-  formatExecutionResults,
-  formatResult,
+  findHookRefusal,
   type JobRefusal,
+  type Note,
+  type NoteFact,
   oneLine,
   type RanJob,
   type RefusedJob,
   wholeCommand,
-  wordError,
 } from "../../domain/jobs/result.ts";
 import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle, shownPath } from "../../domain/texts/format-text.ts";
@@ -22,8 +21,7 @@ import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import type { JournalLine, StoredJob } from "../ports/jobs.ts";
 import { SKIPPED } from "./file-edit.ts";
-import { toEndReason } from "./job-facts.ts";
-import { nameByNumber } from "./job-names.ts";
+import { nameByNumber, toEndReason } from "./job-facts.ts";
 import { changeLines, describeConflicts, type Surface, wordNote } from "./word-notes.ts";
 
 /** A job that never began: the obstacle, and the remedy. */
@@ -148,7 +146,7 @@ export function wordJob(messages: Messages, job: RanJob): string {
   if (facts.dryRun) return paragraphs([first, wordDryRun(messages, facts, { counted: true })]);
   const trouble = wordJobTrouble(messages, facts, "terminal");
   const commands = leaveOutSaid(messages, facts, facts.commands, { trouble, limit: SHOWN_ERROR });
-  const list = formatExecutionResults(commands, messages);
+  const list = formatResults(commands, messages);
   return paragraphs([
     first,
     trouble,
@@ -463,4 +461,24 @@ export function toResultJson(messages: Messages, facts: RanJob): ResultJson {
       evicted: facts.evicted.map(({ jobId, bytes }) => ({ job_id: jobId, bytes })),
     }),
   };
+}
+
+/** `✓ [1] type action target (12ms)`, and the error four spaces in on a line of its own. */
+export function formatResults(results: readonly CommandResult[], messages: Messages): string {
+  return results.map((result, index) => formatResult(result, index, messages)).join("\n");
+}
+
+export function formatResult(result: CommandResult, index: number, messages: Messages): string {
+  const { type, action, target } = result.command;
+  const status = result.success ? "✓" : "✗";
+  const line = `${status} [${index + 1}] ${type} ${action} ${oneLine(target)} (${result.duration}ms)`;
+  return result.error === "" ? line : `${line}\n    ${messages.errorLabel} ${result.error}`;
+}
+
+/** The executor's fixed sentences in the reader's language; a program's output stays as it was printed. */
+export function wordError({ errorWords }: Messages, error: string): string {
+  const said = error.split(" (output: ", 1)[0] ?? "";
+  let text = said;
+  for (const [fixed, own] of Object.entries(errorWords)) text = text.replace(new RegExp(fixed, "gm"), own);
+  return text + error.slice(said.length);
 }

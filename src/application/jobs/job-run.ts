@@ -1,21 +1,19 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
-  maskNote,
-  type Note,
-  type NoteFact,
-  sealNote,
-  type TransactionReason,
-} from "../../domain/jobs/note.ts";
-import {
   type Change,
   type CommandResult,
   countFiles,
   type FailureReason,
   type JobOutcome,
   type JobResult,
+  maskNote,
+  type Note,
+  type NoteFact,
   type RanJob,
   type RefusedJob,
   refuseJob,
+  sealNote,
+  type TransactionReason,
 } from "../../domain/jobs/result.ts";
 import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { isSecretField } from "../../domain/platform/secret-name.ts";
@@ -29,6 +27,7 @@ import type {
   Transactions,
   ValidateDifference,
 } from "../ports/jobs-transaction.ts";
+import { type ExecuteRequest, JobBroken, type WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
 import { ViewFault } from "../ports/platform-view.ts";
 import type { AutoCommitResult } from "./auto-commit.ts";
@@ -43,11 +42,10 @@ import {
   wantsRollback,
 } from "./conclude-job.ts";
 import { PolicyFault } from "./edit-policy.ts";
-import { type ExecuteRequest, JobBroken, type RunCommandsDeps, type WorkspaceDeps } from "./execution.ts";
 import { type CommandOutcome, failedOutcome, runFileEdit } from "./file-edit.ts";
-import { endReason } from "./job-facts.ts";
-import { nameJobId } from "./job-names.ts";
+import { endReason, nameJobId } from "./job-facts.ts";
 import { JobProcesses, type RunOptions } from "./job-processes.ts";
+import type { RunCommandsDeps } from "./run-shell.ts";
 import { wordNote } from "./word-notes.ts";
 
 /** The validations of one job beyond those of its commands; their findings are written to its journal. */

@@ -5,8 +5,9 @@ import {
   formatEditReport,
   type PlanOptions,
 } from "../../domain/patch/plan-edit.ts";
+import type { ResolvedTarget } from "../platform/resolve-target.ts";
 import { type TakenEdit, type View, ViewFault } from "../ports/platform-view.ts";
-import { permitTarget, type ResolvedTarget } from "./edit-policy.ts";
+import { permitTarget } from "./edit-policy.ts";
 import {
   type CommandOutcome,
   type FileEditDeps,

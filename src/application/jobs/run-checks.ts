@@ -1,9 +1,10 @@
+import { jobEnvironment } from "../../domain/policy/job-environment.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
 import type { CheckView, Transaction } from "../ports/jobs-transaction.ts";
+import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import type { ProcessRunner } from "../ports/platform-processes.ts";
-import type { WorkspaceDeps } from "./execution.ts";
-import { type JobProcessesDeps, jobEnvironment } from "./job-processes.ts";
+import type { JobProcessesDeps } from "./job-processes.ts";
 
 export type RunChecksDeps = Pick<JobProcessesDeps, "deps" | "jobId" | "transaction" | "emit">;
 

@@ -1,15 +1,26 @@
-import { homeLeftOut, type Note, type NoteFact } from "../../domain/jobs/note.ts";
-import type { Change, FailureReason } from "../../domain/jobs/result.ts";
+import {
+  type Change,
+  type FailureReason,
+  homeLeftOut,
+  type Note,
+  type NoteFact,
+} from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { LimitSettings } from "../ports/jobs-workspace.ts";
 import type { ProcessResult } from "../ports/platform-processes.ts";
 import { commitAnyway, type RunGit } from "./auto-commit.ts";
-import type { LimitSettings, RunCommandsDeps } from "./execution.ts";
 import { type CommandOutcome, failedOutcome, succeededOutcome } from "./file-edit.ts";
 import { guardChanges } from "./guard-changes.ts";
-import { type RunProcessDeps, runInView, runShell, toCommandOutcome } from "./run-shell.ts";
+import {
+  type RunCommandsDeps,
+  type RunProcessDeps,
+  runInView,
+  runShell,
+  toCommandOutcome,
+} from "./run-shell.ts";
 
 type NamedLimit = "memory" | "file_size" | "open_files" | "processes";
 

@@ -1,10 +1,12 @@
-import type { Note } from "../../domain/jobs/note.ts";
-import type { FailureReason } from "../../domain/jobs/result.ts";
+import type { FailureReason, Note } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { resolveTarget } from "../platform/resolve-target.ts";
+import type { JobEvent } from "../ports/jobs.ts";
+import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { EditPolicy, LimitSettings, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import type { ProcessResult, ProcessRunner } from "../ports/platform-processes.ts";
 import { ViewFault } from "../ports/platform-view.ts";
-import { type EditPolicy, resolveTarget } from "./edit-policy.ts";
 import { type CommandOutcome, failedOutcome, succeededOutcome } from "./file-edit.ts";
 
 const SHELLS = new Set(["bash", "sh", "zsh"]);
@@ -122,4 +124,18 @@ export function toCommandOutcome(
     case "not-started":
       return failedOutcome(`${opening}: ${result.error?.message ?? "could not be started"}`, output);
   }
+}
+
+type CommandEvent = Extract<JobEvent, { type: "command_started" | "command_finished" }>;
+
+export interface RunCommandsDeps
+  extends Omit<RunProcessDeps, "processes">,
+    Pick<WorkspaceDeps, "processes" | "planOptions" | "mask" | "clock"> {
+  readonly stopOnError: boolean;
+  readonly commandTimeoutSeconds: number;
+  readonly gitTimeoutSeconds: number;
+  readonly limits: LimitSettings;
+  readonly emit: (event: CommandEvent) => void;
+  /** Works in the place of the one command. */
+  readonly head?: HeadProcess | undefined;
 }

@@ -1,15 +1,14 @@
-import { type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
-import type { Change, RanJob } from "../../domain/jobs/result.ts";
+import { type Change, newJobId, type RanJob } from "../../domain/jobs/result.ts";
 import { isLockFile } from "../../domain/platform/file-bytes.ts";
+import { type MergeResult, mergeFile } from "../../domain/platform/merge.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { Draft, MergedNote } from "../ports/jobs-draft.ts";
 import type { BeginResult, Transaction } from "../ports/jobs-transaction.ts";
+import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { ViewFault } from "../ports/platform-view.ts";
 import { beginJob, stagedAs } from "./execute-patch.ts";
-import { newJobId, type WorkspaceDeps } from "./execution.ts";
-import { movedLater, toJobRecord } from "./job-facts.ts";
-import { nameJob } from "./job-names.ts";
+import { movedLater, nameJob, toJobRecord } from "./job-facts.ts";
 import { JobRun } from "./job-run.ts";
 
 /** Runs the project's checks over the merged workspace, and words their result. */

@@ -1,7 +1,12 @@
 import { type Conflict, countFiles } from "../../domain/jobs/result.ts";
 import type { StoredJob } from "../ports/jobs.ts";
-import type { TakeBack, TakeBackOutcome, TakeBackRequest, TakenBack } from "../ports/jobs-workspace.ts";
-import type { WorkspaceDeps } from "./execution.ts";
+import type {
+  TakeBack,
+  TakeBackOutcome,
+  TakeBackRequest,
+  TakenBack,
+  WorkspaceDeps,
+} from "../ports/jobs-workspace.ts";
 import { chooseJobs, movedLater, stuckTakeBack } from "./job-facts.ts";
 import type { MergeDirection, MergedUndo } from "./undo-by-merge.ts";
 

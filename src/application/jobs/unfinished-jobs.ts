@@ -1,10 +1,8 @@
 import { PROCESS_DIED } from "../../domain/jobs/job-status.ts";
-import { isHookRefusal, type NoteFact } from "../../domain/jobs/note.ts";
-import { countFiles } from "../../domain/jobs/result.ts";
+import { countFiles, isHookRefusal, type NoteFact } from "../../domain/jobs/result.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
-import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../ports/jobs-workspace.ts";
+import type { PreviewCommit, PreviewDiscard, StopJobResult, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
-import type { WorkspaceDeps } from "./execution.ts";
 import { readAgentId, toJobRecord } from "./job-facts.ts";
 import { wordNote } from "./word-notes.ts";
 

@@ -1,12 +1,14 @@
-import type { InterruptedFiles, KeptAside, Note } from "../../domain/jobs/note.ts";
 import {
   type Change,
   type Conflict,
   changedFiles,
   countFiles,
   findGitFolder,
+  type InterruptedFiles,
   isOfInterrupted,
   isSystemTrouble,
+  type KeptAside,
+  type Note,
 } from "../../domain/jobs/result.ts";
 import type { LineCounts } from "../../domain/patch/compare-lines.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
@@ -14,9 +16,8 @@ import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import type { RepairedJob } from "../ports/jobs-transaction.ts";
-import { conflictsOfStuck, LimitReached, MemoryRanOut, repairNotes } from "./execution.ts";
-import { nameByNumber, nameJob, withNumbers } from "./job-names.ts";
+import { LimitReached, MemoryRanOut, type RepairedJob } from "../ports/jobs-transaction.ts";
+import { conflictsOfStuck, nameByNumber, nameJob, repairNotes, withNumbers } from "./job-facts.ts";
 
 /** Notes without facts. */
 const PLAIN_NOTES = {

@@ -1,8 +1,7 @@
 import type { DraftRequest, OpenedDraft } from "../ports/jobs-draft.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { Workspace, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import { executePatch } from "./execute-patch.ts";
-import type { WorkspaceDeps } from "./execution.ts";
 import type { JudgeMerge } from "./undo-by-merge.ts";
 import type { StopJobDeps } from "./unfinished-jobs.ts";
 import { wordNote } from "./word-notes.ts";

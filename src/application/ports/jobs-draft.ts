@@ -1,7 +1,7 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import type { MergeConflict } from "../../domain/jobs/merge.ts";
 import type { Change, CommandResult, JobRefusal, RanJob, RefusedJob } from "../../domain/jobs/result.ts";
 import type { ParseResult, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { MergeConflict } from "../../domain/platform/merge.ts";
 import type { FileDifference, JobEvent } from "./jobs.ts";
 import type { HeadProcess } from "./jobs-head.ts";
 import type { HomeTraces } from "./jobs-transaction.ts";

@@ -1,11 +1,14 @@
 import type {
+  BeginRefusal,
+  Change,
+  Conflict,
+  EvictedJob,
   KeptAside,
   OpenInterruption,
   SealNote,
   TransactionKind,
   TransactionReason,
-} from "../../domain/jobs/note.ts";
-import type { BeginRefusal, Change, Conflict, EvictedJob } from "../../domain/jobs/result.ts";
+} from "../../domain/jobs/result.ts";
 import type { RefusedDestination } from "../../domain/policy/network.ts";
 import type { ProcessRunner } from "./platform-processes.ts";
 import type { EntryState, Repository, TakenEdit, View, WorkspaceFiles } from "./platform-view.ts";
@@ -383,3 +386,29 @@ export interface RepairedJob {
 }
 
 export type JobState = "running" | "staged" | "committed" | "undone" | "discarded" | "evicted";
+
+/** The part of its limits that a job used up. Disk in bytes. */
+export type ReachedLimit =
+  | { readonly what: "changes" | "home"; readonly taken: number; readonly most: number }
+  /** `most` is less than `configured` (`worker.limits.processes`) where no more could be left to a job. */
+  | { readonly what: "processes"; readonly most: number; readonly configured: number }
+  /** There was no room for the job to begin with: only so many processes could still be started. */
+  | { readonly what: "no-processes"; readonly left: number };
+
+/** A job took more than it may, and was ended; nothing of it is applied. */
+export class LimitReached extends Error {
+  readonly code = "LIMIT_REACHED";
+
+  constructor(readonly reached: ReachedLimit) {
+    super(`a limit of worker.limits was reached: ${JSON.stringify(reached)}`);
+  }
+}
+
+/** The kernel ended a process of the job, since memory had run out; nothing of the job is applied. */
+export class MemoryRanOut extends Error {
+  readonly code = "MEMORY_RAN_OUT";
+
+  constructor() {
+    super("the executor was ended while memory ran out");
+  }
+}

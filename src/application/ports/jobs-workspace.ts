@@ -1,12 +1,13 @@
 import type { Config, ConfigOverrides } from "../../config/config.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
-import type { NoteFact, OpenInterruption } from "../../domain/jobs/note.ts";
-import type { Change, Conflict, JobResult } from "../../domain/jobs/result.ts";
+import type { Change, Conflict, JobResult, NoteFact, OpenInterruption } from "../../domain/jobs/result.ts";
+import type { ParseResult } from "../../domain/patch/patch-command.ts";
+import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
-import type { JobRequest } from "../jobs/execution.ts";
-import type { JobArchive, JobProcess, StoredJob } from "./jobs.ts";
+import type { CheckSlots } from "../jobs/check-slots.ts";
+import type { JobArchive, JobEvent, JobProcess, OwnGit, StoredJob } from "./jobs.ts";
 import type { DraftRequest, OpenedDraft } from "./jobs-draft.ts";
 import type {
   BeginRequest,
@@ -17,9 +18,12 @@ import type {
   RepairedJob,
   RepairedRecord,
   Staging,
+  Transactions,
   UntouchedPath,
   UnusableJob,
 } from "./jobs-transaction.ts";
+import type { Logger } from "./platform.ts";
+import type { ProcessRunner } from "./platform-processes.ts";
 import type { WorkspaceFiles } from "./platform-view.ts";
 
 /**
@@ -208,3 +212,112 @@ export type StopJobResult =
   | { readonly status: "stopped" }
   | { readonly status: "unknown" }
   | { readonly status: "not-running"; readonly state: JobState };
+
+export interface EditPolicy {
+  readonly protection: Protection;
+  readonly rootNames: readonly string[];
+}
+
+export interface ExecuteRequest
+  extends Pick<
+    DraftRequest,
+    "request" | "groupId" | "source" | "sessionKey" | "commandTimeoutSeconds" | "signal" | "onOutput"
+  > {
+  readonly patch: string;
+  /** The patch, where the caller has parsed it. */
+  readonly parsed?: ParseResult;
+  /** The coder's plan; its first line is the job's title if there is no request text. */
+  readonly plan?: string;
+  /** The job that this one undoes or redoes by a merge. */
+  readonly reverses?: string;
+  readonly dryRun: boolean;
+  readonly preview: boolean;
+  /** Lets a preview reach the network; a job that is applied always may. */
+  readonly allowNetwork?: boolean;
+  readonly atomic: boolean;
+  readonly stopOnError: boolean;
+  readonly autoCommit: boolean;
+  /** Called once, before the first command. */
+  readonly onStart?: (jobId: string) => void;
+  /** Progress for a person who is watching. */
+  readonly onEvent?: (event: JobEvent) => void;
+}
+
+type Choice = "dryRun" | "preview" | "atomic" | "stopOnError" | "autoCommit";
+
+/**
+ * A job as a caller asks a workspace for it. Dry run, stop on error and auto-commit default to its settings; a preview
+ * and all-or-nothing are only what the caller asks for.
+ */
+export type JobRequest = Omit<ExecuteRequest, Choice> & { readonly [K in Choice]?: boolean | undefined };
+
+/** `worker.limits`: 0 means no limit; sizes in bytes. */
+export type LimitSettings = Config["worker"]["limits"];
+
+/** The slice of `worker:` that jobs are carried out by. Times are in seconds, sizes in bytes. */
+export interface WorkerConfig {
+  readonly dry_run: boolean;
+  readonly stop_on_error: boolean;
+  readonly auto_commit: boolean;
+  readonly commit_message_prefix: string;
+  readonly command_timeout: number;
+  readonly git_timeout: number;
+  readonly show_execution_summary: boolean;
+  readonly undo_quota: number;
+  readonly journal_days: number;
+  readonly output_limit: number;
+  readonly env_pass: readonly string[];
+  readonly run_hooks: boolean;
+  readonly confine: "auto" | "on" | "off";
+  readonly limits: LimitSettings;
+  readonly network: { readonly mode: "on" | "off" | "allow_list" };
+}
+
+export type HookSettings = Config["hooks"];
+
+/** Everything that jobs of a workspace need, wired by hand. */
+export interface WorkspaceDeps {
+  readonly root: string;
+  readonly config: WorkerConfig;
+  readonly staging: Staging;
+  readonly transactions: Transactions;
+  readonly archive: JobArchive;
+  readonly policy: EditPolicy;
+  readonly planOptions: Required<PlanOptions>;
+  /** Loaded when the first process is needed. */
+  readonly processes: () => Promise<ProcessRunner>;
+  /** Null where no git can be found that jobs cannot have put there. */
+  readonly ownGit: () => Promise<OwnGit | null>;
+  readonly logger: Logger;
+  readonly messages: Messages;
+  readonly mask: (text: string) => string;
+  /** Whether the user trusts this folder's programs enough to run them without confinement. */
+  readonly isTrusted: () => boolean;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
+  /** Identifies this process, so that a job whose process died is distinguished from one that runs. */
+  readonly pid: number;
+  readonly birth: string;
+  /** Asked right before a job is brought in: a process that others take for dead must not. Default: it may. */
+  readonly mayCommit?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
+  /** Shared by all workspaces of a process; without it checks run as they come. */
+  readonly checkSlots?: CheckSlots;
+  /** The user's own commands around landings; absent where there are none. */
+  readonly hooks?: HookSettings;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+/** Something broke under a job (a full disk, a bug): nothing of it was applied. The cause is kept. */
+export class JobBroken extends Error {
+  constructor(
+    readonly jobId: string,
+    readonly workspace: string,
+    cause: unknown,
+    readonly jobName = jobId,
+  ) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = "JobBroken";
+  }
+}

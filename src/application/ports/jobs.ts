@@ -1,6 +1,5 @@
 import type { RedReason, Unsettled } from "../../domain/jobs/job-status.ts";
-import type { Interruption } from "../../domain/jobs/note.ts";
-import type { CommandResult, JobFigures, JobOutcome } from "../../domain/jobs/result.ts";
+import type { CommandResult, Interruption, JobFigures, JobOutcome } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { JobState } from "./jobs-transaction.ts";
 

@@ -1,7 +1,7 @@
 /**
  * The view: the files that a job sees and changes until commit. Paths are relative to the view's root, `/`-separated,
  * never empty components, never `..`. No operation follows a symlink in any component: a path whose parent is
- * a symlink or a file does not exist here. Following links (inside the root only) is `edit-policy.ts`.
+ * a symlink or a file does not exist here. Following links (inside the root only) is `resolve-target.ts`.
  *
  * Operations throw `ViewFault` for failures that a user or a model can act on; anything else is a bug.
  */

@@ -1,7 +1,11 @@
-import { cutMiddle, shownPath } from "../../domain/texts/format-text.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { cutMiddle, namePaths, shownPath } from "../../domain/texts/format-text.ts";
+import type { RunningMessages } from "../../domain/texts/jobs-running.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
-import type { RunningProcess } from "../jobs/running-things.ts";
+import { agentId, isFinished, type ListedJob, nameJob, toJobJson } from "../jobs/job-facts.ts";
+import type { JournalLine } from "../ports/jobs.ts";
 import type {
   BackgroundProcess,
   ProcessLog,
@@ -204,4 +208,239 @@ export function wordLog({ text, cut }: ProcessLog, locale: Locale): string {
   const words = processMessagesFor(locale);
   if (text === "") return words.noOutput;
   return cut ? `${words.cut}\n${text}` : text;
+}
+
+/**
+ * One line of the list of running work on every surface. A further kind is one more member of the union, one case
+ * in `wordRunningThing` and `toRunningJson`, and one more source for `inRunningOrder`.
+ */
+export type RunningThing = RunningJob | RunningAgent | RunningProcess;
+
+interface RunningBase {
+  /** `picoclaw stop` takes it. */
+  readonly id: string;
+  /** The thing that it is listed under; null: none. */
+  readonly under: string | null;
+  readonly title: string;
+  readonly seconds: number;
+}
+
+/** A job or a draft and how far it is, from its journal. */
+export interface RunningJob extends RunningBase {
+  readonly kind: "job";
+  readonly job: ListedJob;
+  /** Of a draft; null before its first attempt, and for other jobs. */
+  readonly attempt: number | null;
+  /** The command that began last, counted from 1; null before the first. */
+  readonly command: number | null;
+  /** Null for a draft: its commands come one attempt at a time. */
+  readonly commands: number | null;
+  readonly latest: LatestEvent | null;
+}
+
+/** A sub-agent of a draft's coder. */
+export interface RunningAgent extends RunningBase {
+  readonly kind: "agent";
+  /** Its coder's job, as people name it. */
+  readonly jobName: string;
+  readonly number: number;
+  readonly writes: boolean;
+  /** Its latest step; empty before the first. */
+  readonly doing: string;
+}
+
+/** A background process of the workspace; its title is its command. */
+export interface RunningProcess extends RunningBase {
+  readonly kind: "process";
+  readonly name: string;
+  /** Where it is reached. */
+  readonly urls: readonly string[];
+  /** The preview that it runs over; null: the live folder. */
+  readonly over: string | null;
+}
+
+interface LatestEvent extends JournalLine {
+  /** The command that the event is about. */
+  readonly command?: PatchCommand;
+}
+
+/** Puts each thing below the one that it belongs to; one without its parent is at the top level. */
+export function inRunningOrder(things: readonly RunningThing[]): RunningThing[] {
+  const ids = new Set(things.map(({ id }) => id));
+  const below = Map.groupBy(things, ({ under }) => (under !== null && ids.has(under) ? under : ""));
+  const place = (thing: RunningThing): RunningThing[] => [
+    thing,
+    ...(below.get(thing.id) ?? []).flatMap(place),
+  ];
+  return (below.get("") ?? []).flatMap(place);
+}
+
+export function toRunningThings(job: ListedJob, journal: readonly JournalLine[], now: Date): RunningThing[] {
+  const secondsSince = (at: string) => Math.max(0, Math.floor((now.getTime() - Date.parse(at)) / 1000));
+  const own = journal.filter(
+    ({ event }) => !["agent_started", "agent_step", "agent_stop"].includes(event.type),
+  );
+  const startedAt = own.findLastIndex(({ event }) => event.type === "command_started");
+  const isRunning = startedAt >= 0 && !own.slice(startedAt).some(({ event }) => isFinished(event));
+  // Checks over the earlier workspace run in parallel with a command: the command is shown.
+  const latest = isRunning ? own[startedAt] : own.at(-1);
+  const about = latest !== undefined && "index" in latest.event ? latest.event.index : null;
+  const started = own.flatMap(({ event }) => (event.type === "command_started" ? [event] : []));
+  const command = started.findLast(({ index }) => index === about)?.command;
+  // Checks of the workspace as it was belong to no attempt: they carry 0.
+  const attempt = Math.max(0, ...own.map(({ event }) => ("attempt" in event ? (event.attempt ?? 0) : 0)));
+  const at = started.at(-1)?.index;
+  return [
+    {
+      kind: "job",
+      id: job.jobId,
+      under: null,
+      title: job.title,
+      seconds: secondsSince(job.createdAt),
+      job,
+      attempt: attempt === 0 ? null : attempt,
+      command: at === undefined ? null : at + 1,
+      commands: job.totalCmds === 0 || attempt > 0 ? null : job.totalCmds,
+      latest: latest === undefined ? null : { ...latest, ...(command !== undefined && { command }) },
+    },
+    ...runningAgents(job, journal, secondsSince),
+  ];
+}
+
+function runningAgents(
+  job: ListedJob,
+  journal: readonly JournalLine[],
+  secondsSince: (at: string) => number,
+): RunningAgent[] {
+  const agents = new Map<number, RunningAgent>();
+  for (const { at, event } of journal)
+    switch (event.type) {
+      case "agent_started": {
+        const { agent: number, task, writes } = event;
+        const about = { under: job.jobId, jobName: nameJob(job), title: task, seconds: secondsSince(at) };
+        const id = agentId(job.jobId, number);
+        agents.set(number, { kind: "agent", id, ...about, number, writes, doing: "" });
+        break;
+      }
+      case "agent_step": {
+        const agent = agents.get(event.agent);
+        if (agent !== undefined) agents.set(event.agent, { ...agent, doing: event.doing });
+        break;
+      }
+      case "agent_ended":
+        agents.delete(event.agent);
+        break;
+      default:
+        break;
+    }
+  return [...agents.values()];
+}
+
+export function wordRunningThing(thing: RunningThing, words: RunningMessages) {
+  switch (thing.kind) {
+    case "job": {
+      const { job, attempt, command, commands, latest } = thing;
+      const step =
+        attempt !== null ? words.attempt(attempt) : command === null ? "" : words.command(command, commands);
+      return {
+        /** Who asked for it. */
+        from: words.source(job.source),
+        step,
+        latest: latest === null ? "" : wordLatest(latest, words),
+      };
+    }
+    case "agent":
+      return { from: words.agent(thing.number, thing.writes), step: "", latest: thing.doing };
+    case "process":
+      return { from: words.process(thing.name), step: "", latest: thing.urls.join(" ") };
+  }
+}
+
+/** A thing as programs read it: snake_case. */
+export function toRunningJson(thing: RunningThing, words: RunningMessages): Record<string, unknown> {
+  const { id, under, seconds } = thing;
+  switch (thing.kind) {
+    case "job": {
+      const { job, attempt, command, commands, latest } = thing;
+      return {
+        ...toJobJson(job, true),
+        ...(job.pid !== undefined && { pid: job.pid }),
+        seconds,
+        attempt,
+        command,
+        commands,
+        latest: latest && { at: latest.at, type: latest.event.type, text: wordLatest(latest, words) },
+      };
+    }
+    case "agent": {
+      const { title: task, number, writes, doing } = thing;
+      return { id, job_id: under, agent: number, task, writes, seconds, doing };
+    }
+    case "process": {
+      const { title: command, name, urls, over } = thing;
+      return { id, name, command, urls, over, seconds };
+    }
+  }
+}
+
+function wordLatest({ event, command }: LatestEvent, words: RunningMessages): string {
+  const { latest, doing } = words;
+  switch (event.type) {
+    case "job_started":
+      return latest.began;
+    case "command_started":
+      return wordCommand(event.command);
+    case "command_finished":
+    case "command_judged": {
+      const about = command === undefined ? "" : ` ${wordCommand(command)}`;
+      return event.success ? `✓${about}` : `✗${about} ${oneLine(event.error)}`;
+    }
+    case "check_finished":
+      return `${latest.check(oneLine(event.command), event.over === "baseline")} → ${latest.exit(event.exit_code)}`;
+    case "auto_commit":
+      return event.error === undefined
+        ? latest.autoCommit(event.moment, event.commit)
+        : latest.autoCommitFailed(oneLine(event.error));
+    case "planned":
+      return oneLine(event.plan);
+    case "doing":
+      return [doing[event.doing], oneLine(event.detail)].filter((part) => part !== "").join(" ");
+    case "merged":
+      return event.lost === true ? latest.replaced(event.path) : latest.merged(event.path, event.by);
+    case "staged":
+      return latest.staged;
+    case "committed":
+      return latest.committed;
+    case "conflict":
+      return latest.conflict(namePaths(event.paths, event.paths.length, (rest) => `+${rest}`));
+    case "rolled_back":
+      return latest.rolledBack(oneLine(event.reason));
+    case "undone":
+      return latest.undone;
+    case "redone":
+      return latest.redone;
+    case "evicted":
+    case "quota_evicted":
+      return latest.evicted;
+    case "note":
+      return oneLine(event.text);
+    case "agent_ended":
+      return latest.agentEnded(event.agent, event.end);
+    // These are lines of their own.
+    case "agent_started":
+    case "agent_step":
+    case "agent_stop":
+      return "";
+  }
+}
+
+function wordCommand({ type, action, target }: PatchCommand): string {
+  switch (type) {
+    case "shell_command":
+      return `$ ${oneLine(target)}`;
+    case "file_edit":
+      return `✎ ${oneLine(target)}`;
+    default:
+      return `${type} ${action} ${oneLine(target)}`;
+  }
 }

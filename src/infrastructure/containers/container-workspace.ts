@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { WorkerConfig, WorkspaceDeps } from "../../application/jobs/execution.ts";
 import { createWorkspace } from "../../application/jobs/workspace.ts";
 import {
   type ClonePoint,
@@ -17,7 +16,7 @@ import type {
   Transaction,
   Transactions,
 } from "../../application/ports/jobs-transaction.ts";
-import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import type { WorkerConfig, Workspace, WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
 import type { ProcessResult, ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type {
   EntryState as FirstStanding,

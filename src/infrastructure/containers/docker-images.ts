@@ -1,7 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import type { BuildImageDeps } from "../../application/containers/ensure-image.ts";
-import { jobEnvironment } from "../../application/jobs/job-processes.ts";
 import {
   type ContextFile,
   EngineUnavailable,
@@ -11,6 +10,7 @@ import {
   type Recipes,
   type SandboxFailure,
 } from "../../application/ports/containers.ts";
+import { jobEnvironment } from "../../domain/policy/job-environment.ts";
 import { hashHex } from "../platform/hash.ts";
 import { findInstallation } from "../platform/installation.ts";
 import { createProcessRunner } from "../platform/process-runner.ts";

@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { jobEnvironment } from "../../application/jobs/job-processes.ts";
 import type {
   LocalFailure,
   LocalPack,
@@ -10,6 +9,7 @@ import type {
 } from "../../application/ports/containers.ts";
 import type { ProcessResult } from "../../application/ports/platform-processes.ts";
 import { type CloneRange, withoutCredential } from "../../domain/containers/clone-plan.ts";
+import { jobEnvironment } from "../../domain/policy/job-environment.ts";
 import { createProcessRunner } from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { archivePieces, listEntries } from "./tar-archive.ts";

@@ -1,5 +1,5 @@
 import { readlinkSync } from "node:fs";
-import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
+import { type SealNote, sealNote } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { listGitIndex } from "../../domain/platform/git-index.ts";
 import type { Op } from "../jobs/job-folder.ts";

@@ -1,7 +1,7 @@
 import { dirname, join, relative, resolve } from "node:path";
 import type { SealedChanges, Transaction } from "../../application/ports/jobs-transaction.ts";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
-import { gatherSealNotes } from "../../domain/jobs/note.ts";
+import { gatherSealNotes } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { type JobFolder, type Op, removeSlots, takeStamp, toChanges, writePlan } from "../jobs/job-folder.ts";
 import { createFolderView, currentEntryBelow } from "../platform/folder-view.ts";

@@ -6,8 +6,7 @@ import type {
   Transaction,
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
-import { gatherSealNotes, type SealNote, sealNote } from "../../domain/jobs/note.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import { type Change, gatherSealNotes, type SealNote, sealNote } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import {
   type JobFolder,

@@ -6,8 +6,7 @@ import type {
   Transaction,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Entry, TakenEdit } from "../../application/ports/platform-view.ts";
-import { gatherSealNotes } from "../../domain/jobs/note.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import { type Change, gatherSealNotes } from "../../domain/jobs/result.ts";
 import {
   type JobFolder,
   type Op,

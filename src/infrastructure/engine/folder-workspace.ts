@@ -1,24 +1,19 @@
 import { copyFileSync, existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import {
-  conflictsOfStuck,
-  LimitReached,
-  type WorkerConfig,
-  type WorkspaceDeps,
-} from "../../application/jobs/execution.ts";
+import { conflictsOfStuck } from "../../application/jobs/job-facts.ts";
 import { createWorkspace, type WorkspaceBacking } from "../../application/jobs/workspace.ts";
-import type {
-  BeginRequest,
-  BeginResult,
-  JobState,
-  RepairedJob,
-  RepairedRecord,
-  SwapOutcome,
-  Transactions,
+import {
+  type BeginRequest,
+  type BeginResult,
+  type JobState,
+  LimitReached,
+  type RepairedJob,
+  type RepairedRecord,
+  type SwapOutcome,
+  type Transactions,
 } from "../../application/ports/jobs-transaction.ts";
-import type { Workspace } from "../../application/ports/jobs-workspace.ts";
-import type { OpenInterruption } from "../../domain/jobs/note.ts";
-import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
+import type { WorkerConfig, Workspace, WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
+import type { BeginRefusal, EvictedJob, OpenInterruption } from "../../domain/jobs/result.ts";
 import { succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import {

@@ -17,8 +17,7 @@ import type {
   StoredJob,
 } from "../../application/ports/jobs.ts";
 import type { JobState } from "../../application/ports/jobs-transaction.ts";
-import type { Interruption } from "../../domain/jobs/note.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import type { Change, Interruption } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import {
   AFTER_IMAGES,

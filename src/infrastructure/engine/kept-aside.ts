@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { nameJobId } from "../../application/jobs/job-names.ts";
+import { nameJobId } from "../../application/jobs/job-facts.ts";
 import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
-import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/note.ts";
+import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/result.ts";
 import { type Op, readIntent, swappedJobId } from "../jobs/job-folder.ts";
 import { identifyAt } from "../platform/entry-identity.ts";
 import { removeTree } from "../platform/remove-tree.ts";

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { SealedChanges } from "../../application/ports/jobs-transaction.ts";
-import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
+import { type SealNote, sealNote } from "../../domain/jobs/result.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
 import { Identity, identify, identifyAt } from "../platform/entry-identity.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";

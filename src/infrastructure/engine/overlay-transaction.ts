@@ -16,7 +16,7 @@ import type {
   Transaction,
 } from "../../application/ports/jobs-transaction.ts";
 import { ViewFault } from "../../application/ports/platform-view.ts";
-import { gatherSealNotes } from "../../domain/jobs/note.ts";
+import { gatherSealNotes } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import {
   BUILT_FOLDER,

@@ -16,7 +16,7 @@ import type {
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
 import type { EntryState } from "../../application/ports/platform-view.ts";
-import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
+import { type SealNote, sealNote } from "../../domain/jobs/result.ts";
 import { attemptSystem } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";

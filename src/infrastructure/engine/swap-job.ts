@@ -1,8 +1,7 @@
 import { renameSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
-import type { InterruptedFiles, KeptAside } from "../../domain/jobs/note.ts";
-import type { Conflict } from "../../domain/jobs/result.ts";
+import type { Conflict, InterruptedFiles, KeptAside } from "../../domain/jobs/result.ts";
 import { findUnjudgedTogether } from "../jobs/git-places.ts";
 import {
   addRepairMark,

@@ -21,8 +21,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import type { JobState } from "../../application/ports/jobs-transaction.ts";
-import type { Interruption } from "../../domain/jobs/note.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import type { Change, Interruption } from "../../domain/jobs/result.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { Identity, type StoredIdentity, shownBelow } from "../platform/entry-identity.ts";

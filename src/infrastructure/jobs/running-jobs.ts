@@ -11,8 +11,8 @@ import {
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import { createCheckSlots } from "../../application/jobs/check-slots.ts";
-import type { WorkspaceDeps } from "../../application/jobs/execution.ts";
 import type { WorkspaceBacking } from "../../application/jobs/workspace.ts";
+import type { WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { hashHex } from "../platform/hash.ts";
 import { tryFlock } from "../platform/libc.ts";

@@ -8,7 +8,7 @@ import type {
   HomeTraces,
   RefusedHost,
 } from "../../application/ports/jobs-transaction.ts";
-import type { TransactionReason } from "../../domain/jobs/note.ts";
+import type { TransactionReason } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { HOME_LAYER, type JobFolder, type Plan } from "../jobs/job-folder.ts";
 import { workspaceId } from "../jobs/job-storage.ts";

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
-import type { TransactionKind, TransactionReason } from "../../domain/jobs/note.ts";
+import type { TransactionKind, TransactionReason } from "../../domain/jobs/result.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import { HOME_LAYER, jobFolder } from "../jobs/job-folder.ts";

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, readlinkSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { release } from "node:os";
 import { join, resolve } from "node:path";
-import { LimitReached } from "../../application/jobs/execution.ts";
+import { LimitReached } from "../../application/ports/jobs-transaction.ts";
 import type { ProcessRequest, ProcessRunner } from "../../application/ports/platform-processes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import {

@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
-import { resolveJobName } from "../../application/jobs/job-names.ts";
+import { resolveJobName } from "../../application/jobs/job-facts.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type { View } from "../../application/ports/platform-view.ts";

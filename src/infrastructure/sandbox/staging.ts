@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
-import type { TransactionReason } from "../../domain/jobs/note.ts";
+import type { TransactionReason } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { foldsCase } from "../platform/entry-identity.ts";

@@ -1,7 +1,11 @@
 import { closeSync, lstatSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { LimitReached, MemoryRanOut } from "../../application/jobs/execution.ts";
-import type { HeadSurroundings, RefusedHost } from "../../application/ports/jobs-transaction.ts";
+import {
+  type HeadSurroundings,
+  LimitReached,
+  MemoryRanOut,
+  type RefusedHost,
+} from "../../application/ports/jobs-transaction.ts";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type { View } from "../../application/ports/platform-view.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";

@@ -11,8 +11,7 @@ import {
 import { basename, join, relative } from "node:path";
 import type { ContainerLimits, ContainerMount, SandboxManager } from "../../application/ports/containers.ts";
 import type { ProcessResult, ProcessRunner } from "../../application/ports/platform-processes.ts";
-import type { Note } from "../../domain/jobs/note.ts";
-import type { JobResult } from "../../domain/jobs/result.ts";
+import type { JobResult, Note } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { trySystemCall } from "../../domain/platform/error-text.ts";
 import type { RunJob, WorkerRun } from "../../domain/tasks/task-record.ts";

@@ -1,15 +1,14 @@
 import { join } from "node:path";
 import type { JudgedAttempt } from "../../application/checks/project-checks.ts";
-import type { ExecuteRequest } from "../../application/jobs/execution.ts";
 import type {
   ContainerLimits,
   ContainerNetwork,
   SandboxFailure,
   SandboxManager,
 } from "../../application/ports/containers.ts";
+import type { ExecuteRequest } from "../../application/ports/jobs-workspace.ts";
 import type { ExecutorStarted, RunOptions, WorkerExecutor } from "../../application/ports/tasks.ts";
-import type { Note } from "../../domain/jobs/note.ts";
-import type { JobResult } from "../../domain/jobs/result.ts";
+import type { JobResult, Note } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { firstWord, type RunJob, type TestRun, type WorkerRun } from "../../domain/tasks/task-record.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";

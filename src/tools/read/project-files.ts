@@ -14,7 +14,7 @@ import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { WorkspaceFiles } from "../../application/ports/platform-view.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { createIgnoreMatcher, type IgnoreMatcher } from "../../domain/policy/ignore-rules.ts";
+import { createIgnoreMatcher, type IgnoreMatcher } from "../../domain/platform/ignore-rules.ts";
 import { holdsNoSources } from "../../domain/policy/protection.ts";
 
 /** Bytes of a file that are looked at. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { reportCrash } from "../../../src/adapters/cli/crash.ts";
 import type { CliProgram } from "../../../src/adapters/cli/program.ts";
-import { JobBroken } from "../../../src/application/jobs/execution.ts";
+import { JobBroken } from "../../../src/application/ports/jobs-workspace.ts";
 import { StoreAway } from "../../../src/domain/store/store-trouble.ts";
 
 async function crash(error: Error, exitCode = 1): Promise<string> {

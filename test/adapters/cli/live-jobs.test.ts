@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { listRunningJobs, liveRows } from "../../../src/adapters/cli/live-jobs.ts";
-import { inRunningOrder } from "../../../src/application/jobs/running-things.ts";
 import type { JobEvent, StoredJob } from "../../../src/application/ports/jobs.ts";
+import { inRunningOrder } from "../../../src/application/sandbox/process-report.ts";
 import { runningMessagesFor } from "../../../src/domain/texts/jobs-running.ts";
 
 const AT = "2026-03-01T09:30:00.000Z";

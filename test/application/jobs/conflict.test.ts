@@ -1,6 +1,6 @@
 /** A preview that no longer fits: the rest of it, or nothing of it. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { applyRest } from "../../../src/application/jobs/follow-up-actions.ts";
+import { applyRest } from "../../../src/application/jobs/action-report.ts";
 import { type Bench, createBench, edit } from "./worker-kit.ts";
 
 let bench: Bench;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { resolveTarget } from "../../../src/application/jobs/edit-policy.ts";
+import { resolveTarget } from "../../../src/application/platform/resolve-target.ts";
 import type { Entry } from "../../../src/application/ports/platform-view.ts";
 
 const WORKSPACE = "/ws";

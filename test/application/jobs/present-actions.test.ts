@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { presentActions } from "../../../src/application/jobs/follow-up-actions.ts";
+import { presentActions } from "../../../src/application/jobs/action-report.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 
 const LABELS = { undo: "Undo", redo: "Redo", apply: "Apply", diff: "Diff", discard: "Discard" };

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bu
 import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { chooseJobs } from "../../../src/application/jobs/job-facts.ts";
-import { resolveJobName } from "../../../src/application/jobs/job-names.ts";
+import { chooseJobs, resolveJobName } from "../../../src/application/jobs/job-facts.ts";
 import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 

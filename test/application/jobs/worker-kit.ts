@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ExecuteRequest } from "../../../src/application/jobs/execution.ts";
+import type { ExecuteRequest } from "../../../src/application/ports/jobs-workspace.ts";
 import type { JobResult, RanJob } from "../../../src/domain/jobs/result.ts";
 import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { keepsOthersLines, mergeFile } from "../../../src/domain/jobs/merge.ts";
+import { keepsOthersLines, mergeFile } from "../../../src/domain/platform/merge.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -2,18 +2,19 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { renderLateDoor, renderTextDoors } from "../../../scripts/text-doors.ts";
+import { formatResults, wordError } from "../../../src/application/jobs/job-report.ts";
 import {
   type ConfigProblem,
   type ConfigWarning,
   listProblems,
   NOTHING,
 } from "../../../src/domain/config/config-problem.ts";
-import type { NotCovered, TransactionKind, TransactionReason } from "../../../src/domain/jobs/note.ts";
 import {
   type CommandResult,
-  formatExecutionResults,
+  type NotCovered,
   oneLine,
-  wordError,
+  type TransactionKind,
+  type TransactionReason,
 } from "../../../src/domain/jobs/result.ts";
 import type { FileTrouble, Remedy } from "../../../src/domain/platform/machine-trouble.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
@@ -355,11 +356,11 @@ describe("results", () => {
       result("go test ./..."),
       result("false", { success: false, error: "command failed: exit 1", duration: 3 }),
     ];
-    expect(formatExecutionResults(results, ja)).toBe(
+    expect(formatResults(results, ja)).toBe(
       "✓ [1] shell_command run go test ./... (12ms)\n✗ [2] shell_command run false (3ms)\n    エラー: command failed: exit 1",
     );
-    expect(formatExecutionResults(results, en)).toContain("\n    Error: command failed: exit 1");
-    expect(formatExecutionResults([], ja)).toBe("");
+    expect(formatResults(results, en)).toContain("\n    Error: command failed: exit 1");
+    expect(formatResults([], ja)).toBe("");
     for (const [error, words] of [
       ["command failed: exit status 1 (output: a)", "コマンドが失敗しました: 終了コード 1 (output: a)"],
       ["git command failed: signal: SIGTERM", "git コマンドが失敗しました: シグナル SIGTERM"],

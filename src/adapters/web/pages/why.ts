@@ -1,6 +1,6 @@
 import type { JobReason, SeenInJob } from "../../../application/history/find-why.ts";
 import { wordWhy } from "../../../application/history/word-why.ts";
-import { nameJob } from "../../../application/jobs/job-names.ts";
+import { nameJob } from "../../../application/jobs/job-facts.ts";
 import type { StoredJob } from "../../../application/ports/jobs.ts";
 import type { Viewer } from "../../../application/serve/access.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";

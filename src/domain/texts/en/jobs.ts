@@ -17,7 +17,7 @@ import type {
   SealNote,
   TransactionKind,
   TransactionReason,
-} from "../../jobs/note.ts";
+} from "../../jobs/result.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../platform/machine-trouble.ts";
 import { formatBytes, jobOrder, listPaths, nameFew, namePaths } from "../format-text.ts";
 import type { Locale } from "../locale.ts";

@@ -11,7 +11,7 @@ import type {
   SealedOtherwise,
   TransactionKind,
   TransactionReason,
-} from "../../jobs/note.ts";
+} from "../../jobs/result.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../platform/machine-trouble.ts";
 import type * as en from "../en/jobs.ts";
 import { formatBytes, jobOrder, listPaths, nameFew, namePaths } from "../format-text.ts";

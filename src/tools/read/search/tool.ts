@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Workspace } from "../../../application/ports/jobs-workspace.ts";
 import { ViewFault } from "../../../application/ports/platform-view.ts";
 import { isAscii } from "../../../domain/platform/bytes-text.ts";
-import { globSource, type IgnoreMatcher } from "../../../domain/policy/ignore-rules.ts";
+import { globSource, type IgnoreMatcher } from "../../../domain/platform/ignore-rules.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { type ResolvedPath, resolvePathArgument } from "../../resolved-path.ts";
 import type { RunProgram } from "../../tool-context.ts";

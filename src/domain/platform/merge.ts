@@ -1,5 +1,5 @@
 import { diffArrays } from "diff";
-import { decodeText, isSameFile } from "../platform/file-bytes.ts";
+import { decodeText, isSameFile } from "./file-bytes.ts";
 
 /**
  * Three texts of one file: as both sides knew it, and what each made of it. A missing file is null; a text that is not

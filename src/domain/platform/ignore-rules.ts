@@ -1,5 +1,5 @@
-import { succeeds } from "../platform/error-text.ts";
-import { parentOf } from "../platform/paths.ts";
+import { succeeds } from "./error-text.ts";
+import { parentOf } from "./paths.ts";
 
 /** `.gitignore`, as git reads it: the rules of one file, for paths below its folder. */
 interface IgnoreRule {
