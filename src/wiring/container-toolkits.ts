@@ -12,7 +12,7 @@ import {
   openCloneInContainer,
   openContainerWorkspace,
 } from "../infrastructure/containers/container-workspace.ts";
-import { jobsOfThisProcess } from "../infrastructure/jobs/running-jobs.ts";
+import { jobsOfThisProcess } from "../infrastructure/engine/running-jobs.ts";
 import { removeTree } from "../infrastructure/platform/remove-tree.ts";
 import { protectFolder } from "../infrastructure/policy/folder-protection.ts";
 import { createFarProjectFiles } from "../tools/read/project-files.ts";

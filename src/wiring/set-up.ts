@@ -10,7 +10,7 @@ import { ollamaPlaces } from "../config/usual-variables.ts";
 import { openEngine, readEngineFacts } from "../infrastructure/containers/docker-engine.ts";
 import { findLoggedInHeads } from "../infrastructure/heads/heads.ts";
 import { findModels } from "../infrastructure/models/find-sources.ts";
-import { findProgram } from "../infrastructure/sandbox/staging.ts";
+import { findProgram } from "../infrastructure/platform/find-program.ts";
 import * as setup from "../infrastructure/setup/survey-machine.ts";
 import { openModels } from "./models.ts";
 import type { Environment } from "./services.ts";

@@ -7,6 +7,7 @@ import type {
   OpenOptions,
   WorkspaceDeps,
 } from "../application/ports/jobs-workspace.ts";
+import type { Staging } from "../application/ports/sandbox.ts";
 import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
 import type { Remedy } from "../domain/platform/machine-trouble.ts";
@@ -16,7 +17,7 @@ import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/j
 import { findGit } from "../infrastructure/platform/git-roots.ts";
 import { findFolderTrouble, protectFolder } from "../infrastructure/policy/folder-protection.ts";
 import { ownPathsInside, readHomeRules } from "../infrastructure/sandbox/homes-inside.ts";
-import { chooseStaging, type Staging } from "../infrastructure/sandbox/staging.ts";
+import { chooseStaging } from "../infrastructure/sandbox/staging.ts";
 import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
 import { type Environment, openServices, type Services } from "./services.ts";
 

@@ -9,11 +9,11 @@ import {
 } from "../../src/infrastructure/engine/folder-workspace.ts";
 import { beginOverlayTransaction } from "../../src/infrastructure/engine/overlay-transaction.ts";
 import { locateStorage, type Storage } from "../../src/infrastructure/jobs/job-storage.ts";
+import { findProgram } from "../../src/infrastructure/platform/find-program.ts";
 import { findGit } from "../../src/infrastructure/platform/git-roots.ts";
 import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
 import { createSandbox, type Sandbox } from "../../src/infrastructure/sandbox/create-sandbox.ts";
-import { findProgram } from "../../src/infrastructure/sandbox/staging.ts";
 import { landsAll } from "./lands-all.ts";
 import { type Tree, treeOf } from "./tree.ts";
 

@@ -14,7 +14,7 @@ import { NO_USAGE } from "../../src/domain/models/model-facts.ts";
 import { createProtection } from "../../src/domain/policy/protection.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
 import { createCloneWorkspace } from "../../src/infrastructure/containers/container-workspace.ts";
-import { jobsOfThisProcess } from "../../src/infrastructure/jobs/running-jobs.ts";
+import { jobsOfThisProcess } from "../../src/infrastructure/engine/running-jobs.ts";
 import { createProcessRunner } from "../../src/infrastructure/platform/process-runner.ts";
 import { globCompiler } from "../../src/infrastructure/policy/folder-protection.ts";
 import { createFarProjectFiles } from "../../src/tools/read/project-files.ts";

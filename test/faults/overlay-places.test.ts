@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import { findProgram } from "../../src/infrastructure/sandbox/staging.ts";
+import { findProgram } from "../../src/infrastructure/platform/find-program.ts";
 import { type Cli, createCli, shell, treeOf } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 

@@ -270,13 +270,10 @@ class OpenDraft implements Draft {
     const run = async () => {
       const refusal = await this.#ensure(true);
       if (refusal !== null) return { ok: false, why: "unavailable", message: refusal.message } as const;
-      const { runChecks } = await import("../jobs/run-checks.ts");
       const signals = [this.#request.signal, this.#end.signal];
       const signal = AbortSignal.any(request.signal === undefined ? signals : [...signals, request.signal]);
-      const { transaction } = this.#open;
-      const emit = this.#open.emit.bind(this.#open);
-      const checks = { deps: this.#deps, jobId: this.id, transaction, emit };
-      const use = () => runChecks(checks, { ...request, signal });
+      const job = this.#open;
+      const use = () => job.check({ ...request, signal });
       const { checkSlots } = this.#deps;
       return checkSlots === undefined ? use() : checkSlots.run(use, { urgent: this.#hasTurn, signal });
     };

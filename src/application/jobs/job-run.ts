@@ -19,7 +19,7 @@ import { executionSummary, type PatchCommand } from "../../domain/patch/patch-co
 import { isSecretField } from "../../domain/platform/secret-name.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import type { JobEvent } from "../ports/jobs.ts";
-import type { MergedNote } from "../ports/jobs-draft.ts";
+import type { Checked, CheckRequest, MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type {
   SealedChanges,
@@ -322,6 +322,13 @@ export class JobRun {
 
   get #notes(): Note[] {
     return this.#story.notes;
+  }
+
+  /** Runs checks over what the job has now, or over the workspace alone. */
+  async check(request: CheckRequest & { readonly signal: AbortSignal }): Promise<Checked> {
+    const { runChecks } = await import("./run-checks.ts");
+    const { jobId, transaction } = this;
+    return runChecks({ deps: this.#deps, jobId, transaction, emit: (event) => this.emit(event) }, request);
   }
 
   describe(about: Parameters<JobStory["describe"]>[0]): void {

@@ -1,3 +1,5 @@
+import type { TransactionReason } from "../../domain/jobs/result.ts";
+
 /**
  * The web, for reading. A call never rejects. Names are looked up once and only public addresses are dialled, after
  * each redirect again; a host of the configuration by name and port may be private.
@@ -31,3 +33,14 @@ type WebRefusal =
   | "too-many-redirects"
   /** An image, an archive: nothing to read. */
   | "not-text";
+
+/** How jobs with processes are staged on this machine, and why so. */
+export interface Staging {
+  readonly kind: "overlay" | "copy" | "none";
+  readonly reason: TransactionReason;
+  /** bubblewrap, when there is one: without it nothing is confined. */
+  readonly bubblewrap: string | null;
+}
+
+/** The message for a sandbox that ended without output, for example because it was killed. */
+export const SILENT_SANDBOX = "the sandbox did not start";

@@ -25,6 +25,7 @@ import type {
 } from "../../application/ports/platform-view.ts";
 import type { Change, Conflict } from "../../domain/jobs/result.ts";
 import { createJobArchive } from "../engine/job-archive.ts";
+import { createJobHolders, jobsOfThisProcess } from "../engine/running-jobs.ts";
 import {
   createJobFolder,
   type JobFolder,
@@ -36,7 +37,6 @@ import {
   writeDurably,
   writeState,
 } from "../jobs/job-folder.ts";
-import { createJobHolders, jobsOfThisProcess } from "../jobs/running-jobs.ts";
 import { toStanding } from "../platform/folder-view.ts";
 import { hashHex } from "../platform/hash.ts";
 import { createOutputCapture } from "../platform/output-capture.ts";

@@ -7,9 +7,9 @@ import { type JobFolder, type Op, removeSlots, takeStamp, toChanges, writePlan }
 import { createFolderView, currentEntryBelow } from "../platform/folder-view.ts";
 import { repositoryOf } from "../platform/git-roots.ts";
 import { bytesBelow } from "../platform/read-file.ts";
-import type { OverlayBeginResult } from "../sandbox/create-sandbox.ts";
-import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../sandbox/overlay-layers.ts";
+import type { LaidRoot, OverlayBeginResult } from "../sandbox/create-sandbox.ts";
 import { createChangeWatch, createFirstSight, type FirstSight } from "./overlay-changes.ts";
+import { currentBytes, lookThrough, originalBytes } from "./overlay-layers.ts";
 import { gatherSealedUppers, lookAtUpper, sealDelta, type UpperLook } from "./overlay-seal.ts";
 import { makeDurable, validateOps } from "./seal-ops.ts";
 import { foldersOnTheWay } from "./swap.ts";

@@ -13,6 +13,7 @@ import {
   type Transactions,
 } from "../../application/ports/jobs-transaction.ts";
 import type { WorkerConfig, Workspace, WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
+import type { Staging } from "../../application/ports/sandbox.ts";
 import type { BeginRefusal, EvictedJob, OpenInterruption } from "../../domain/jobs/result.ts";
 import { succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
@@ -43,7 +44,6 @@ import {
   writeState,
 } from "../jobs/job-folder.ts";
 import type { Storage } from "../jobs/job-storage.ts";
-import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "../jobs/running-jobs.ts";
 import { nameLockHolder, withFolderLocks } from "../platform/folder-lock.ts";
 import { createWorkspaceFiles } from "../platform/folder-view.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
@@ -52,11 +52,11 @@ import { collectGarbage } from "../platform/unattended.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import type { OverlayOptions, Sandbox } from "../sandbox/create-sandbox.ts";
 import { noteLanding } from "../sandbox/process-record.ts";
-import type { Staging } from "../sandbox/staging.ts";
 import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
 import { createJobArchive, keepImages } from "./job-archive.ts";
 import { evictPastQuota, jobBytes, removeOldStories } from "./job-quota.ts";
 import type { LandingTurns } from "./landing-turns.ts";
+import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "./running-jobs.ts";
 import type { Checkpoint } from "./swap.ts";
 import {
   finishInterrupted,

@@ -14,8 +14,9 @@ import type { EntryStats } from "../platform/entry-stats.ts";
 import { readNoFollow } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { walkFolder } from "../platform/walk-folder.ts";
-import { type LaidRoot, walkUpper } from "../sandbox/overlay-layers.ts";
+import type { LaidRoot } from "../sandbox/create-sandbox.ts";
 import { hashAt, mayBeIndex, readEntry } from "./compare-entries.ts";
+import { walkUpper } from "./overlay-layers.ts";
 import { hasMovedFrom } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 

@@ -21,16 +21,7 @@ import { type Anchors, createAnchors } from "../platform/open-folder.ts";
 import { createSweep } from "../platform/unattended.ts";
 import type { WalkOptions } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr } from "../platform/xattr.ts";
-import {
-  copyMarked,
-  type LaidRoot,
-  makeFreshFolder,
-  mayHaveMovedFolders,
-  namesTakenFromLower,
-  stripMarks,
-  type UpperEntry,
-  walkUpper,
-} from "../sandbox/overlay-layers.ts";
+import type { LaidRoot } from "../sandbox/create-sandbox.ts";
 import { createBreath } from "./breath.ts";
 import {
   areaOf,
@@ -44,6 +35,15 @@ import {
   readEntry,
 } from "./compare-entries.ts";
 import type { FirstSight, SeenFile } from "./overlay-changes.ts";
+import {
+  copyMarked,
+  makeFreshFolder,
+  mayHaveMovedFolders,
+  namesTakenFromLower,
+  stripMarks,
+  type UpperEntry,
+  walkUpper,
+} from "./overlay-layers.ts";
 import { type FlushAhead, takeOut } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 

@@ -16,6 +16,7 @@ import type {
   Transaction,
 } from "../../application/ports/jobs-transaction.ts";
 import { ViewFault } from "../../application/ports/platform-view.ts";
+import { SILENT_SANDBOX } from "../../application/ports/sandbox.ts";
 import { gatherSealNotes } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import {
@@ -33,30 +34,29 @@ import {
 import { identify, rewriteFile } from "../platform/entry-identity.ts";
 import { retryDespiteOthers, watchView } from "../platform/folder-view.ts";
 import { repositoryOf, rootsFor } from "../platform/git-roots.ts";
+import { mountBelow } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
-import type { OverlayBeginResult, OverlayDeps } from "../sandbox/create-sandbox.ts";
+import type { LaidRoot, OverlayBeginResult, OverlayDeps } from "../sandbox/create-sandbox.ts";
 import {
   ChannelClosed,
   createRemoteView,
   restoreThrough,
   rewriteThrough,
 } from "../sandbox/executor-channel.ts";
+import { createWakeable, startExecutor, type Wakeable } from "../sandbox/start-executor.ts";
+import { readSettled } from "./compare-entries.ts";
+import { keepImages } from "./job-archive.ts";
+import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
 import {
   copyMarked,
   createLayeredFiles,
   currentBytes,
   findLayeredPath,
-  type LaidRoot,
   lookThrough,
   lowerFolderOf,
   originalBytes,
-} from "../sandbox/overlay-layers.ts";
-import { mountBelow, SILENT_SANDBOX } from "../sandbox/staging.ts";
-import { createWakeable, startExecutor, type Wakeable } from "../sandbox/start-executor.ts";
-import { readSettled } from "./compare-entries.ts";
-import { keepImages } from "./job-archive.ts";
-import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
+} from "./overlay-layers.ts";
 import { baseOfFolder, gatherSealedUppers, sealUpper } from "./overlay-seal.ts";
 import { createFlushAhead, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { foldersOnTheWay } from "./swap.ts";

@@ -1,10 +1,12 @@
 import {
   accessSync,
   chmodSync,
+  closeSync,
   constants,
   existsSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,9 +16,9 @@ import {
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { attemptOr, trySystemCall } from "../../domain/platform/error-text.ts";
 import { hashHex } from "../platform/hash.ts";
+import { tryFlock } from "../platform/libc.ts";
 import { renameable } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-import { hasLiveJobs } from "./running-jobs.ts";
 
 /** Write permission of the group and of others; an access list that grants it shows in the group's. */
 const OTHERS_WRITE = 0o022;
@@ -326,4 +328,32 @@ export function jobStorages(home: string): string[] {
     home,
     readdirSync(workspaces).map((id) => join(workspaces, id)),
   );
+}
+
+export function isDead(path: string): boolean {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, "r");
+  } catch {
+    return false;
+  }
+  try {
+    return tryFlock(descriptor, "exclusive").ok;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export function listRunning(folder: string): string[] {
+  return attemptOr([], () =>
+    readdirSync(folder)
+      .filter((name) => name.startsWith("job_"))
+      .sort(),
+  );
+}
+
+/** Whether the process of some job is still at work. */
+export function hasLiveJobs(storage: string): boolean {
+  const folder = join(storage, "running");
+  return listRunning(folder).some((jobId) => !isDead(join(folder, jobId)));
 }

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import { isInside } from "../../domain/platform/paths.ts";
 
 /** Whether a rename between the two folders can work: one device, one mount. */
 export function renameable(a: string, b: string): boolean {
@@ -49,4 +50,10 @@ function longestPrefix(points: readonly string[], path: string): string {
     if (point.length > best.length && (path === point || path.startsWith(`${point}/`))) best = point;
   }
   return best;
+}
+
+/** A mount below one of these folders: an overlay would not show it, or could not be mounted. */
+export function mountBelow(roots: readonly string[]): string | null {
+  const isBelow = (point: string) => roots.some((root) => point !== root && isInside(root, point));
+  return mountPoints().find(isBelow) ?? null;
 }

@@ -8,10 +8,12 @@ import type {
   HomeTraces,
   RefusedHost,
 } from "../../application/ports/jobs-transaction.ts";
+import type { Staging } from "../../application/ports/sandbox.ts";
 import type { TransactionReason } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { HOME_LAYER, type JobFolder, type Plan } from "../jobs/job-folder.ts";
 import { workspaceId } from "../jobs/job-storage.ts";
+import { SYSTEM_PATH } from "../platform/find-program.ts";
 import { rootsFor } from "../platform/git-roots.ts";
 import { findInstallation, type Installation, threadEntry } from "../platform/installation.ts";
 import { mountPoints } from "../platform/mount-points.ts";
@@ -34,17 +36,9 @@ import {
   type LimitedNetwork,
   limitedNetwork,
   type SandboxNetwork,
-  SYSTEM_PATH,
   sandboxEnvironment,
 } from "./sandbox-plan.ts";
-import {
-  forgetSuccess,
-  isRealRoot,
-  recallSuccess,
-  rememberFailure,
-  rememberSuccess,
-  type Staging,
-} from "./staging.ts";
+import { forgetSuccess, isRealRoot, recallSuccess, rememberFailure, rememberSuccess } from "./staging.ts";
 import { type Confinement, confineCopy, type OpenedSandbox } from "./start-executor.ts";
 import { allowedSockets, findSurroundings, type SurroundingsDeps } from "./surroundings.ts";
 
@@ -431,4 +425,15 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
           }
         : null,
   };
+}
+
+/** A root of the transaction and the upper laid over it. */
+export interface LaidRoot {
+  readonly path: string;
+  readonly upper: string;
+  /**
+   * Mounted by real root, with `redirect_dir`: a folder of the workspace is then renamed in one step, and its new name
+   * in the upper says in an attribute where its contents lie.
+   */
+  readonly redirects: boolean;
 }

@@ -6,13 +6,14 @@ import type { TransactionKind, TransactionReason } from "../../domain/jobs/resul
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import { HOME_LAYER, jobFolder } from "../jobs/job-folder.ts";
+import { findProgram, SYSTEM_PATH } from "../platform/find-program.ts";
 import { rootsFor } from "../platform/git-roots.ts";
 import { fileSystemOf, mountPoints } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { trialFolder } from "../platform/walk-folder.ts";
 import { findHomeAside, mendHome } from "./home.ts";
-import { overlayOptions, SYSTEM_PATH } from "./sandbox-plan.ts";
-import { findProgram, isRealRoot } from "./staging.ts";
+import { overlayOptions } from "./sandbox-plan.ts";
+import { isRealRoot } from "./staging.ts";
 
 type TrialResult = { readonly ok: true } | { readonly ok: false; readonly complaint: string };
 

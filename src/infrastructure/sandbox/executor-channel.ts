@@ -33,7 +33,6 @@ import { inParent } from "../platform/open-folder.ts";
 import { readNoFollow } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { makeParents } from "../platform/walk-folder.ts";
-import type { LayeredPath } from "./overlay-layers.ts";
 
 /**
  * Messages between the program and the executor in the view: a JSON head and raw bytes, each with its
@@ -508,4 +507,13 @@ export function createProcessServer(
         write(encodeFrame({ id, processes: await runner.killJobProcesses(String(head.jobMarker)) }));
     }
   }
+}
+
+/** The real location of the entry at a path of a view. */
+export interface LayeredPath {
+  /** The upper, or the workspace itself. */
+  readonly root: string;
+  readonly below: string;
+  /** The folder of the workspace that shows through it, where it is a folder of the upper. */
+  readonly shows?: string;
 }

@@ -17,11 +17,11 @@ import {
   openBoundedGroup,
   removeLeftGroups,
 } from "../platform/control-groups.ts";
+import { findProgram } from "../platform/find-program.ts";
 import { readProcessLimit } from "../platform/process-calls.ts";
 import { type EnteringRequest, killGroupsNow } from "../platform/process-runner.ts";
 import { maySignal } from "../platform/process-table.ts";
 import { withLimits } from "./job-limits.ts";
-import { findProgram } from "./staging.ts";
 
 /**
  * How many processes a job may have here. Steps: ask how many can still be started around this program (the pids limit of a

@@ -65,12 +65,6 @@ type OverlaySource =
 export const CONFINED_STAGE = "/run/picoclaw";
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/**
- * Where the programs of the set-up are looked for. It runs with every capability, and a user's own PATH leads through
- * folders that commands of earlier jobs could write to.
- */
-export const SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin";
-
 /** As real root the kernel's switches are one's own files: none of them may be written. */
 const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
 

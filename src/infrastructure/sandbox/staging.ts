@@ -1,20 +1,12 @@
-import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
-import type { TransactionReason } from "../../domain/jobs/result.ts";
+import { SILENT_SANDBOX, type Staging } from "../../application/ports/sandbox.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { isInside } from "../../domain/platform/paths.ts";
 import { foldsCase } from "../platform/entry-identity.ts";
+import { findProgram } from "../platform/find-program.ts";
 import { rootsFor } from "../platform/git-roots.ts";
-import { mountPoints } from "../platform/mount-points.ts";
-
-/** How jobs with processes are staged on this machine, and why so. */
-export interface Staging {
-  readonly kind: "overlay" | "copy" | "none";
-  readonly reason: TransactionReason;
-  /** bubblewrap, when there is one: without it nothing is confined. */
-  readonly bubblewrap: string | null;
-}
+import { mountBelow } from "../platform/mount-points.ts";
 
 export interface StagingDeps {
   readonly setting: "auto" | "overlay" | "copy" | "none";
@@ -39,12 +31,6 @@ export function chooseStaging({ setting, workspace, memory, path }: StagingDeps)
     : { kind: "copy", reason: failed, bubblewrap };
 }
 
-/** A mount below one of these folders: an overlay would not show it, or could not be mounted. */
-export function mountBelow(roots: readonly string[]): string | null {
-  const isBelow = (point: string) => roots.some((root) => point !== root && isInside(root, point));
-  return mountPoints().find(isBelow) ?? null;
-}
-
 function reasonFor(complaint: string): "no-user-namespaces" | "overlay-failed" {
   return /namespace|uid map|setuid|Operation not permitted|Permission denied.*(clone|unshare)/i.test(
     complaint,
@@ -58,9 +44,6 @@ interface Failure {
   readonly reason: "no-user-namespaces" | "overlay-failed";
   readonly complaint: string;
 }
-
-/** The message for a sandbox that ended without output, for example because it was killed. */
-export const SILENT_SANDBOX = "the sandbox did not start";
 
 /**
  * As the system says that there is no room for another process, or no memory, at this moment; the executor's runtime
@@ -114,20 +97,6 @@ function machineOf(bubblewrap: string): string {
   ];
   const values = settings.map((file) => (existsSync(file) ? readFileSync(file, "utf8").trim() : "-"));
   return [release(), statSync(bubblewrap).mtimeMs, process.getuid?.(), ...values].join(" ");
-}
-
-export function findProgram(name: string, path: string): string | null {
-  for (const folder of path.split(":")) {
-    if (folder === "") continue;
-    const file = join(folder, name);
-    try {
-      accessSync(file, constants.X_OK);
-      return file;
-    } catch {
-      // Not in this folder.
-    }
-  }
-  return null;
 }
 
 /** Root of the machine itself, not of a user namespace: only that one may set the attributes of a trusted overlay. */

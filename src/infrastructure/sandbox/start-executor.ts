@@ -8,10 +8,12 @@ import {
 } from "../../application/ports/jobs-transaction.ts";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type { View } from "../../application/ports/platform-view.ts";
+import { SILENT_SANDBOX } from "../../application/ports/sandbox.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { keyringFilter } from "../platform/call-filter.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";
+import { SYSTEM_PATH } from "../platform/find-program.ts";
 import type { Installation } from "../platform/installation.ts";
 import {
   openPipe,
@@ -46,11 +48,9 @@ import {
   limitedNetwork,
   proxySocket,
   type SandboxPlan,
-  SYSTEM_PATH,
   sandboxArguments,
   sandboxEnvironment,
 } from "./sandbox-plan.ts";
-import { SILENT_SANDBOX } from "./staging.ts";
 
 const LOOK_MS = 250;
 /**

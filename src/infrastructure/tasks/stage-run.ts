@@ -19,10 +19,9 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { beginContainerTransaction, type UnlandedRuns } from "../engine/container-transaction.ts";
 import { copyFolder, takeManifest } from "../engine/copied-roots.ts";
 import { rootsFor } from "../platform/git-roots.ts";
+import { mountBelow } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-import type { Sandbox } from "../sandbox/create-sandbox.ts";
-import type { LaidRoot } from "../sandbox/overlay-layers.ts";
-import { mountBelow } from "../sandbox/staging.ts";
+import type { LaidRoot, Sandbox } from "../sandbox/create-sandbox.ts";
 import { CONTAINER_HOME, restoreInside } from "./credentials.ts";
 import type { CliResult } from "./run-cli.ts";
 

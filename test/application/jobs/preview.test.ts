@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRunningJobs } from "../../../src/infrastructure/jobs/running-jobs.ts";
+import { createRunningJobs } from "../../../src/infrastructure/engine/running-jobs.ts";
 import { withFolderLocks } from "../../../src/infrastructure/platform/folder-lock.ts";
 import { processBirth } from "../../../src/infrastructure/platform/process-table.ts";
 import { until } from "../../e2e/cli-kit.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../../src/infrastructure/engine/overlay-changes.ts";
 import { takeStamp } from "../../../src/infrastructure/jobs/job-folder.ts";
 import { hashHex } from "../../../src/infrastructure/platform/hash.ts";
-import type { LaidRoot } from "../../../src/infrastructure/sandbox/overlay-layers.ts";
+import type { LaidRoot } from "../../../src/infrastructure/sandbox/create-sandbox.ts";
 
 let folder: string;
 let root: LaidRoot;

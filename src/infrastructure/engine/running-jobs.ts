@@ -14,6 +14,7 @@ import { createCheckSlots } from "../../application/jobs/check-slots.ts";
 import type { WorkspaceBacking } from "../../application/jobs/workspace.ts";
 import type { WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isDead, listRunning } from "../jobs/job-storage.ts";
 import { hashHex } from "../platform/hash.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { isAlive, processBirth, processLife } from "../platform/process-table.ts";
@@ -40,42 +41,15 @@ export function createRunningJobs(storage: string) {
       rmSync(join(folder, jobId), { force: true });
     },
     /** The jobs whose processes died. */
-    sweep: (): string[] => names(folder).filter((jobId) => !held.has(jobId) && isDead(join(folder, jobId))),
+    sweep: (): string[] =>
+      listRunning(folder).filter((jobId) => !held.has(jobId) && isDead(join(folder, jobId))),
   };
-}
-
-function isDead(path: string): boolean {
-  let descriptor: number;
-  try {
-    descriptor = openSync(path, "r");
-  } catch {
-    return false;
-  }
-  try {
-    return tryFlock(descriptor, "exclusive").ok;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function names(folder: string): string[] {
-  return attemptOr([], () =>
-    readdirSync(folder)
-      .filter((name) => name.startsWith("job_"))
-      .sort(),
-  );
 }
 
 /** Whether the process of a job still works on it, in this container or another. */
 function isHeld(storage: string, jobId: string): boolean {
   const path = join(storage, "running", jobId);
   return existsSync(path) && !isDead(path);
-}
-
-/** Whether the process of some job is still at work. */
-export function hasLiveJobs(storage: string): boolean {
-  const folder = join(storage, "running");
-  return names(folder).some((jobId) => !isDead(join(folder, jobId)));
 }
 
 /**

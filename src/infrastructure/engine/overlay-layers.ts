@@ -4,23 +4,14 @@ import { dirname, join, relative } from "node:path";
 import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/platform-view.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
+import { SYSTEM_PATH } from "../platform/find-program.ts";
 import { createWorkspaceFiles, currentEntryBelow } from "../platform/folder-view.ts";
 import { inFolder } from "../platform/open-folder.ts";
 import { bytesBelow } from "../platform/read-file.ts";
 import { namesIn, type WalkOptions, walkBytes, walkFolder } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
-import { SYSTEM_PATH } from "./sandbox-plan.ts";
-
-/** A root of the transaction and the upper laid over it. */
-export interface LaidRoot {
-  readonly path: string;
-  readonly upper: string;
-  /**
-   * Mounted by real root, with `redirect_dir`: a folder of the workspace is then renamed in one step, and its new name
-   * in the upper says in an attribute where its contents lie.
-   */
-  readonly redirects: boolean;
-}
+import type { LaidRoot } from "../sandbox/create-sandbox.ts";
+import type { LayeredPath } from "../sandbox/executor-channel.ts";
 
 /** One entry of an overlay's upper: what the job left at a path. */
 export interface UpperEntry {
@@ -184,15 +175,6 @@ export function makeFreshFolder(at: string, from: string, stats: EntryStats): vo
   closeSync(descriptor);
   chmodSync(at, mode);
   stripMarks(at, mode);
-}
-
-/** The real location of the entry at a path of a view. */
-export interface LayeredPath {
-  /** The upper, or the workspace itself. */
-  readonly root: string;
-  readonly below: string;
-  /** The folder of the workspace that shows through it, where it is a folder of the upper. */
-  readonly shows?: string;
 }
 
 /** In the upper when the job changed it, else below; null where the view has nothing. */
