@@ -6,7 +6,7 @@ import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
-import type { CheckSlots } from "../jobs/check-slots.ts";
+import type { CheckSlots } from "../platform/check-slots.ts";
 import type { JobArchive, JobEvent, JobProcess, OwnGit, StoredJob } from "./jobs.ts";
 import type { DraftRequest, OpenedDraft } from "./jobs-draft.ts";
 import type {

@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
-import { createCheckSlots } from "../../application/jobs/check-slots.ts";
 import type { WorkspaceBacking } from "../../application/jobs/workspace.ts";
+import { createCheckSlots } from "../../application/platform/check-slots.ts";
 import type { WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isDead, listRunning } from "../jobs/job-storage.ts";

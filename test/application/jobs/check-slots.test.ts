@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createCheckSlots } from "../../../src/application/jobs/check-slots.ts";
+import { createCheckSlots } from "../../../src/application/platform/check-slots.ts";
 
 const forever = new AbortController().signal;
 
