@@ -1,8 +1,17 @@
 import { join } from "node:path";
-import { type McpServer, RequestError, type SessionConfigOption, type SessionInfo, type SessionUpdate, type ToolCallContent, type ToolKind } from "@agentclientprotocol/sdk";
+import {
+  type McpServer,
+  RequestError,
+  type SessionConfigOption,
+  type SessionInfo,
+  type SessionUpdate,
+  type ToolCallContent,
+  type ToolKind,
+} from "@agentclientprotocol/sdk";
 import { readPlanSteps } from "../../application/chat/describe-event.ts";
+import { nameJobId } from "../../application/jobs/job-facts.ts";
 import { wordRepair } from "../../application/jobs/word-notes.ts";
-import { type ChatEvent, type ImageFile, type Reply, chatKeyOf } from "../../application/ports/chat.ts";
+import { type ChatEvent, chatKeyOf, type ImageFile, type Reply } from "../../application/ports/chat.ts";
 import type { OpenChat } from "../../application/ports/chat-opened.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import type { NotOpened, Opening, Workspace } from "../../application/ports/jobs-workspace.ts";
@@ -10,7 +19,6 @@ import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import { listProblems } from "../../domain/config/config-problem.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
-import { nameJobId } from "../../application/jobs/job-facts.ts";
 
 type OpenedEditorFolder = Opening<OpenChat>;
 export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;

@@ -3,7 +3,26 @@ import { fileURLToPath } from "node:url";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
-import { type CallToolRequest, CallToolRequestSchema, type CallToolResult, ErrorCode, GetPromptRequestSchema, type GetPromptResult, ListPromptsRequestSchema, ListResourceTemplatesRequestSchema, ListResourcesRequestSchema, ListRootsResultSchema, ListToolsRequestSchema, McpError, type Prompt, ReadResourceRequestSchema, RootsListChangedNotificationSchema, type ServerNotification, type ServerRequest, type ServerResult } from "@modelcontextprotocol/sdk/types.js";
+import {
+  type CallToolRequest,
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  GetPromptRequestSchema,
+  type GetPromptResult,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListRootsResultSchema,
+  ListToolsRequestSchema,
+  McpError,
+  type Prompt,
+  ReadResourceRequestSchema,
+  RootsListChangedNotificationSchema,
+  type ServerNotification,
+  type ServerRequest,
+  type ServerResult,
+} from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { diffText, resolveJobName, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { wordNote } from "../../application/jobs/word-notes.ts";

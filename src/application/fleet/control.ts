@@ -3,17 +3,32 @@ import { countFiles, isJobId, oneLine } from "../../domain/jobs/result.ts";
 import { addToSteps } from "../chat/describe-event.ts";
 import { type ActionFacts, discardFacts, orderFacts, presentActions } from "../jobs/action-report.ts";
 import type { FarJobs, Reply } from "../ports/chat.ts";
-import type { ControlOrders, FleetJob, FleetJobs, FleetStore, JobSummary, OrderVerb, TailedJob } from "../ports/fleet.ts";
+import type {
+  ControlOrders,
+  FleetJob,
+  FleetJobs,
+  FleetStore,
+  JobSummary,
+  OrderVerb,
+  TailedJob,
+} from "../ports/fleet.ts";
 import type { JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { AccessStore, MessageStore, WorkQueue } from "../ports/serve.ts";
-import { type Viewer, roleInChat, viewerIdentities, viewerOwns } from "../serve/access.ts";
-import { type Bus, type LiveWork, NOTHING_LIVE, type ServeEvent, lastLines } from "../serve/serve-events.ts";
+import { roleInChat, type Viewer, viewerIdentities, viewerOwns } from "../serve/access.ts";
+import { type Bus, type LiveWork, lastLines, NOTHING_LIVE, type ServeEvent } from "../serve/serve-events.ts";
 import type { WorkKeeper } from "../serve/take-work.ts";
-import { type OrderAnswers, type OrderGiver, type OrderResult, createOrderGiver, decodeDifferences, serveOrders } from "./machine-orders.ts";
+import {
+  createOrderGiver,
+  decodeDifferences,
+  type OrderAnswers,
+  type OrderGiver,
+  type OrderResult,
+  serveOrders,
+} from "./machine-orders.ts";
 import { createAwayReplies } from "./machine-presence.ts";
-import { type OwnJobs, type ViewedJob, type ViewerJobs, findJobs } from "./viewer-jobs.ts";
+import { findJobs, type OwnJobs, type ViewedJob, type ViewerJobs } from "./viewer-jobs.ts";
 
 /** Jobs among the machines of a shared store: reports about them, and orders about them. */
 export type Control = ReturnType<typeof createControl>;

@@ -1,10 +1,19 @@
-import type { ServeMessages } from "../../domain/texts/serve.ts";
-import { type Conversation, type ImageStore, chatKeyOf } from "../ports/chat.ts";
-import type { Tracing } from "../ports/platform.ts";
-import { type AccessStore, type Attachment, type ChatKey, IN_THE_CONSOLE, type InboundMessage, type MessageStore, type NewMessage, type ReceiveResult } from "../ports/serve.ts";
-import { type PairingDeps, admitAllowed, createPairingCodes } from "./access.ts";
-import type { Bus } from "./serve-events.ts";
 import { newJobId } from "../../domain/jobs/result.ts";
+import type { ServeMessages } from "../../domain/texts/serve.ts";
+import { type Conversation, chatKeyOf, type ImageStore } from "../ports/chat.ts";
+import type { Tracing } from "../ports/platform.ts";
+import {
+  type AccessStore,
+  type Attachment,
+  type ChatKey,
+  IN_THE_CONSOLE,
+  type InboundMessage,
+  type MessageStore,
+  type NewMessage,
+  type ReceiveResult,
+} from "../ports/serve.ts";
+import { admitAllowed, createPairingCodes, type PairingDeps } from "./access.ts";
+import type { Bus } from "./serve-events.ts";
 
 export interface ReceiveMessagesDeps {
   readonly store: Pick<MessageStore, "addAll">;
