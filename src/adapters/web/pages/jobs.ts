@@ -1,24 +1,63 @@
-import { type FoundJobs, type JobQuery, type ViewedJob, chatOfJob } from "../../../application/fleet/viewer-jobs.ts";
+import {
+  chatOfJob,
+  type FoundJobs,
+  type JobQuery,
+  type ViewedJob,
+} from "../../../application/fleet/viewer-jobs.ts";
 import { type JobReason, toReason } from "../../../application/history/find-why.ts";
 import { wordCheck, wordUsed } from "../../../application/history/word-why.ts";
 import { nameJob, storedFacts } from "../../../application/jobs/job-facts.ts";
-import { wordEnd, wordError, wordJobBriefly, wordJobNotes, wordRefusal, wordStatus } from "../../../application/jobs/job-report.ts";
+import {
+  wordEnd,
+  wordError,
+  wordJobBriefly,
+  wordJobNotes,
+  wordRefusal,
+  wordStatus,
+} from "../../../application/jobs/job-report.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
-import { type RunningThing, wordRunningThing, wordStopped } from "../../../application/sandbox/process-report.ts";
+import {
+  type RunningThing,
+  wordRunningThing,
+  wordStopped,
+} from "../../../application/sandbox/process-report.ts";
 import { JOB_STATUSES, type JobStatus } from "../../../domain/jobs/job-status.ts";
 import { countFiles } from "../../../domain/jobs/result.ts";
 import { dayFormatter } from "../../../domain/platform/days.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import { reportMessages } from "../../../domain/texts/jobs.ts";
 import { runningMessagesFor } from "../../../domain/texts/jobs-running.ts";
-import { type ConflictDiff, type DiffView, type FileDiff, MOST_FILES, awayDiff, changesView, conflictView, diffLines, fileDiffs, folderDiff, noDiff, readConflicts } from "../diff-view.ts";
-import { type ActionOutcome, actOnJob, jobFigures, jobTitle, machineName, statusMark, timeline, toActionOutcome, viewedUndo } from "../job-view.ts";
+import {
+  awayDiff,
+  type ConflictDiff,
+  changesView,
+  conflictView,
+  type DiffView,
+  diffLines,
+  type FileDiff,
+  fileDiffs,
+  folderDiff,
+  MOST_FILES,
+  noDiff,
+  readConflicts,
+} from "../diff-view.ts";
+import {
+  type ActionOutcome,
+  actOnJob,
+  jobFigures,
+  jobTitle,
+  machineName,
+  statusMark,
+  timeline,
+  toActionOutcome,
+  viewedUndo,
+} from "../job-view.ts";
 import { empty, noticeBox, page } from "../layout.ts";
 import { markdown, windowEnd } from "../markdown.ts";
-import { ICONS, type Markup, type Piece, actionButton, duration, html, moment, visible } from "../markup.ts";
+import { actionButton, duration, html, ICONS, type Markup, moment, type Piece, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
-import { type ConsolePages, type Web, type WebApp, missingPage, respond } from "../web.ts";
+import { type ConsolePages, missingPage, respond, type Web, type WebApp } from "../web.ts";
 import { lineLinks } from "./why.ts";
 
 interface JobView {
