@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { removeLeftGroups } from "../src/infrastructure/platform/control-groups.ts";
 import { removeTree } from "../src/infrastructure/platform/remove-tree.ts";
 
 const BASE = process.env.TMPDIR || "/tmp";
@@ -116,6 +117,8 @@ export async function clearRun(run: string): Promise<string[]> {
     lines.push(...(await clearLeftovers(folder)).map((line) => `${file} left ${line}`));
     removeTree(folder);
   }
+  // A program that was killed leaves the group of its jobs, empty, to the next one.
+  for (const place of findGroupPlaces()) removeLeftGroups(place, (name) => !isRunning(ownerOf(name)));
   return lines;
 }
 
@@ -157,15 +160,26 @@ function findMounts(folder: string): string[] {
 
 /** Control groups of jobs, by the process that made them. */
 function findGroups(isOwner: (pid: number) => boolean): string[] {
-  const own = /^\d+:pids:(.*)$|^0::(.*)$/m.exec(readText("/proc/self/cgroup"));
-  const places = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].map((top) =>
-    join(top, own?.[1] ?? own?.[2] ?? ""),
-  );
-  return places
-    .filter((place) => existsSync(place))
+  return findGroupPlaces()
     .flatMap((place) => readdirSync(place).map((name) => join(place, name)))
-    .filter((path) => isOwner(Number(/^picoclaw-(\d+)$/.exec(basename(path))?.[1] ?? -1)))
+    .filter((path) => isOwner(ownerOf(basename(path))))
     .map((path) => `control group ${path}`);
+}
+
+function findGroupPlaces(): string[] {
+  const own = /^\d+:pids:(.*)$|^0::(.*)$/m.exec(readText("/proc/self/cgroup"));
+  return ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"]
+    .map((top) => join(top, own?.[1] ?? own?.[2] ?? ""))
+    .filter((place) => existsSync(place));
+}
+
+/** -1 for the groups of others. */
+function ownerOf(group: string): number {
+  return Number(/^picoclaw-(\d+)$/.exec(group)?.[1] ?? -1);
+}
+
+function isRunning(pid: number): boolean {
+  return pid < 0 || existsSync(`/proc/${pid}`);
 }
 
 const LISTENS = "0A";
