@@ -140,10 +140,13 @@ function readProc(pid: number, file: string): string | undefined {
   return attemptOr(undefined, () => readFileSync(`/proc/${pid}/${file}`, "utf8"));
 }
 
-/** Signal 0 asks whether a process is there; not being allowed to ask means that it is. */
+/**
+ * Signal 0 asks whether a process is there; not being allowed to ask means that it is. Without a parent that reaps it, as below the
+ * first process of many containers, a dead process keeps its number.
+ */
 export function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    return process.kill(pid, 0) && !isZombie(pid);
   } catch (error) {
     return (error as { code?: string }).code === "EPERM";
   }

@@ -17,7 +17,6 @@ import { withFolderLocks } from "../platform/folder-lock.ts";
 import { findInstallation } from "../platform/installation.ts";
 import { killProcesses, pause, registerOwnChild } from "../platform/process-runner.ts";
 import {
-  isZombie,
   killStrays,
   type Life,
   processBirth,
@@ -352,9 +351,7 @@ function stateOf({ end, isUp }: ProcessRecord, life: Life): ProcessState {
 function keeperLife(folder: string, record: ProcessRecord): Life {
   const keeper = findKeeper(folder, record);
   if (keeper === null) return Date.now() - Date.parse(record.startedAt) > KEEPER_START_MS ? "gone" : "lives";
-  const life = processLife(keeper.pid, keeper.birth);
-  // Without a parent that reaps it, a dead process keeps its pid.
-  return life === "lives" && isZombie(keeper.pid) ? "gone" : life;
+  return processLife(keeper.pid, keeper.birth);
 }
 
 /** Before the keeper has written itself into the record, its starter knows it. */

@@ -4,7 +4,7 @@ import type { ProcessResult } from "../../application/ports/platform-processes.t
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/sandbox-processes.ts";
 import { createGitWatch } from "../jobs/git-places.ts";
 import { pause } from "../platform/process-runner.ts";
-import { isZombie, processBirth, processLife, readProcessTable } from "../platform/process-table.ts";
+import { processBirth, processLife, readProcessTable } from "../platform/process-table.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { findInsidePorts, markedBelow } from "./listening-ports.ts";
 import { isPreviewWaiting, openProcessPlace, type ProcessPlace } from "./process-place.ts";
@@ -138,9 +138,8 @@ function createWatch(
   };
 }
 
-/** Without a parent that reaps it, a dead process keeps its pid. */
 function hasEnded({ pid, birth }: BornProcess): boolean {
-  return processLife(pid, birth) === "gone" || isZombie(pid);
+  return processLife(pid, birth) === "gone";
 }
 
 interface Run extends KeeperDeps {

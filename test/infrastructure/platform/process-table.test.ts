@@ -7,10 +7,14 @@ import {
   selectProcesses,
 } from "../../../src/infrastructure/platform/process-runner.ts";
 import {
+  isAlive,
+  isZombie,
   type ProcessEntry,
   parseDarwinProcesses,
   parseStat,
   parseTag,
+  processBirth,
+  processLife,
   signalProcess,
 } from "../../../src/infrastructure/platform/process-table.ts";
 
@@ -136,4 +140,22 @@ describe("a tag", () => {
       false,
     ]);
   });
+});
+
+test.if(process.platform === "linux")("a killed process that its parent does not reap is gone", async () => {
+  // The child of a shell that becomes another program, as below the first process of many containers.
+  const parent = Bun.spawn(["sh", "-c", "sleep 60 & echo $!; exec sleep 60"], { stdout: "pipe" });
+  const { value } = await parent.stdout.getReader().read();
+  const pid = Number(new TextDecoder().decode(value));
+  const birth = processBirth(pid);
+  expect(processLife(pid, birth)).toBe("lives");
+  process.kill(pid, "SIGKILL");
+  while (!isZombie(pid)) await Bun.sleep(1);
+  expect([processLife(pid, birth), processLife(pid, undefined), isAlive(pid)]).toEqual([
+    "gone",
+    "gone",
+    false,
+  ]);
+  parent.kill("SIGKILL");
+  await parent.exited;
 });
