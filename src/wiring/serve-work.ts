@@ -22,7 +22,7 @@ import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 import { maskAtEdge } from "../infrastructure/platform/standard-streams.ts";
-import { timers } from "../infrastructure/platform/timers.ts";
+import { startTimer, timers } from "../infrastructure/platform/timers.ts";
 import { createMessageStore } from "../infrastructure/serve/message-store.ts";
 import { traceparentOf } from "../infrastructure/serve/message-views.ts";
 import { workspaceQueues } from "../infrastructure/serve/work-places.ts";
@@ -110,7 +110,8 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const { root } = state.current().workspace;
   const here = { ...owners, owner, root, kind, labels, lanes, version: VERSION };
   const fleet = openFleet({ db, home, workspaceName, now, ...here });
-  const taken = await enterFleet(fleet, timers);
+  // Nothing else keeps the process alive yet: with a timer that does not, it would end here without a word.
+  const taken = await enterFleet(fleet, { ...timers, after: (ms, run) => startTimer(run, ms) });
   if (taken !== null) {
     await queue.close().catch(onTrouble);
     const text = given.words().machineTaken(taken.takenBy, home);

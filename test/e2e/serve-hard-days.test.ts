@@ -1,5 +1,6 @@
 /** Several processes on one store, hung models, crashes and outages: every message is answered once. */
 import { afterEach, describe, expect, test } from "bun:test";
+import { cpSync, renameSync, rmSync } from "node:fs";
 import { createServer, type Server, signIn } from "../adapters/web/web-kit.ts";
 import { startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart } from "../require.ts";
@@ -163,4 +164,14 @@ describe.if(requirePart("postgres"))("Postgres", () => {
     expect(await alice.answer(await alice.say("c2", "/stop"))).not.toBe("");
     await alice.answer(hung);
   }, 300_000);
+});
+
+test("a server that was killed starts again at once in a copy of its home, as in a new container", async () => {
+  const server = await open("");
+  await server.stop("SIGKILL");
+  cpSync(server.home, `${server.home}.copy`, { recursive: true });
+  rmSync(server.home, { recursive: true });
+  renameSync(`${server.home}.copy`, server.home);
+  const { url } = await server.restart();
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
