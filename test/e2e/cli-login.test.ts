@@ -49,6 +49,9 @@ describe("login", () => {
       const asked = await cli.runAsync(["chat", "what is this?"], env);
       expect(asked.code).toBe(3);
       expect(asked.out).toContain("picoclaw chat /cloud on");
+      // Shiro's questions name the way as Mio's do.
+      const analysed = await cli.runAsync(["chat", "/analyze what is slow?"], env);
+      expect([analysed.code, analysed.out.includes("picoclaw chat /cloud on")]).toEqual([3, true]);
       const on = await cli.runAsync(["chat", "/cloud on what is this?"], env);
       expect(on.out).toStartWith("Hello there\n");
       expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).toContain("local_only: false");

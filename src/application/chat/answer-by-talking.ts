@@ -147,15 +147,16 @@ export async function answerByTalking(
 }
 
 /** A hint for a question without a model: a cloud model would answer it, or coding works meanwhile. */
-function sayWhoWorks(
+export function sayWhoWorks(
   { settings }: AgentDeps,
   { models }: ChatTurn,
-  asked: Model | ModelFailure,
+  asked: Model | ModelFailure | undefined,
   code: string | undefined,
 ): readonly ReplyPiece[] {
   const coder = models.models.forRole(settings.defaultCoder);
   if (!WITHOUT_LOCAL.has(code ?? "") || !("generate" in coder)) return [];
-  const isOwnServer = code === "unreachable" && "generate" in asked && asked.provider !== "ollama";
+  const isOwnServer =
+    code === "unreachable" && asked !== undefined && "generate" in asked && asked.provider !== "ollama";
   if (!isOwnServer) return coder.local ? [] : [say("coderWorks")];
   // A coder at the same server answers no more than Mio does.
   return coder.provider === asked.provider ? [] : [say("codingWorks")];

@@ -18,6 +18,7 @@ import { type LoopEnd, type LoopStep, shortenExchange, toolLoop } from "../model
 import type { Reply } from "../ports/chat.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/models.ts";
+import { sayWhoWorks } from "./answer-by-talking.ts";
 import { emitThinking, fitMessage, isMessageCut, listenOptions, wordTrouble } from "./ask-agent.ts";
 import {
   type AgentDeps,
@@ -213,7 +214,9 @@ export async function workWithTools(
         const begun = output !== null || state.calls.length > 0;
         if (end.kind === "aborted" && end.by === "deadline" && begun) return timeIsOver();
         const texts = wordTrouble({ role: "worker", model: state.asked }, end);
-        return ended({ kind: "worded", texts }, null);
+        const code = end.kind === "failed" ? end.failure.code : undefined;
+        const last = ended({ kind: "worded", texts }, null);
+        return { ...last, said: [...last.said, ...sayWhoWorks(deps, turn, state.asked, code)] };
       }
     }
     if (!output.needsNextLoop) return ended(null);
