@@ -169,7 +169,7 @@ export const command: Subcommand = {
     addLine(
       `src/domain/texts/${language}/cli.ts`,
       "  commands: {\n",
-      '    toy: { does: "plays", flags: {} },\n',
+      '    toy: { does: "plays" },\n',
     );
   const ran = (args: string) =>
     run(`process.argv = ["bun", "picoclaw", ${args}]; await import("./src/main.ts");`);

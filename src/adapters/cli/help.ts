@@ -49,7 +49,7 @@ export function help(env: Environment, listed: readonly Described[], columns: nu
 
 export function commandHelp(env: Environment, { name, usage }: Described, columns: number): string {
   const { commands, common } = helpMessagesFor(resolveLocale({ env }));
-  const { does, flags } = commands[name];
+  const { does, ...flags } = commands[name];
   const lines = [
     `picoclaw ${usage}`,
     wrapWords(`  ${does}`, columns, "  "),

@@ -35,11 +35,11 @@ function manPage({ env, version }: CliProgram, all: readonly CommandLine[]): str
     escaped(man.usage),
     ...sections.flatMap(({ title, members }) => [
       `.SH ${escaped(groups[title].toUpperCase())}`,
-      ...members.flatMap(({ name, usage }) => [
-        `.SS picoclaw ${escaped(usage)}`,
-        escaped(commands[name].does),
-        ...Object.entries(commands[name].flags).flatMap(([flag, does]) => entry(flag, does)),
-      ]),
+      ...members.flatMap(({ name, usage }) => {
+        const { does, ...flags } = commands[name];
+        const rows = Object.entries(flags).flatMap(([flag, text]) => entry(flag, text));
+        return [`.SS picoclaw ${escaped(usage)}`, escaped(does), ...rows];
+      }),
     ]),
     `.SH ${man.common}`,
     ...Object.entries(common).flatMap(([flag, does]) => entry(flag, does)),
