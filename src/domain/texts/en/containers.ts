@@ -30,15 +30,8 @@ const ENGINE_FAILURES: Readonly<Record<string, string>> = {
 };
 
 export const dockerTexts = {
-  engine: ({
-    version,
-    api,
-    host,
-  }: {
-    readonly version: string;
-    readonly api: string;
-    readonly host: string;
-  }) => `Docker ${version} (API ${api}) at ${host}`,
+  engine: ({ version, api, host }: Readonly<Record<"version" | "api" | "host", string>>) =>
+    `Docker ${version} (API ${api}) at ${host}`,
   /** `needed`: the configuration has environments switched on. */
   notReachable: (detail: string, needed: boolean) =>
     `Docker: not reachable${needed ? "" : " (only task environments need it)"}: ${detail}`,
@@ -70,14 +63,11 @@ export const dockerTexts = {
     hosts: readonly string[],
   ): string {
     const besides = hosts.length === 0 ? "" : `, and ${hosts.join(", ")}`;
-    switch (mode) {
-      case "none":
-        return "Environments: no network at all";
-      case "open":
-        return `Environments: public hosts through the proxy${besides}; this machine and private networks are out of reach`;
-      case "allow-list":
-        return `Environments: only ${domains.join(", ") || "no public host"} through the proxy${besides}`;
-    }
+    return {
+      none: "Environments: no network at all",
+      open: `Environments: public hosts through the proxy${besides}; this machine and private networks are out of reach`,
+      "allow-list": `Environments: only ${domains.join(", ") || "no public host"} through the proxy${besides}`,
+    }[mode];
   },
   hardening: (seccomp: boolean): string =>
     seccomp
@@ -85,115 +75,69 @@ export const dockerTexts = {
       : "Environments: run as an ordinary user, without capabilities or new privileges; this engine has no seccomp",
   socketMounted:
     "Environments: the engine's socket is mounted; anything that runs in an environment has root access to this machine",
-  remedy(what: "start-docker" | "join-group" | "set-host" | "kernel-limits" | "seccomp"): string {
-    switch (what) {
-      case "start-docker":
-        return "start Docker (systemctl start docker), or set DOCKER_HOST to a running engine";
-      case "join-group":
-        return "add this user to the group docker (sudo usermod -aG docker $USER, then log in again)";
-      case "set-host":
-        return "set command_executor.docker.host or DOCKER_HOST to unix:///… or tcp://host:port";
-      case "kernel-limits":
-        return "enable the missing cgroup controllers (for swap: the kernel parameter swapaccount=1)";
-      case "seccomp":
-        return "use an engine and a kernel with seccomp";
-    }
-  },
+  remedy: (what: "start-docker" | "join-group" | "set-host" | "kernel-limits" | "seccomp"): string =>
+    ({
+      "start-docker": "start Docker (systemctl start docker), or set DOCKER_HOST to a running engine",
+      "join-group": "add this user to the group docker (sudo usermod -aG docker $USER, then log in again)",
+      "set-host": "set command_executor.docker.host or DOCKER_HOST to unix:///… or tcp://host:port",
+      "kernel-limits": "enable the missing cgroup controllers (for swap: the kernel parameter swapaccount=1)",
+      seccomp: "use an engine and a kernel with seccomp",
+    })[what],
 };
 
 export const environmentsTexts = {
   /** One line of progress. */
-  step: (step: PrepareStep, subject: string): string => {
-    switch (step) {
-      case "choosing":
-        return "choosing the environment";
-      case "pulling-image":
-        return `pulling image ${subject}`;
-      case "building-image":
-        return `building image ${subject} (once; this takes a while)`;
-      case "deriving-image":
-        return `adding git and the user to image ${subject} (once)`;
-      case "removing-existing":
-        return `removing the earlier container ${subject}`;
-      case "creating":
-        return `creating a container from ${subject}`;
-      case "cloning":
-        return `cloning ${subject}`;
-      case "checking-out":
-        return "checking out the files";
-      case "fetching":
-        return `fetching ${subject} packages (once)`;
-      case "installing":
-        return `installing dependencies: ${subject}`;
-      case "ready":
-        return `ready: ${subject}`;
-    }
-  },
+  step: (step: PrepareStep, subject: string): string =>
+    ({
+      choosing: "choosing the environment",
+      "pulling-image": `pulling image ${subject}`,
+      "building-image": `building image ${subject} (once; this takes a while)`,
+      "deriving-image": `adding git and the user to image ${subject} (once)`,
+      "removing-existing": `removing the earlier container ${subject}`,
+      creating: `creating a container from ${subject}`,
+      cloning: `cloning ${subject}`,
+      "checking-out": "checking out the files",
+      fetching: `fetching ${subject} packages (once)`,
+      installing: `installing dependencies: ${subject}`,
+      ready: `ready: ${subject}`,
+    })[step],
   notice: noticeText,
   failure: (code: PrepareFailure["code"], subject: string, detail: string): string => {
     const rest = detail === "" ? "" : `:\n${detail}`;
-    switch (code) {
-      case "aborted":
-        return "Stopped. The environment was removed.";
-      case "engine":
-        return `${ENGINE_FAILURES[subject] ?? "Docker failed"}${rest}`;
-      case "image-missing":
-        return `Image not found: ${subject}${rest}`;
-      case "image-failed":
-        return `The image ${subject} could not be built${rest}`;
-      case "repository-missing":
-        return `No such repository: ${subject}${rest}`;
-      case "repository-denied":
-        return `Access to ${subject} was denied${rest}`;
-      case "ref-missing":
-        return `No such branch or tag in ${subject}${rest}`;
-      case "not-a-repository":
-        return `Not a git repository: ${subject}${rest}`;
-      case "host-unreachable":
-        return `The host of ${subject} cannot be reached from an environment${rest}`;
-      case "clone-timeout":
-        return `Cloning ${subject} took longer than ${detail}`;
-      case "clone-failed":
-        return `Cloning ${subject} failed${rest}`;
-      case "disk-full":
-        return `The environment's disk is full after cloning ${subject}${rest}`;
-      case "credential-kept":
-        return `A credential was found in the clone of ${subject}; the environment was removed`;
-      case "bad-input":
-        return `${subject}: ${detail}`;
-    }
+    return {
+      aborted: "Stopped. The environment was removed.",
+      engine: `${ENGINE_FAILURES[subject] ?? "Docker failed"}${rest}`,
+      "image-missing": `Image not found: ${subject}${rest}`,
+      "image-failed": `The image ${subject} could not be built${rest}`,
+      "repository-missing": `No such repository: ${subject}${rest}`,
+      "repository-denied": `Access to ${subject} was denied${rest}`,
+      "ref-missing": `No such branch or tag in ${subject}${rest}`,
+      "not-a-repository": `Not a git repository: ${subject}${rest}`,
+      "host-unreachable": `The host of ${subject} cannot be reached from an environment${rest}`,
+      "clone-timeout": `Cloning ${subject} took longer than ${detail}`,
+      "clone-failed": `Cloning ${subject} failed${rest}`,
+      "disk-full": `The environment's disk is full after cloning ${subject}${rest}`,
+      "credential-kept": `A credential was found in the clone of ${subject}; the environment was removed`,
+      "bad-input": `${subject}: ${detail}`,
+    }[code];
   },
-  remedy: (remedy: NonNullable<PrepareFailure["remedy"]>, subject: string): string => {
-    switch (remedy) {
-      case "images-build":
-        return `Build it with: picoclaw images build ${subject.replace(/:latest$/, "")}`;
-      case "check-image":
-        return "Check command_executor.environments: use a name that `docker pull` accepts (a private registry needs `docker login`), or a local image (`docker images`).";
-      case "start-docker":
-        return "Start Docker, or set DOCKER_HOST to a running engine. `picoclaw doctor` shows more.";
-      case "check-token":
-        return "Check the token (GITHUB_PERSONAL_ACCESS_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN) and its read permissions.";
-      case "allow-host":
-        return "Allow the host in command_executor.docker.network (allowed_domains, or allowed_hosts for a private address).";
-      case "check-name":
-        return "Check the spelling, and that it exists.";
-      case "use-https":
-        return "Use the https address of the repository.";
-      case "raise-limit":
-        return "Raise command_executor.clone.timeout or command_executor.docker.resources.disk_limit, or clone less (clone.shallow).";
-    }
-  },
-  prepared: ({
-    name,
-    environment,
-    image,
-    path,
-  }: {
-    name: string;
-    environment: string;
-    image: string;
-    path: string;
-  }) => `Environment ready: ${name}\n  environment ${environment}, image ${image}\n  project in ${path}`,
+  remedy: (remedy: NonNullable<PrepareFailure["remedy"]>, subject: string): string =>
+    ({
+      "images-build": `Build it with: picoclaw images build ${subject.replace(/:latest$/, "")}`,
+      "check-image":
+        "Check command_executor.environments: use a name that `docker pull` accepts (a private registry needs `docker login`), or a local image (`docker images`).",
+      "start-docker": "Start Docker, or set DOCKER_HOST to a running engine. `picoclaw doctor` shows more.",
+      "check-token":
+        "Check the token (GITHUB_PERSONAL_ACCESS_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN) and its read permissions.",
+      "allow-host":
+        "Allow the host in command_executor.docker.network (allowed_domains, or allowed_hosts for a private address).",
+      "check-name": "Check the spelling, and that it exists.",
+      "use-https": "Use the https address of the repository.",
+      "raise-limit":
+        "Raise command_executor.clone.timeout or command_executor.docker.resources.disk_limit, or clone less (clone.shallow).",
+    })[remedy],
+  prepared: ({ name, environment, image, path }: Record<"name" | "environment" | "image" | "path", string>) =>
+    `Environment ready: ${name}\n  environment ${environment}, image ${image}\n  project in ${path}`,
   nextSteps: (task: string) =>
     `  picoclaw env exec --task ${task} -- COMMAND\n  picoclaw env cleanup --task ${task}`,
   installed: ({ done, total }: { done: number; total: number }) =>

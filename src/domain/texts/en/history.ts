@@ -1,6 +1,29 @@
-import type { NotACase } from "../../history/case.ts";
+import type { NotACase, WordsByCode } from "../../history/case.ts";
 import { jobOrder } from "../format-text.ts";
 import { runningTexts } from "./jobs-running.ts";
+
+const NOT_CASES: WordsByCode<NotACase> = {
+  "no-tests": () => "brings no tests",
+  "no-sources": () => "changes no source files",
+  "no-request": () => "no request that says what is wanted",
+  "too-large": (why) => `changes ${why.files} files`,
+  "unknown-names": (why) =>
+    `the request does not tell the names that the tests need: ${why.names.slice(0, 5).join(", ")}`,
+  gone: () => "the files before it are no longer kept",
+  "changed-by-hand": () => "files were changed by hand between its jobs",
+  "no-runner": () => "no test command is known",
+  "green-before": () => "its tests pass without the change",
+  "red-after": (why) =>
+    `its tests fail here even with the change (${why.output}); once this is fixed: picoclaw compare cases add ID`,
+  "no-service": (why) =>
+    `its tests need the network, a database or another service, which no case has: ${why.output}`,
+  endless: (why) =>
+    `its tests did not end within ${why.seconds} s (checks.timeout); with a longer limit: picoclaw compare cases add ID`,
+  flaky: () => "its tests pass and fail by chance",
+  "cannot-run": (why) => `its tests could not be run: ${why.output.split("\n").at(-1) ?? ""}`,
+  dropped: () => "dropped by you",
+  same: (why) => `the change of ${why.id}`,
+};
 
 export const historyTexts = {
   whyUsage: "Name a line or a removed text: picoclaw why src/app.ts:12, or picoclaw why --removed 'text'",
@@ -95,42 +118,7 @@ export const historyTexts = {
   caseSeen: (seconds: number) => `seen red and green, ${seconds.toFixed(1)} s`,
   caseUnknown: (id: string) => `There is no case or change ${id}. picoclaw compare cases lists them.`,
   caseChanged: { add: "added", drop: "dropped", edit: "request changed" },
-  notACase: (why: NotACase): string => {
-    switch (why.code) {
-      case "no-tests":
-        return "brings no tests";
-      case "no-sources":
-        return "changes no source files";
-      case "no-request":
-        return "no request that says what is wanted";
-      case "too-large":
-        return `changes ${why.files} files`;
-      case "unknown-names":
-        return `the request does not tell the names that the tests need: ${why.names.slice(0, 5).join(", ")}`;
-      case "gone":
-        return "the files before it are no longer kept";
-      case "changed-by-hand":
-        return "files were changed by hand between its jobs";
-      case "no-runner":
-        return "no test command is known";
-      case "green-before":
-        return "its tests pass without the change";
-      case "red-after":
-        return `its tests fail here even with the change (${why.output}); once this is fixed: picoclaw compare cases add ID`;
-      case "no-service":
-        return `its tests need the network, a database or another service, which no case has: ${why.output}`;
-      case "endless":
-        return `its tests did not end within ${why.seconds} s (checks.timeout); with a longer limit: picoclaw compare cases add ID`;
-      case "flaky":
-        return "its tests pass and fail by chance";
-      case "cannot-run":
-        return `its tests could not be run: ${why.output.split("\n").at(-1) ?? ""}`;
-      case "dropped":
-        return "dropped by you";
-      case "same":
-        return `the change of ${why.id}`;
-    }
-  },
+  notACase: (why: NotACase): string => (NOT_CASES[why.code] as (why: NotACase) => string)(why),
   seeing: (title: string, why: string | null, found: number) =>
     why === null ? `  ✓ ${title} (${found})` : `  – ${title}: ${why}`,
   estimate: (plays: number, usd: number | null, seconds: number | null, budget: number) =>

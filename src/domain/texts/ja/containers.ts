@@ -42,14 +42,11 @@ export const dockerTexts: typeof en.dockerTexts = {
       : `実行環境: ディスク制限（${limit}）は監視のみです。超えると数秒後にコマンドを終了します。1 つのファイルが制限を超えることはありません`,
   network(mode, domains, hosts) {
     const besides = hosts.length === 0 ? "" : `、および ${hosts.join("、")}`;
-    switch (mode) {
-      case "none":
-        return "実行環境: ネットワークなし";
-      case "open":
-        return `実行環境: 公開ホストへはプロキシ経由${besides}。このマシンとプライベートネットワークには接続できません`;
-      case "allow-list":
-        return `実行環境: プロキシ経由で ${domains.join("、") || "なし"} のみ${besides}`;
-    }
+    return {
+      none: "実行環境: ネットワークなし",
+      open: `実行環境: 公開ホストへはプロキシ経由${besides}。このマシンとプライベートネットワークには接続できません`,
+      "allow-list": `実行環境: プロキシ経由で ${domains.join("、") || "なし"} のみ${besides}`,
+    }[mode];
   },
   hardening: (seccomp) =>
     seccomp
@@ -57,103 +54,71 @@ export const dockerTexts: typeof en.dockerTexts = {
       : "実行環境: 一般ユーザー、ケーパビリティなし、権限昇格なし。このエンジンには seccomp がありません",
   socketMounted:
     "実行環境: エンジンのソケットがマウントされています。実行環境の中のプログラムは、このマシンの root と同じ権限を持ちます",
-  remedy(what) {
-    switch (what) {
-      case "start-docker":
-        return "Docker を起動する（systemctl start docker）か、DOCKER_HOST に動作中のエンジンを設定してください";
-      case "join-group":
-        return "このユーザーを docker グループに追加し（sudo usermod -aG docker $USER）、ログインし直してください";
-      case "set-host":
-        return "command_executor.docker.host か DOCKER_HOST に unix:///… または tcp://host:port を設定してください";
-      case "kernel-limits":
-        return "不足している cgroup コントローラーを有効にしてください（スワップにはカーネルパラメーター swapaccount=1）";
-      case "seccomp":
-        return "seccomp の使えるエンジンとカーネルを使ってください";
-    }
-  },
+  remedy: (what) =>
+    ({
+      "start-docker":
+        "Docker を起動する（systemctl start docker）か、DOCKER_HOST に動作中のエンジンを設定してください",
+      "join-group":
+        "このユーザーを docker グループに追加し（sudo usermod -aG docker $USER）、ログインし直してください",
+      "set-host":
+        "command_executor.docker.host か DOCKER_HOST に unix:///… または tcp://host:port を設定してください",
+      "kernel-limits":
+        "不足している cgroup コントローラーを有効にしてください（スワップにはカーネルパラメーター swapaccount=1）",
+      seccomp: "seccomp の使えるエンジンとカーネルを使ってください",
+    })[what],
 };
 
 export const environmentsTexts: typeof en.environmentsTexts = {
-  step: (step, subject) => {
-    switch (step) {
-      case "choosing":
-        return "実行環境を選択しています";
-      case "pulling-image":
-        return `イメージ ${subject} を取得しています`;
-      case "building-image":
-        return `イメージ ${subject} をビルドしています（初回のみ、時間がかかります）`;
-      case "deriving-image":
-        return `イメージ ${subject} に git とユーザーを追加しています（初回のみ）`;
-      case "removing-existing":
-        return `既存のコンテナ ${subject} を削除しています`;
-      case "creating":
-        return `イメージ ${subject} からコンテナを作成しています`;
-      case "cloning":
-        return `${subject} をクローンしています`;
-      case "checking-out":
-        return "ファイルを展開しています";
-      case "fetching":
-        return `パッケージ ${subject} 件を取得しています（初回のみ）`;
-      case "installing":
-        return `依存関係をインストールしています: ${subject}`;
-      case "ready":
-        return `準備完了: ${subject}`;
-    }
-  },
+  step: (step, subject) =>
+    ({
+      choosing: "実行環境を選択しています",
+      "pulling-image": `イメージ ${subject} を取得しています`,
+      "building-image": `イメージ ${subject} をビルドしています（初回のみ、時間がかかります）`,
+      "deriving-image": `イメージ ${subject} に git とユーザーを追加しています（初回のみ）`,
+      "removing-existing": `既存のコンテナ ${subject} を削除しています`,
+      creating: `イメージ ${subject} からコンテナを作成しています`,
+      cloning: `${subject} をクローンしています`,
+      "checking-out": "ファイルを展開しています",
+      fetching: `パッケージ ${subject} 件を取得しています（初回のみ）`,
+      installing: `依存関係をインストールしています: ${subject}`,
+      ready: `準備完了: ${subject}`,
+    })[step],
   notice: noticeText,
   failure: (code, subject, detail) => {
     const rest = detail === "" ? "" : `:\n${detail}`;
-    switch (code) {
-      case "aborted":
-        return "中断しました。実行環境は残っていません。";
-      case "engine":
-        return `${ENGINE_FAILURES[subject] ?? "Docker でエラーが発生しました"}${rest}`;
-      case "image-missing":
-        return `イメージ ${subject} がありません${rest}`;
-      case "image-failed":
-        return `イメージ ${subject} を作成できませんでした${rest}`;
-      case "repository-missing":
-        return `リポジトリが存在しません: ${subject}${rest}`;
-      case "repository-denied":
-        return `${subject} へのアクセスが拒否されました（認証エラー）${rest}`;
-      case "ref-missing":
-        return `${subject} にそのブランチまたはタグはありません${rest}`;
-      case "not-a-repository":
-        return `git リポジトリではありません: ${subject}${rest}`;
-      case "host-unreachable":
-        return `実行環境から ${subject} のホストに接続できません${rest}`;
-      case "clone-timeout":
-        return `${subject} のクローンが制限時間（${detail}）を超えました`;
-      case "clone-failed":
-        return `${subject} のクローンに失敗しました${rest}`;
-      case "disk-full":
-        return `${subject} のクローン中に、実行環境のディスクの空き容量がなくなりました${rest}`;
-      case "credential-kept":
-        return `${subject} のクローンに認証情報が見つかったため、実行環境を削除しました`;
-      case "bad-input":
-        return `${subject}: ${detail}`;
-    }
+    return {
+      aborted: "中断しました。実行環境は残っていません。",
+      engine: `${ENGINE_FAILURES[subject] ?? "Docker でエラーが発生しました"}${rest}`,
+      "image-missing": `イメージ ${subject} がありません${rest}`,
+      "image-failed": `イメージ ${subject} を作成できませんでした${rest}`,
+      "repository-missing": `リポジトリが存在しません: ${subject}${rest}`,
+      "repository-denied": `${subject} へのアクセスが拒否されました（認証エラー）${rest}`,
+      "ref-missing": `${subject} にそのブランチまたはタグはありません${rest}`,
+      "not-a-repository": `git リポジトリではありません: ${subject}${rest}`,
+      "host-unreachable": `実行環境から ${subject} のホストに接続できません${rest}`,
+      "clone-timeout": `${subject} のクローンが制限時間（${detail}）を超えました`,
+      "clone-failed": `${subject} のクローンに失敗しました${rest}`,
+      "disk-full": `${subject} のクローン中に、実行環境のディスクの空き容量がなくなりました${rest}`,
+      "credential-kept": `${subject} のクローンに認証情報が見つかったため、実行環境を削除しました`,
+      "bad-input": `${subject}: ${detail}`,
+    }[code];
   },
-  remedy: (remedy, subject) => {
-    switch (remedy) {
-      case "images-build":
-        return `次のコマンドでビルドできます: picoclaw images build ${subject.replace(/:latest$/, "")}`;
-      case "check-image":
-        return "command_executor.environments を確認してください。イメージ名は `docker pull` に渡せる形で書き、非公開のレジストリなら `docker login` を済ませるか、手元にあるイメージ（`docker images`）を指定してください。";
-      case "start-docker":
-        return "Docker を起動するか、DOCKER_HOST で場所を指定してください。詳細は `picoclaw doctor` を参照してください。";
-      case "check-token":
-        return "トークン（GITHUB_PERSONAL_ACCESS_TOKEN、GITLAB_PERSONAL_ACCESS_TOKEN）とその読み取り権限を確認してください。";
-      case "allow-host":
-        return "command_executor.docker.network でホストを許可してください（allowed_domains、プライベートアドレスは allowed_hosts）。";
-      case "check-name":
-        return "名前のつづりと、存在することを確認してください。";
-      case "use-https":
-        return "リポジトリの URL を https で指定してください。";
-      case "raise-limit":
-        return "command_executor.clone.timeout または command_executor.docker.resources.disk_limit を大きくするか、クローンを浅くしてください（clone.shallow）。";
-    }
-  },
+  remedy: (remedy, subject) =>
+    ({
+      "images-build": `次のコマンドでビルドできます: picoclaw images build ${subject.replace(/:latest$/, "")}`,
+      "check-image":
+        "command_executor.environments を確認してください。イメージ名は `docker pull` に渡せる形で書き、非公開のレジストリなら `docker login` を済ませるか、手元にあるイメージ（`docker images`）を指定してください。",
+      "start-docker":
+        "Docker を起動するか、DOCKER_HOST で場所を指定してください。詳細は `picoclaw doctor` を参照してください。",
+      "check-token":
+        "トークン（GITHUB_PERSONAL_ACCESS_TOKEN、GITLAB_PERSONAL_ACCESS_TOKEN）とその読み取り権限を確認してください。",
+      "allow-host":
+        "command_executor.docker.network でホストを許可してください（allowed_domains、プライベートアドレスは allowed_hosts）。",
+      "check-name": "名前のつづりと、存在することを確認してください。",
+      "use-https": "リポジトリの URL を https で指定してください。",
+      "raise-limit":
+        "command_executor.clone.timeout または command_executor.docker.resources.disk_limit を大きくするか、クローンを浅くしてください（clone.shallow）。",
+    })[remedy],
   prepared: ({ name, environment, image, path }) =>
     `実行環境の準備が完了しました: ${name}\n  実行環境 ${environment}、イメージ ${image}\n  プロジェクト: ${path}`,
   nextSteps: (task) => `  picoclaw env exec --task ${task} -- COMMAND\n  picoclaw env cleanup --task ${task}`,

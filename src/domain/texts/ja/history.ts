@@ -1,6 +1,28 @@
-import type { NotACase } from "../../history/case.ts";
+import type { NotACase, WordsByCode } from "../../history/case.ts";
 import { jobOrder } from "../format-text.ts";
 import { runningTexts } from "./jobs-running.ts";
+
+const NOT_CASES: WordsByCode<NotACase> = {
+  "no-tests": () => "テストがない",
+  "no-sources": () => "ソースの変更がない",
+  "no-request": () => "何を求めているか分かる依頼がない",
+  "too-large": (why) => `${why.files} ファイルの変更`,
+  "unknown-names": (why) => `テストに必要な名前が依頼にない: ${why.names.slice(0, 5).join("、")}`,
+  gone: () => "前のファイルが保存されていない",
+  "changed-by-hand": () => "ジョブの間に手作業の変更がある",
+  "no-runner": () => "テストのコマンドが分からない",
+  "green-before": () => "変更がなくてもテストが通る",
+  "red-after": (why) =>
+    `変更があってもここではテストが失敗する（${why.output}）。直したら: picoclaw compare cases add ID`,
+  "no-service": (why) =>
+    `テストにネットワーク、データベースなどのサービスが必要（事例では使えない）: ${why.output}`,
+  endless: (why) =>
+    `テストが ${why.seconds} 秒以内に終わらない（checks.timeout）。制限を延ばしたら: picoclaw compare cases add ID`,
+  flaky: () => "テストの結果が安定しない",
+  "cannot-run": (why) => `テストを実行できない: ${why.output.split("\n").at(-1) ?? ""}`,
+  dropped: () => "外した事例",
+  same: (why) => `${why.id} と同じ変更`,
+};
 
 export const historyTexts = {
   whyUsage:
@@ -95,42 +117,7 @@ export const historyTexts = {
   caseSeen: (seconds: number) => `赤と緑を確認済み、${seconds.toFixed(1)} 秒`,
   caseUnknown: (id: string) => `${id} という事例や変更はありません。一覧: picoclaw compare cases`,
   caseChanged: { add: "追加しました", drop: "外しました", edit: "依頼を変更しました" },
-  notACase: (why: NotACase): string => {
-    switch (why.code) {
-      case "no-tests":
-        return "テストがない";
-      case "no-sources":
-        return "ソースの変更がない";
-      case "no-request":
-        return "何を求めているか分かる依頼がない";
-      case "too-large":
-        return `${why.files} ファイルの変更`;
-      case "unknown-names":
-        return `テストに必要な名前が依頼にない: ${why.names.slice(0, 5).join("、")}`;
-      case "gone":
-        return "前のファイルが保存されていない";
-      case "changed-by-hand":
-        return "ジョブの間に手作業の変更がある";
-      case "no-runner":
-        return "テストのコマンドが分からない";
-      case "green-before":
-        return "変更がなくてもテストが通る";
-      case "red-after":
-        return `変更があってもここではテストが失敗する（${why.output}）。直したら: picoclaw compare cases add ID`;
-      case "no-service":
-        return `テストにネットワーク、データベースなどのサービスが必要（事例では使えない）: ${why.output}`;
-      case "endless":
-        return `テストが ${why.seconds} 秒以内に終わらない（checks.timeout）。制限を延ばしたら: picoclaw compare cases add ID`;
-      case "flaky":
-        return "テストの結果が安定しない";
-      case "cannot-run":
-        return `テストを実行できない: ${why.output.split("\n").at(-1) ?? ""}`;
-      case "dropped":
-        return "外した事例";
-      case "same":
-        return `${why.id} と同じ変更`;
-    }
-  },
+  notACase: (why: NotACase): string => (NOT_CASES[why.code] as (why: NotACase) => string)(why),
   seeing: (title: string, why: string | null, found: number) =>
     why === null ? `  ✓ ${title}（${found}）` : `  – ${title}: ${why}`,
   estimate: (plays: number, usd: number | null, seconds: number | null, budget: number) =>
