@@ -1,4 +1,5 @@
 import type { Timers } from "../../application/ports/platform.ts";
+import { pause } from "../../application/serve/take-work.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
 import { inTime } from "./in-time.ts";
 
@@ -220,15 +221,4 @@ function limitOf(error: unknown): { readonly pauseMs?: number } {
   const { retryAfter: seconds } = error as { retryAfter?: unknown };
   if (typeof seconds !== "number" || !(seconds > 0)) return {};
   return { pauseMs: Math.min(seconds * 1000, LONGEST_LIMIT_MS) };
-}
-
-function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const cancel = timers.after(ms, over.resolve);
-  const onAbort = () => over.resolve();
-  signal.addEventListener("abort", onAbort, { once: true });
-  return over.promise.finally(() => {
-    cancel();
-    signal.removeEventListener("abort", onAbort);
-  });
 }

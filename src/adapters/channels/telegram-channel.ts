@@ -13,6 +13,7 @@ import type {
   Receive,
   StoredMessage,
 } from "../../application/ports/serve.ts";
+import { pause } from "../../application/serve/take-work.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
 import { MOST_IMAGE_BYTES } from "../../domain/platform/image.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
@@ -643,15 +644,8 @@ export async function pollTelegram(
         stored = false;
         break;
       }
-    if (!stored && !signal.aborted) await restMs(timers, signal);
+    if (!stored && !signal.aborted) await pause(timers, REST_MS, signal);
   }
-}
-
-function restMs(timers: Timers, signal: AbortSignal): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const cancel = timers.after(REST_MS, over.resolve);
-  signal.addEventListener("abort", () => over.resolve(), { once: true });
-  return over.promise.finally(cancel);
 }
 
 export const LIMIT_BYTES = 1024 ** 2;

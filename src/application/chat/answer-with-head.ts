@@ -25,45 +25,14 @@ import {
 import { createHistoryReader, earlierExchangesFor } from "./exchanges.ts";
 import { createWordOutput } from "./held-output.ts";
 
+type TroubleWords = {
+  readonly [Code in HeadTrouble["code"]]: (trouble: Extract<HeadTrouble, { code: Code }>) => string;
+};
+
 /** Why a head cannot work, or stopped. */
-export function wordHeadTrouble(words: HeadMessages, trouble: HeadTrouble): string {
-  switch (trouble.code) {
-    case "not-installed":
-      return words.notInstalled(trouble.name, trouble.program);
-    case "no-command":
-      return words.noCommand;
-    case "no-login":
-      return words.noLogin(trouble.name, trouble.variables, trouble.file);
-    case "login-expired":
-      return words.loginExpired(trouble.name, trouble.program);
-    case "login-refused":
-      return words.loginRefused(trouble.name, trouble.variables);
-    case "not-confined":
-      return words.notConfined;
-    case "busy":
-      return words.busy(trouble.name);
-    case "unauthorized":
-      return words.unauthorized(trouble.name, trouble.variables);
-    case "unreachable":
-      return words.unreachable(trouble.name, trouble.detail);
-    case "quota":
-      return words.quota(
-        trouble.name,
-        trouble.reached === "requests" ? "tasks.key_requests" : "tasks.key_traffic",
-      );
-    case "timed-out":
-      return words.timedOut(trouble.name, trouble.seconds);
-    case "silent":
-      return words.silent(trouble.name, trouble.seconds);
-    case "flooded":
-      return words.flooded(trouble.name);
-    case "asking":
-      return words.asking(trouble.name, trouble.times);
-    case "session-lost":
-      return words.sessionLost(trouble.name);
-    case "failed":
-      return words.failed(trouble.name, trouble.detail);
-  }
+function wordHeadTrouble(words: HeadMessages, trouble: HeadTrouble): string {
+  const table: TroubleWords = words.trouble;
+  return (table[trouble.code] as (trouble: HeadTrouble) => string)(trouble);
 }
 
 function inAllWords(trouble: HeadTrouble): WordsByLocale {
@@ -85,7 +54,7 @@ export async function answerWithHead(
 ): Promise<Answer> {
   const refuse = (word: (words: HeadMessages) => string) =>
     answerInEveryLanguage((locale) => word(headMessagesFor(locale)), false);
-  if (deps.heads === undefined) return refuse((words) => words.notConfined);
+  if (deps.heads === undefined) return refuse((words) => words.trouble["not-confined"]());
   if (turn.dryRun) return refuse((words) => words.dryRun(name));
   const overBudget = await turn.models.workers.refusal();
   if (overBudget !== null)

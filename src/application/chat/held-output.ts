@@ -9,7 +9,21 @@ export interface HeldOutput {
 
 /** Passes output on by whole lines, so that a secret that comes in two pieces is still found and masked. */
 export function createLineOutput(pass: (text: string) => void): HeldOutput {
-  return holdOutput(pass, (pending) => pending.lastIndexOf("\n") + 1);
+  let pending = "";
+  return {
+    add(text) {
+      pending += text;
+      const end = pending.lastIndexOf("\n") + 1;
+      const until = end > 0 ? end : pending.length > LONGEST_LINE ? pending.length : 0;
+      if (until === 0) return;
+      pass(pending.slice(0, until));
+      pending = pending.slice(until);
+    },
+    end() {
+      if (pending !== "") pass(pending);
+      pending = "";
+    },
+  };
 }
 
 /** A word is masked together with the text before it on its line, at most this much, as long as the result stays the same. */
@@ -106,22 +120,4 @@ function commonLength(one: string, other: string): number {
   let at = 0;
   while (at < one.length && one[at] === other[at]) at++;
   return at;
-}
-
-function holdOutput(pass: (text: string) => void, boundary: (pending: string) => number): HeldOutput {
-  let pending = "";
-  return {
-    add(text) {
-      pending += text;
-      const end = boundary(pending);
-      const until = end > 0 ? end : pending.length > LONGEST_LINE ? pending.length : 0;
-      if (until === 0) return;
-      pass(pending.slice(0, until));
-      pending = pending.slice(until);
-    },
-    end() {
-      if (pending !== "") pass(pending);
-      pending = "";
-    },
-  };
 }
