@@ -17,6 +17,7 @@ import type { CheckMemory, CheckRecord } from "../src/application/ports/checks.t
 import type { Checked, CheckRequest, Draft } from "../src/application/ports/jobs-draft.ts";
 import type { Workspace } from "../src/application/ports/jobs-workspace.ts";
 import { isTestPath } from "../src/domain/checks/find-checks.ts";
+import { findingsByCode } from "../src/domain/checks/findings.ts";
 import { readResults } from "../src/domain/checks/read-results.ts";
 import { failingTests } from "../src/domain/checks/verdict.ts";
 import { checksMessagesFor } from "../src/domain/texts/checks.ts";
@@ -471,7 +472,7 @@ async function judge(one: RecordedDraft, steps: readonly JudgeStep[]): Promise<J
 }
 
 function isFalse(truth: Truth, { verdict, landsAnyway, facts }: JudgedAttempt): boolean {
-  const { unnoticed = [], expectsElse = [], unstable = [], newTests, mended } = facts;
+  const { unnoticed = [], expectsElse = [], unstable = [], newTests, mended = [] } = findingsByCode(facts);
   const passWithout = newTests === undefined ? 0 : newTests.passWithout;
   switch (truth) {
     case "lands":

@@ -1,5 +1,5 @@
 import { agentOf, type CoderRole } from "../../domain/chat/agents.ts";
-import type { ChecksFacts } from "../../domain/checks/verdict.ts";
+import { type ChecksFacts, toChecksRecord } from "../../domain/checks/findings.ts";
 import {
   type ChosenBy,
   type CoderCandidateFacts,
@@ -202,7 +202,7 @@ function toCandidateFacts(
     files: draft?.changes().length ?? 0,
     size: counts.reduce((sum, one) => sum + (one === null ? 1 : one.added + one.removed), 0),
     provesFix: false,
-    checks: checked,
+    checks: checked && toChecksRecord(checked),
   };
 }
 

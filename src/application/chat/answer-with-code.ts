@@ -1,5 +1,5 @@
 import { agentOf, type CoderRole, FEW_FILES, mayDelegate } from "../../domain/chat/agents.ts";
-import type { ChecksFacts } from "../../domain/checks/verdict.ts";
+import { type ChecksFacts, toChecksRecord } from "../../domain/checks/findings.ts";
 import { hasFlag } from "../../domain/coder/proposal.ts";
 import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
@@ -239,7 +239,7 @@ function toCoderFacts(
   checked: ChecksFacts | null,
 ): CoderFacts {
   const { attempts, red, stopped, tried, words, untouched } = story;
-  const { costUsd } = models.used();
+  const isTold = hasChanged(result) || red?.kind === "still-red";
   return {
     attempts,
     ...(red !== null && { red: red.kind, brief: mask(red.brief) }),
@@ -247,8 +247,8 @@ function toCoderFacts(
     tried: tried.map((plan) => mask(plan.trim().split("\n")[0] ?? "")),
     words: mask(words),
     ...(untouched.length > 0 && { untouched }),
-    costUsd,
-    ...(checked !== null && (hasChanged(result) || red?.kind === "still-red") && { checks: checked }),
+    costUsd: models.used().costUsd,
+    ...(checked !== null && isTold && { checks: toChecksRecord(checked) }),
     isDropped: result === null,
   };
 }

@@ -1,4 +1,4 @@
-import type { ChecksFacts } from "../../domain/checks/verdict.ts";
+import type { ChecksRecord } from "../../domain/checks/findings.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
@@ -47,7 +47,7 @@ export interface CoderFacts {
   readonly untouched?: readonly string[];
   readonly costUsd: number;
   /** The results of the project's checks, or why they did not run. */
-  readonly checks?: ChecksFacts;
+  readonly checks?: ChecksRecord;
   /** Nothing of the draft was kept. */
   readonly isDropped: boolean;
 }
@@ -75,7 +75,7 @@ function wordCoder(
 }
 
 /** The facts about the checks that the first line of the reply leaves out. `isDropped`: there is no such line. */
-function wordChecked(locale: Locale, facts: ChecksFacts, isDropped: boolean): string[] {
+function wordChecked(locale: Locale, facts: ChecksRecord, isDropped: boolean): string[] {
   const checks = checksMessagesFor(locale);
   const isSaid = !isDropped && checks.headline(facts) !== "";
   return [...(isSaid ? checks.beside(facts) : [checks.line(facts)]), ...checks.remarks(facts)];
@@ -127,7 +127,7 @@ export type ReplyPiece =
       /** Shown beside the plan; lower risks are not. */
       readonly risk?: "high";
       /** The results of the project's checks; its first line states them. */
-      readonly checks?: ChecksFacts;
+      readonly checks?: ChecksRecord;
     }
   | { readonly kind: "refusal"; readonly facts: RefusedJob }
   /** How a coder reached its job. */

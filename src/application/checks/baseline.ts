@@ -8,6 +8,7 @@ import {
   type ProjectFiles,
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
+import type { WhyNotChecked } from "../../domain/checks/findings.ts";
 import { takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";
@@ -16,7 +17,6 @@ import {
   type CheckResult,
   checkRunState,
   judgesBaseline,
-  type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { Baseline, CheckMemory, CheckRecord } from "../ports/checks.ts";
 import type { Checked, CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";

@@ -1,13 +1,6 @@
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
-import {
-  type CheckResult,
-  type ChecksFacts,
-  isUnable,
-  judgesBaseline,
-  type KnownCheck,
-  notChecked,
-  withoutEmpty,
-} from "../../domain/checks/verdict.ts";
+import { type ChecksFacts, notChecked, withFound } from "../../domain/checks/findings.ts";
+import { type CheckResult, isUnable, judgesBaseline, type KnownCheck } from "../../domain/checks/verdict.ts";
 import { type ChecksState, checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { CheckRecord } from "../ports/checks.ts";
 import type { FoundChecks } from "./baseline.ts";
@@ -38,7 +31,7 @@ export function factsWithoutChecks({
   absent,
   install,
 }: Extract<FoundChecks, { ok: false }>): ChecksFacts {
-  return { ...notChecked(why, commands), ...withoutEmpty({ absent }), ...(install !== null && { install }) };
+  return withFound(notChecked(why, commands), { absent, ...(install !== null && { install }) });
 }
 
 function factsOfUnable(

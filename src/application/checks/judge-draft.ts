@@ -13,20 +13,26 @@ import {
   type ProjectCheck,
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
+import {
+  addFindings,
+  type CheckBeside,
+  type ChecksFacts,
+  type Finding,
+  type Found,
+  findingsByCode,
+  notChecked,
+  type WhyNotChecked,
+  withFound,
+} from "../../domain/checks/findings.ts";
 import { createTestCounter } from "../../domain/checks/read-results.ts";
-import { type SettledRed, settleRedTests } from "../../domain/checks/settle-red.ts";
+import { settleRedTests } from "../../domain/checks/settle-red.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
-  type CheckBeside,
   type CheckResult,
-  type ChecksFacts,
   isUnable,
   type Judgement,
   judgeAll,
-  notChecked,
   settleFlaky,
-  type WhyNotChecked,
-  withoutEmpty,
 } from "../../domain/checks/verdict.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { Baseline, CheckProgress } from "../ports/checks.ts";
@@ -127,8 +133,13 @@ interface Judging {
   runs: readonly CheckRun[];
   results: readonly CheckResult[];
   judgement: Judgement;
-  isFlaky: boolean;
-  found: Partial<ChecksFacts>;
+  findings: readonly Finding[];
+  /** The tests notice no broken file, so they cannot judge. */
+  isBlind: boolean;
+}
+
+function add(judging: Judging, found: Found): void {
+  judging.findings = addFindings(judging.findings, found);
 }
 
 /** One question about a draft. Deleting its line in the list drops it. */
@@ -187,7 +198,9 @@ export async function judgeDraft(
     const { declarations } = deps;
     const { texts } = affected;
     const diff = toChangedTexts(draft);
-    return { ...judged, ...settleRedTests({ ...judged, declarations, changed, texts, diff }) };
+    const settled = settleRedTests({ ...judged, declarations, changed, texts, diff });
+    const findings = addFindings([], settled.found);
+    return { ...judged, judgement: settled.judgement, findings, isBlind: false };
   };
   const isFirst = isWorthFirst(affected) && !(await isKnownQuick(deps, pending));
   const early = isFirst ? await judgeFirst({ first: true }) : null;
@@ -228,19 +241,15 @@ export async function judgeDraft(
     runs: first.runs,
     results,
     judgement: judgeAll({ baseline: baseline.results, draft: results, old: null }),
-    isFlaky: baseline.isFlaky,
-    found: withoutEmpty({ flaky: early?.flaky ?? [] }),
+    findings: addFindings([], { isFlaky: baseline.isFlaky, flaky: early?.flaky ?? [] }),
+    isBlind: false,
   };
   for (const step of deps.steps ?? JUDGE_STEPS) {
     const why = await step.take(judging);
     if (why !== null) return none(why);
   }
   // Files that an earlier run built may hide the change: the checks run once more without them.
-  if (
-    judging.found.notChecked === "blind" &&
-    !fresh &&
-    judging.runs.some(({ overBuilt }) => overBuilt === true)
-  )
+  if (judging.isBlind && !fresh && judging.runs.some(({ overBuilt }) => overBuilt === true))
     return judgeDraft(deps, draft, attempt, { fresh: true });
   return toDraftJudgement(judging, commands);
 }
@@ -291,12 +300,12 @@ async function judgeWithHome(judging: Judging): Promise<WhyNotChecked | null> {
   if (!claimsGreen(judgement.verdict)) return null;
   const deciding = [...traces.filter(decidesInHome).map((path) => `~/${path}`), ...programs];
   if (deciding.length > 0) {
-    judging.found = { ...judging.found, onlyWith: deciding };
+    add(judging, { onlyWith: deciding });
     return null;
   }
   judging.showHome();
-  const installed = traces.map((path) => `~/${path}`);
-  Object.assign(judging, { runs: whole.runs, results, judgement, found: { ...judging.found, installed } });
+  add(judging, { installed: traces.map((path) => `~/${path}`) });
+  Object.assign(judging, { runs: whole.runs, results, judgement });
   return null;
 }
 
@@ -308,8 +317,8 @@ async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   const repeated = await repeatWorse({ checks, results, judgement, check, paths }, affected);
   if (repeated !== null) {
     judging.results = repeated.results;
-    const flaky = [...new Set([...(judging.found.flaky ?? []), ...repeated.flaky])];
-    judging.found = { ...judging.found, ...withoutEmpty({ flaky }) };
+    const { flaky = [] } = findingsByCode(judging);
+    add(judging, { flaky: [...new Set([...flaky, ...repeated.flaky])] });
     judging.judgement = judgeAgain(judging);
     return null;
   }
@@ -319,7 +328,7 @@ async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   if (!again.ok) return again.why;
   const settled = settleAll(checks, { runs, results, again: again.runs, doubtful });
   Object.assign(judging, { runs: settled.runs, results: settled.results });
-  judging.isFlaky ||= settled.isFlaky;
+  if (settled.isFlaky) add(judging, { isFlaky: true });
   judging.judgement = judgeAgain(judging);
   return null;
 }
@@ -332,7 +341,7 @@ async function repeatBaseline(judging: Judging): Promise<null> {
   const repeated = await repeatMended({ checks, results: baseline.results, names: mended, check }, affected);
   if (repeated === null) return null;
   judging.baseline = { ...baseline, results: repeated };
-  judging.isFlaky = true;
+  add(judging, { isFlaky: true });
   judging.judgement = judgeAgain(judging);
   return null;
 }
@@ -372,7 +381,7 @@ async function judgeWithOldSettings(judging: Judging): Promise<WhyNotChecked | n
   if (!before.ok) return before.why;
   const asItWas = judgeAgain(judging, { draft: checkResults(tests, before.runs) });
   if (!isForgedBy(judging.judgement.verdict, asItWas.verdict)) return null;
-  judging.found = { ...judging.found, onlyWith: deciding };
+  add(judging, { onlyWith: deciding });
   const declared = resolveDeclarations(deps.declarations, new Map(deciding.map((path) => [path, [path]])));
   if (deciding.every((path) => declared.get(path)?.kind === "changes-checks")) return null;
   const oldResults = checkResults(tests, before.runs);
@@ -399,20 +408,21 @@ async function settleRed(judging: Judging): Promise<null> {
     diff: toChangedTexts(judging.draft),
   });
   judging.judgement = settled.judgement;
-  judging.found = { ...judging.found, ...settled.found };
+  add(judging, settled.found);
   return null;
 }
 
 /** The coder reviews a test of the changed code that became flaky. */
 async function doubtUnstable(judging: Judging): Promise<null> {
-  const { baseline, results, changes, affected, found } = judging;
+  const { baseline, results, changes, affected } = judging;
+  const { flaky = [] } = findingsByCode(judging);
   const changed = changes.map(({ path }) => path);
   const unstable = mayLand(judging.judgement.verdict)
-    ? findUnstable(found.flaky ?? [], { before: baseline.results, results, changed, texts: affected.texts })
+    ? findUnstable(flaky, { before: baseline.results, results, changed, texts: affected.texts })
     : [];
   if (unstable.length === 0) return null;
   judging.judgement = { ...judging.judgement, verdict: "doubtful" };
-  judging.found = { ...found, unstable };
+  add(judging, { unstable });
   return null;
 }
 
@@ -423,7 +433,7 @@ async function doubtTestRun(judging: Judging): Promise<null> {
   const testRunLines = isAsked ? findTestRunLines(toTexts(judging.draft)) : [];
   if (testRunLines.length === 0) return null;
   judging.judgement = { ...judging.judgement, verdict: "doubtful" };
-  judging.found = { ...judging.found, testRunLines };
+  add(judging, { testRunLines });
   return null;
 }
 
@@ -432,24 +442,22 @@ async function proveNewTests(judging: Judging): Promise<null> {
   if (!mayLand(judging.judgement.verdict)) return null;
   const proof = toProofDeps(judging);
   const newTests = await judging.deps.advise("new tests on the old code", null, () => runNewTests(proof));
-  if (newTests !== null) judging.found = { ...judging.found, newTests };
+  if (newTests !== null) add(judging, { newTests });
   return null;
 }
 
 /** Breaks the changed files and runs the tests, where nothing else shows that the tests depend on the change. */
 async function proveSeen(judging: Judging): Promise<null> {
-  const { deps, judgement, found } = judging;
+  const { deps, judgement } = judging;
   const proof = toProofDeps(judging);
-  if (!mayLand(judgement.verdict) || seesChange(proof, found.newTests)) return null;
+  const { newTests } = findingsByCode(judging);
+  if (!mayLand(judgement.verdict) || seesChange(proof, newTests)) return null;
   const known = recallChecks(deps.memory, deps.checks)?.noticed ?? [];
   const broken = await deps.advise("canary", null, () => breakChanges(proof, known));
   if (broken === null) return null;
   const { unnoticed, noticed, isBlind } = broken;
-  judging.found = {
-    ...found,
-    ...withoutEmpty({ unnoticed }),
-    ...(isBlind && { verdict: "not-checked", notChecked: "blind" }),
-  };
+  add(judging, { unnoticed });
+  judging.isBlind = isBlind;
   rememberNoticed(deps, noticed);
   return null;
 }
@@ -466,9 +474,8 @@ function toProofDeps({ deps, draft, affected, checks, results, judgement, check,
 }
 
 function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJudgement {
-  const { baseline, judgement, isFlaky, results, runs, found } = judging;
-  const facts = toChecksFacts(judgement, { commands, isFlaky, results, runs });
-  const beside = findBeside(facts, results);
+  const { baseline, results, runs } = judging;
+  const beside = findBeside(judging.judgement, results);
   const wasGreen = (command: string) =>
     baseline.results.some((one) => one.command === command && one.state === "green");
   const newlyRed = results.flatMap(({ state, command }) =>
@@ -481,7 +488,7 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
   const judges = ofTests.length > 0 ? ofTests : baseline.results;
   const absent = [...new Set(judges.flatMap(({ absent: program }) => program ?? []))];
   return {
-    facts: { ...facts, ...withoutEmpty({ beside, newlyRed, rungs, absent }), ...found },
+    facts: toChecksFacts(judging, commands, { beside, newlyRed, rungs, absent }),
     runs,
     before: baseline.results.flatMap(({ command, failure }) =>
       failure === undefined || failure.tail === "" ? [] : [{ command, tail: failure.tail }],
@@ -514,8 +521,8 @@ async function judgeUnchanged(
   const red = { before: results, results, judgement, checks, texts: new Map() };
   const settled = settleRedTests({ ...red, declarations, changed: [] });
   if (settled.judgement.verdict !== "still-red") return null;
-  const about = { commands, isFlaky, results, runs: [] };
-  return { facts: { ...toChecksFacts(settled.judgement, about), ...settled.found }, runs: [] };
+  const judged = { runs: [], results, judgement: settled.judgement, findings: [], isBlind: false };
+  return { facts: toChecksFacts(judged, commands, { ...settled.found, isFlaky }), runs: [] };
 }
 
 /** The time limit of the affected tests where they judge alone. */
@@ -545,22 +552,16 @@ function isRedEarly({ judgement: { verdict, worse, newFailing }, results }: Sett
   return (verdict === "worse" && isNamed) || (verdict === "new-failing" && newFailing.length > 0);
 }
 
-type SettledAffected = AffectedJudgement & Pick<SettledRed, "found">;
+type SettledAffected = AffectedJudgement & Pick<Judging, "findings" | "isBlind">;
 
-function toEarlyJudgement(
-  { judgement, results, runs, flaky, found }: SettledAffected,
-  { checks }: JudgeDraftDeps,
-): DraftJudgement {
-  const commands = checks.flatMap(({ kind, command }) => (kind === "test" ? [command] : []));
-  const beside = checks.flatMap(({ kind, command }) =>
+function toEarlyJudgement(judged: SettledAffected, deps: JudgeDraftDeps): DraftJudgement {
+  const { runs, flaky } = judged;
+  const commands = deps.checks.flatMap(({ kind, command }) => (kind === "test" ? [command] : []));
+  const beside = deps.checks.flatMap(({ kind, command }) =>
     kind === "test" ? [] : [{ command, state: "not-run" as const }],
   );
-  const isFlaky = flaky.length > 0;
-  const facts = toChecksFacts(judgement, { commands, isFlaky, results, runs });
-  return {
-    facts: { ...facts, commands, ...found, ...withoutEmpty({ beside, flaky }) },
-    runs,
-  };
+  const found = { isFlaky: flaky.length > 0, flaky, beside };
+  return { facts: { ...toChecksFacts(judged, commands, found), commands }, runs };
 }
 
 /** The affected tests judge alone, because the whole suite takes too long or is red without naming tests. */
@@ -572,7 +573,7 @@ async function judgeAlone(
   const { deps } = about;
   const record = recallChecks(deps.memory, deps.checks);
   const baseline = { ok: true, fingerprint: "", results: alone.before, isFlaky: false } as const;
-  const judging: Judging = { ...about, ...alone, baseline, isFlaky: false, showHome: () => {} };
+  const judging: Judging = { ...about, ...alone, baseline, showHome: () => {} };
   for (const step of deps.steps ?? JUDGE_STEPS) if (step.isForPart === true) await step.take(judging);
   const { facts, runs } = toEarlyJudgement({ ...alone, ...judging }, deps);
   const affectedOnly = {
@@ -583,7 +584,7 @@ async function judgeAlone(
       record?.wasEnded !== false || record.results?.every(({ state }) => state === "timed-out") === true,
     ...(isUnread && { isUnread }),
   };
-  return { facts: { ...facts, affectedOnly }, runs };
+  return { facts: withFound(facts, { affectedOnly }), runs };
 }
 
 function rememberNoticed({ memory, checks }: JudgeDraftDeps, noticed: readonly string[]): void {
@@ -676,7 +677,7 @@ function settleAll(
 }
 
 /** Every check except the one that the verdict reports. The verdict `worse` names its checks itself. */
-function findBeside({ verdict }: ChecksFacts, results: readonly CheckResult[]): CheckBeside[] {
+function findBeside({ verdict }: Judgement, results: readonly CheckResult[]): CheckBeside[] {
   if (verdict === "worse" || verdict === "unknown" || verdict === "not-checked") return [];
   const ran = results.filter(({ state }) => state !== "cannot-run");
   const tests = ran.filter(({ kind }) => kind === "test");
@@ -688,29 +689,28 @@ function findBeside({ verdict }: ChecksFacts, results: readonly CheckResult[]): 
 }
 
 function toChecksFacts(
-  judgement: Judgement,
-  about: {
-    readonly commands: readonly string[];
-    readonly isFlaky: boolean;
-    readonly results: readonly CheckResult[];
-    readonly runs: readonly CheckRun[];
-  },
+  judging: Pick<Judging, "runs" | "results" | "judgement" | "findings" | "isBlind">,
+  commands: readonly string[],
+  more: Found,
 ): ChecksFacts {
-  const { commands, isFlaky, results, runs } = about;
+  const { runs, results, findings, isBlind } = judging;
+  const { verdict, counts, ...tests } = judging.judgement;
   const endless = results.filter(({ state }) => state === "timed-out").map(({ command }) => command);
   const ended = runs.flatMap(({ outcome, durationMs }) => (outcome === "timed-out" ? [durationMs] : []));
   const seconds = Math.round(Math.max(0, ...ended) / 1000);
   const ran = results.filter(({ state }) => state !== "cannot-run").map(({ command }) => command);
   const red = results.filter(({ state }) => state === "red");
   const why: Partial<Record<Judgement["verdict"], WhyNotChecked>> = {
-    "not-checked": results.some(({ state }) => state === "timed-out") ? "unended" : "cannot-run",
+    "not-checked": endless.length > 0 ? "unended" : "cannot-run",
     unknown: red.length > 0 && red.every(isUnable) ? "cannot-run" : "red-before",
   };
+  const unended = { commands: endless, seconds };
+  const isUnended = verdict === "worse" && endless.length > 0;
   return {
-    ...judgement,
+    verdict: isBlind ? "not-checked" : verdict,
+    counts,
     commands: ran.length > 0 ? ran : commands,
-    isFlaky,
-    ...(judgement.verdict === "worse" && endless.length > 0 && { unended: { commands: endless, seconds } }),
-    notChecked: why[judgement.verdict] ?? null,
+    notChecked: isBlind ? "blind" : (why[verdict] ?? null),
+    findings: addFindings(findings, { ...tests, ...(isUnended && { unended }), ...more }),
   };
 }

@@ -6,8 +6,15 @@ import {
   type ProjectCheck,
   withSettingsOf,
 } from "../../domain/checks/find-checks.ts";
+import {
+  type ChecksFacts,
+  type Found,
+  findingsByCode,
+  notChecked,
+  withFound,
+} from "../../domain/checks/findings.ts";
 import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
-import { type CheckResult, type ChecksFacts, notChecked, withoutEmpty } from "../../domain/checks/verdict.ts";
+import type { CheckResult } from "../../domain/checks/verdict.ts";
 import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
 import type { Baseline } from "../ports/checks.ts";
@@ -50,40 +57,43 @@ function wordChecks(
   { runs, before = [] }: Pick<DraftJudgement, "runs" | "before">,
   checks: readonly ProjectCheck[],
 ): string {
-  const unable = (facts.beside ?? []).filter(({ state }) => state === "cannot-run");
+  const found = findingsByCode(facts);
+  const { formatted, worse = [], newFailing = [], stillRed = [], redBefore = [], unnamed = [] } = found;
+  const others = [...redBefore, ...(found.unable ?? [])];
+  const unable = (found.beside ?? []).filter(({ state }) => state === "cannot-run");
   const red = runs.filter(
     ({ exitCode, command }) =>
       exitCode !== 0 && !unable.some((one) => one.command === checkCommandLine({ command }, checks)),
   );
   return [
     wordWhatIsRed(facts, red.length > 0),
-    ...(facts.formatted === undefined
+    ...(formatted === undefined
       ? []
       : [
-          `The project's formatter (${facts.formatted.join(", ")}) rewrote files that you changed: quote their lines as they are now.`,
+          `The project's formatter (${formatted.join(", ")}) rewrote files that you changed: quote their lines as they are now.`,
         ]),
-    ...wordTests("Passed before, and fail now or are gone", facts.worse),
-    ...wordTests("New and failing", facts.newFailing),
+    ...wordTests("Passed before, and fail now or are gone", worse),
+    ...wordTests("New and failing", newFailing),
     ...wordTests(
       "Red before, and still red",
-      (facts.stillRed ?? []).filter((test) => !facts.unnamed?.includes(test)),
+      stillRed.filter((test) => !unnamed.includes(test)),
     ),
-    ...wordTests("Red before your change, and unrelated to it", facts.redBefore ?? []),
-    ...wordTests("Cannot be set up, with or without your change: not yours to fix", facts.unable ?? []),
+    ...wordTests("Red before your change, and unrelated to it", redBefore),
+    ...wordTests("Cannot be set up, with or without your change: not yours to fix", found.unable ?? []),
     ...(unable.length > 0
       ? [
           `Cannot run here, with or without your change: ${unable.map(({ command }) => `\`${command}\``).join(", ")}`,
         ]
       : []),
     ...before.map(({ command, tail }) => `Before your change \`${command}\` ended with:\n${tail}`),
-    ...red.map((run) =>
-      wordRedCheck(run, checkCommandLine(run, checks), [...(facts.redBefore ?? []), ...(facts.unable ?? [])]),
-    ),
+    ...red.map((run) => wordRedCheck(run, checkCommandLine(run, checks), others)),
   ].join("\n\n");
 }
 
 function wordWhatIsRed(facts: ChecksFacts, isRed: boolean): string {
-  const { verdict, unended, onlyWith = [], testRunLines = [], rewritten = [], unstable = [] } = facts;
+  const { verdict } = facts;
+  const found = findingsByCode(facts);
+  const { unended, onlyWith = [], testRunLines = [], rewritten = [], unstable = [] } = found;
   if (onlyWith.length > 0 && (verdict === "worse" || verdict === "still-red"))
     return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`;
   switch (verdict) {
@@ -99,7 +109,7 @@ function wordWhatIsRed(facts: ChecksFacts, isRed: boolean): string {
     case "new-failing":
       return "New tests fail. Fix the code or the tests. Declare a test that is meant to fail in the plan or your last message: `Meant to fail: NAME: reason`.";
     case "still-red":
-      return wordStillRed(facts);
+      return wordStillRed(found);
     default:
       return unended === undefined
         ? "The project's own checks are worse than before your change."
@@ -108,7 +118,7 @@ function wordWhatIsRed(facts: ChecksFacts, isRed: boolean): string {
 }
 
 /** The coder's options for red tests, after the ones that it did not mention. */
-function wordStillRed({ unnamed = [], stillRed = [] }: ChecksFacts): string {
+function wordStillRed({ unnamed = [], stillRed = [] }: Found): string {
   const named = stillRed.filter((test) => !unnamed.includes(test)).length;
   return [
     ...(named > 0 || unnamed.length === 0
@@ -280,15 +290,18 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
         : own;
     const { install, missing = [] } = deps;
     rememberHung();
-    const { beside = [], notChecked: why, install: known } = judged.facts;
+    const { notChecked: why } = judged.facts;
+    const { beside = [], install: known } = findingsByCode(judged.facts);
     const others = missing.map((command) => ({ command, state: "cannot-run" as const }));
-    const facts: ChecksFacts = {
-      ...judged.facts,
+    const facts = withFound(judged.facts, {
       ...(why === "cannot-run" && install != null && known === undefined && { install }),
-      ...(why === null && withoutEmpty({ beside: [...beside, ...others], hung: runs.named() })),
-      ...(why === null && { seconds: Math.max(1, Math.round((deps.now() - from) / 1000)) }),
-      ...withoutEmpty({ formatted: [...formatted] }),
-    };
+      ...(why === null && {
+        beside: [...beside, ...others],
+        hung: runs.named(),
+        seconds: Math.max(1, Math.round((deps.now() - from) / 1000)),
+      }),
+      formatted: [...formatted],
+    });
     const verdict = shortVerdict(facts, sentBack);
     if (landsAnyway(facts)) sentBack = true;
     last = {
@@ -374,8 +387,8 @@ async function judgeByProposed(
   };
   const judged = await judgeDraft({ ...proposedDeps, baseline }, draft, attempt);
   const why = judged.facts.notChecked;
-  if (why === null) return { ...judged, facts: { ...judged.facts, proposed: { command: proposed, why } } };
-  return { ...own, facts: { ...own.facts, proposed: { command: proposed, why } } };
+  const judgement = why === null ? judged : own;
+  return { ...judgement, facts: withFound(judgement.facts, { proposed: { command: proposed, why } }) };
 }
 
 /** Nothing is worse: the coder reviews the change once; then it lands, and the reply names the doubt. */

@@ -1,3 +1,4 @@
+import { findingsByCode } from "../../domain/checks/findings.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import { checkEdits } from "../../domain/drafts/check-edits.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
@@ -220,13 +221,14 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     if (checks === null) return null;
     const open = mustBeOpen();
     const judged = await checks.judge(open, attempt);
-    if (judged.facts.formatted !== undefined) rememberPaths(open.changes());
+    const { formatted, onlyWith } = findingsByCode(judged.facts);
+    if (formatted !== undefined) rememberPaths(open.changes());
     if (covered.length === 0 || request.signal.aborted) return judged;
     const waiting = covered;
     covered = [];
     const isRed = judged.verdict === "red";
     // Runs with the old versions of deciding files are not runs of this draft.
-    const runs = isRed && judged.facts.onlyWith !== undefined ? [] : judged.runs;
+    const runs = isRed && onlyWith !== undefined ? [] : judged.runs;
     const results: CommandResult[] = [];
     for (const one of waiting) {
       const { command, line } = one;

@@ -1,3 +1,4 @@
+import { findingsByCode } from "../../domain/checks/findings.ts";
 import { failingOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
 import { headOf, SHORT_FILE, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain/coder/named-code.ts";
@@ -276,7 +277,8 @@ export function findRedAttempt(
   return { kind: redReasonOf(judged.facts), failed: [], brief: judged.brief, lands: judged.landsAnyway };
 }
 
-function redReasonOf({ verdict, unended }: JudgedAttempt["facts"]): RedReason {
-  if (unended !== undefined) return "unended";
+function redReasonOf(facts: JudgedAttempt["facts"]): RedReason {
+  if (findingsByCode(facts).unended !== undefined) return "unended";
+  const { verdict } = facts;
   return verdict === "still-red" || verdict === "new-failing" ? verdict : "worse";
 }

@@ -1,4 +1,5 @@
-import type { CheckResult, WhyNotChecked } from "../../domain/checks/verdict.ts";
+import type { WhyNotChecked } from "../../domain/checks/findings.ts";
+import type { CheckResult } from "../../domain/checks/verdict.ts";
 import type { ProgressFacts } from "../../domain/texts/checks.ts";
 
 /** The stored results of the checks of one workspace. A lost memory costs time, never correctness. */

@@ -1,6 +1,6 @@
 import type { TaskFile } from "../../config/task-file.ts";
+import type { ChecksRecord } from "../../domain/checks/findings.ts";
 import type { TestCounts } from "../../domain/checks/test-results.ts";
-import type { ChecksFacts, Verdict } from "../../domain/checks/verdict.ts";
 import type { ForgeKind, WorkerKindName } from "../../domain/config/configured-kinds.ts";
 import type { RefusedHost } from "../../domain/containers/preparation.ts";
 import type { ItemRef } from "../../domain/forges/forge-items.ts";
@@ -139,7 +139,7 @@ export interface SolveTask {
   readonly commands: readonly CommandFact[];
   readonly checks: readonly CheckFact[];
   /** The verdict of the checks on the change, as for any coder's; null where nothing was changed, or nothing judged yet. */
-  readonly judged?: ChecksFacts | null;
+  readonly judged?: ChecksRecord | null;
   readonly summary: string;
   /** The project's own command for its tests, as of the clone. */
   readonly checkCommand?: string | null;
@@ -176,7 +176,7 @@ export interface CheckFact extends CommandFact {
    */
   readonly output?: string;
   /** Where it is red, or lost tests: how that compares with the project as it was cloned, and the tests that did not fail there. */
-  readonly since?: { readonly verdict: Verdict; readonly worse: readonly string[] };
+  readonly since?: { readonly verdict: ChecksRecord["verdict"]; readonly worse: readonly string[] };
   /** It ran with these files as they were cloned, because they decide how checks run. */
   readonly asCloned?: readonly string[];
   /** Its test counts; null if they could not be read. Tasks of an older version have none. */

@@ -1,4 +1,4 @@
-import { notChecked } from "../../domain/checks/verdict.ts";
+import { notChecked, readChecksRecord } from "../../domain/checks/findings.ts";
 import { type RanJob, toRanJob } from "../../domain/jobs/result.ts";
 import { NO_USAGE, type TaskUsage } from "../../domain/models/model-facts.ts";
 import {
@@ -360,7 +360,7 @@ function toJudgedAttempt(test: TestRun | null): JudgedAttempt | null {
     landsAnyway: false,
     report: isGreen ? "" : `$ ${command} → ${exitCode ?? "-"}\n${error ?? ""}\n${output}`,
     brief: isGreen ? "" : `${command} → ${exitCode ?? "-"}`,
-    facts: test.judged ?? notChecked("unavailable"),
+    facts: test.judged === undefined ? notChecked("unavailable") : readChecksRecord(test.judged),
     runs: [],
   };
 }

@@ -1,6 +1,6 @@
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
+import { type ChecksRecord, notChecked, toChecksRecord } from "../../domain/checks/findings.ts";
 import { failingOutput } from "../../domain/checks/read-results.ts";
-import { type ChecksFacts, notChecked } from "../../domain/checks/verdict.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { checkResult, openChecks } from "../checks/baseline.ts";
 import { createProjectChecks, type JudgedAttempt, type ProjectChecks } from "../checks/project-checks.ts";
@@ -105,7 +105,7 @@ interface TaskJudge {
   /** Null where nothing judges. */
   readonly checks: ProjectChecks | null;
   /** Why nothing does. */
-  readonly none: ChecksFacts | null;
+  readonly none: ChecksRecord | null;
   readonly found: readonly ProjectCheck[];
   last(): JudgedAttempt | null;
 }
@@ -120,8 +120,10 @@ function openJudge(deps: SolveDeps, work: SolveWork): TaskJudge {
   const found = openChecks({ files: workspace.files, settings, memory, now });
   const texts = checksMessagesFor(messages.locale);
   let last: JudgedAttempt | null = null;
-  if (!found.ok)
-    return { checks: null, none: notChecked(found.why, found.commands), found: [], last: () => null };
+  if (!found.ok) {
+    const none = toChecksRecord(notChecked(found.why, found.commands));
+    return { checks: null, none, found: [], last: () => null };
+  }
   const checks = createProjectChecks({
     checks: found.checks,
     settings,
@@ -187,7 +189,7 @@ async function keepJudgement(
     throw new SolveStop("container", why?.kind === "refused" ? deps.mask(why.refusal.message) : "");
   }
   const judged = judge.last();
-  const facts = judged?.facts ?? judge.none;
+  const facts = judged === null ? judge.none : toChecksRecord(judged.facts);
   // Nothing was changed: the state of the project is all there is to say.
   const isUnchanged = end.kind === "said";
   const runs = isUnchanged ? await runUnchanged(deps, work, judge) : (judged?.runs ?? []);
@@ -224,7 +226,7 @@ function toCheckFact(
   { mask }: SolveDeps,
   judge: TaskJudge,
   run: CheckRun,
-  facts: ChecksFacts | null,
+  facts: ChecksRecord | null,
 ): CheckFact | null {
   const check = judge.found.find(({ line }) => line === run.command) ?? {
     kind: "test",
@@ -237,7 +239,7 @@ function toCheckFact(
   if (kind === "lint" && absent) return null;
   const exitCode = run.exitCode ?? -1;
   const isJudged = facts !== null && (exitCode !== 0 || (facts.verdict === "worse" && kind === "test"));
-  const onlyWith = isJudged ? (facts.onlyWith ?? []) : [];
+  const { onlyWith = [], worse = [], newFailing = [] }: Partial<ChecksRecord> = isJudged ? facts : {};
   return {
     kind,
     command,
@@ -246,7 +248,7 @@ function toCheckFact(
     durationMs: run.durationMs,
     output: mask(failingOutput(run.whole, OUTPUT_CHARS).trim()),
     counts: result.results?.counts ?? null,
-    ...(isJudged && { since: { verdict: facts.verdict, worse: [...facts.worse, ...facts.newFailing] } }),
+    ...(isJudged && { since: { verdict: facts.verdict, worse: [...worse, ...newFailing] } }),
     ...(onlyWith.length > 0 && { asCloned: onlyWith }),
   };
 }

@@ -1,86 +1,180 @@
-import type { NewTests } from "./test-results.ts";
-import type { ChecksFacts, WhyNotChecked } from "./verdict.ts";
+import type { NewTests, TestCounts } from "./test-results.ts";
+import { type CheckResult, type Judgement, type LowerRung, TEST_CHANGES, type Verdict } from "./verdict.ts";
 
-/** Findings that name tests, files or lines, in the order in which a person reads them. */
-const NAMED = {
-  worse: (facts) => facts.worse,
-  "new-failing": (facts) => facts.newFailing,
-  "still-red": (facts) => facts.stillRed,
-  "red-before": (facts) => facts.redBefore,
-  rewritten: (facts) => facts.rewritten,
-  "expects-else": (facts) => facts.expectsElse,
-  moved: (facts) => facts.moved,
-  "removed-with-code": (facts) => facts.removedWithCode,
-  unable: (facts) => facts.unable,
-  hung: (facts) => facts.hung,
-  weakened: (facts) => facts.weakened,
-  "only-with": (facts) => facts.onlyWith,
-  installed: (facts) => facts.installed,
-  "test-run-lines": (facts) => facts.testRunLines?.map(({ path, line }) => `${path}: ${line}`),
-} satisfies Record<string, (facts: ChecksFacts) => readonly string[] | undefined>;
-const NAMED_LAST = {
-  unnoticed: ({ notChecked, unnoticed }) => (notChecked === "blind" ? [] : unnoticed),
-  flaky: ({ flaky, unstable = [] }) => flaky?.filter((test) => !unstable.includes(test)),
-  unstable: ({ unstable }) => unstable,
-  formatted: ({ formatted }) => formatted,
-} satisfies Record<string, (facts: ChecksFacts) => readonly string[] | undefined>;
+/**
+ * Why no check judged. `slow`: slower than `checks.auto_limit` at last. `unended`: ended at `checks.timeout`, or long after its usual time. `untrusted`: the folder is not trusted, and no sandbox is
+ * available here. `unavailable`: no throw-away view can be made. `blind`: the tests also pass if the changed files are broken.
+ */
+export type WhyNotChecked =
+  | "no-checks"
+  | "never"
+  | "slow"
+  | "unended"
+  | "dependencies-missing"
+  | "cannot-run"
+  | "documentation"
+  | "no-change"
+  | "red-before"
+  | "untrusted"
+  | "unavailable"
+  | "blind"
+  | "aborted";
 
-export type NamedCode = keyof typeof NAMED | keyof typeof NAMED_LAST;
-
-/** The result of new tests for a change: how all of them end over the old code, or that they end in several ways. */
-export type NewTestsCode = "new-pass-too" | "new-endless" | "new-cannot-run" | "new-fail" | "new-mixed";
-
-/** One fact about the checks that is shown to a person besides the verdict and its counts. */
-export type Finding =
-  | { readonly code: NamedCode; readonly names: readonly string[] }
-  | { readonly code: "proposed"; readonly commands: readonly string[] }
-  | { readonly code: "proposed-unable"; readonly command: string; readonly why: WhyNotChecked }
-  | { readonly code: "weakened-all" | "flaky-check" }
-  | { readonly code: "took"; readonly seconds: number }
-  | ({ readonly code: NewTestsCode } & Required<Pick<NewTests, "count">> & NewTestsShares);
-
-interface NewTestsShares {
-  readonly failing: number;
-  readonly cannotRun: number;
-  readonly passing: number;
-  readonly isEndless: boolean;
+/** `red` means red as before: the verdict names what got worse. */
+export interface CheckBeside {
+  readonly command: string;
+  readonly state: CheckResult["state"] | "not-run";
+  readonly counts?: TestCounts;
 }
 
-/** The findings of one judgement, in display order. */
-export function toFindings(facts: ChecksFacts): Finding[] {
-  const { proposed, commands, weakensTests, weakened, newTests, isFlaky, flaky, seconds } = facts;
-  return [
-    ...(proposed === undefined
+/** A test, or the command of a check that names none, with the coder's reason. */
+export interface ReasonedTest {
+  readonly test: string;
+  readonly reason: string;
+}
+
+/** What a finding holds, by its code. */
+export interface FindingValues extends Required<Omit<Judgement, "verdict" | "counts">> {
+  /** Those still red that the coder declared neither as fixed nor as not its own. */
+  readonly unnamed: readonly string[];
+  /** Red before and still red; the coder declares why they are not its own. */
+  readonly notMine: readonly ReasonedTest[];
+  /** New and failing; the coder declares that they are meant to fail. */
+  readonly meantToFail: readonly ReasonedTest[];
+  /** Gone or skipped; the coder declares that it removes them. */
+  readonly removed: readonly string[];
+  /** Gone with the code that they test. */
+  readonly removedWithCode: readonly string[];
+  /** The checks beside the one whose tests are counted, each with its own result. */
+  readonly beside: readonly CheckBeside[];
+  /** A repeated red result was different. */
+  readonly isFlaky: boolean;
+  /** Checks that ended before the change, and did not end within the limit with it. */
+  readonly unended: { readonly commands: readonly string[]; readonly seconds: number };
+  /** How long the last judgement took, its runs and its wait for others. */
+  readonly seconds: number;
+  /** Formatters of the project that changed files before they were judged. */
+  readonly formatted: readonly string[];
+  /** Checks that are red now and were green before. */
+  readonly newlyRed: readonly string[];
+  /** Commands that judged instead of others. */
+  readonly rungs: readonly (Pick<LowerRung, "insteadOf" | "why"> & { readonly command: string })[];
+  /** Programs that are not there. */
+  readonly absent: readonly string[];
+  /** The command that installs what the project's checks need. */
+  readonly install: string;
+  /** The command that the coder proposed because no check of the project judges; `why`: the reason if it cannot judge either. */
+  readonly proposed: { readonly command: string; readonly why: WhyNotChecked | null };
+  /** Changed files that decide how checks run: with their old version, the checks are worse. */
+  readonly onlyWith: readonly string[];
+  /** Files that the draft's commands installed in the private home: without them, the checks are not green. */
+  readonly installed: readonly string[];
+  /** New lines outside of tests that refer to the test run. */
+  readonly testRunLines: readonly { readonly path: string; readonly line: string }[];
+  /** Changed files that the tests do not notice when they are broken. */
+  readonly unnoticed: readonly string[];
+  /** How new tests that pass end without the change. */
+  readonly newTests: NewTests;
+  /** Tests that were red once, and passed when repeated. */
+  readonly flaky: readonly string[];
+  /** Those of them that are connected with the change, and were never red without it. */
+  readonly unstable: readonly string[];
+  /** Test files that hang here without the change, and were left out. */
+  readonly hung: readonly string[];
+  /** The affected tests judged alone; `wholeSeconds`: the duration of all tests, or their time limit where `isAtLeast`. */
+  readonly affectedOnly: {
+    readonly files: number;
+    readonly of: number;
+    readonly wholeSeconds: number;
+    readonly isAtLeast: boolean;
+    /** All tests were red before the change, and the output names none. */
+    readonly isUnread?: boolean;
+  };
+}
+
+type FindingCode = keyof FindingValues;
+
+/** One fact about the checks beside the verdict and its counts. */
+export type Finding = {
+  readonly [Code in FindingCode]: { readonly code: Code; readonly found: FindingValues[Code] };
+}[FindingCode];
+
+/** Findings by their codes, for readers that need several of them. */
+export type Found = Partial<FindingValues>;
+
+/** What the checks over a draft showed. */
+export interface ChecksFacts {
+  readonly verdict: Verdict;
+  /** Of the draft. */
+  readonly counts: TestCounts | null;
+  /** As people type them. */
+  readonly commands: readonly string[];
+  /** Null where checks judged. */
+  readonly notChecked: WhyNotChecked | null;
+  /** Each code at most once. */
+  readonly findings: readonly Finding[];
+}
+
+/** What a reply says below the line with the verdict, in this order. */
+export const REMARKS = [
+  "proposed",
+  "worse",
+  "newFailing",
+  "stillRed",
+  "redBefore",
+  "rewritten",
+  "expectsElse",
+  "moved",
+  "removedWithCode",
+  "unable",
+  "hung",
+  "weakened",
+  "onlyWith",
+  "installed",
+  "testRunLines",
+  "weakensTests",
+  "newTests",
+  "unnoticed",
+  "flaky",
+  "unstable",
+  "formatted",
+  "isFlaky",
+  "seconds",
+] as const satisfies readonly FindingCode[];
+
+/** The findings with these; an earlier one of the same code is replaced. What is empty or false is no finding. */
+export function addFindings(findings: readonly Finding[], more: Found): Finding[] {
+  const others = findings.filter(({ code }) => more[code] === undefined);
+  const added = Object.entries(more).flatMap(([code, found]) =>
+    found === undefined || found === false || (Array.isArray(found) && found.length === 0)
       ? []
-      : proposed.why === null
-        ? [{ code: "proposed", commands } as const]
-        : [{ code: "proposed-unable", command: proposed.command, why: proposed.why } as const]),
-    ...listNamed(NAMED, facts),
-    ...(weakensTests && weakened.length === 0 ? [{ code: "weakened-all" } as const] : []),
-    ...(newTests === undefined ? [] : [toNewTestsFinding(newTests)]),
-    ...listNamed(NAMED_LAST, facts),
-    ...(isFlaky && flaky === undefined ? [{ code: "flaky-check" } as const] : []),
-    ...(seconds === undefined ? [] : [{ code: "took", seconds } as const]),
-  ];
+      : [{ code, found } as Finding],
+  );
+  return [...others, ...added];
 }
 
-function listNamed<Code extends NamedCode>(
-  table: Readonly<Record<Code, (facts: ChecksFacts) => readonly string[] | undefined>>,
-  facts: ChecksFacts,
-): Finding[] {
-  return (Object.keys(table) as Code[]).flatMap((code) => {
-    const names = table[code](facts) ?? [];
-    return names.length === 0 ? [] : [{ code, names }];
-  });
+export function withFound(facts: ChecksFacts, more: Found): ChecksFacts {
+  return { ...facts, findings: addFindings(facts.findings, more) };
 }
 
-function toNewTestsFinding({ count, passWithout, cannotRun = 0, isEndless: endless }: NewTests): Finding {
-  const isEndless = endless === true;
-  const failing = count - passWithout - cannotRun;
-  const shares = { count, failing, cannotRun, passing: passWithout, isEndless };
-  if (passWithout === count) return { code: "new-pass-too", ...shares };
-  if (passWithout === 0 && isEndless) return { code: "new-endless", ...shares };
-  if (cannotRun === count) return { code: "new-cannot-run", ...shares };
-  if (passWithout + cannotRun === 0) return { code: "new-fail", ...shares };
-  return { code: "new-mixed", ...shares };
+export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {
+  return { verdict: "not-checked", counts: null, commands, notChecked: why, findings: [] };
+}
+
+/** The facts as JSON: a finding is a field, and a list of tests is one even where it is empty. Older versions wrote fewer. */
+export type ChecksRecord = Omit<ChecksFacts, "findings"> & Found;
+
+export function toChecksRecord({ findings, ...facts }: ChecksFacts): ChecksRecord {
+  const lists = Object.fromEntries(TEST_CHANGES.map((code) => [code, []]));
+  return { ...lists, weakensTests: false, isFlaky: false, ...facts, ...findingsByCode({ findings }) };
+}
+
+export function readChecksRecord(record: ChecksRecord): ChecksFacts {
+  const { verdict, counts, commands, notChecked: why, ...found } = record;
+  return { verdict, counts, commands, notChecked: why, findings: addFindings([], found) };
+}
+
+export function findingsByCode(facts: Pick<ChecksFacts, "findings"> | ChecksRecord): Found {
+  const { findings } = "findings" in facts ? facts : readChecksRecord(facts);
+  return Object.fromEntries(findings.map(({ code, found }) => [code, found]));
 }

@@ -9,15 +9,9 @@ import {
 } from "./connected.ts";
 import { type Declaration, type Declared, resolveDeclarations } from "./declarations.ts";
 import { isTestPath, type ProjectCheck } from "./find-checks.ts";
+import type { Found, ReasonedTest } from "./findings.ts";
 import { bareTestName } from "./test-results.ts";
-import {
-  type CheckResult,
-  type ChecksFacts,
-  type Judgement,
-  type ReasonedTest,
-  type Verdict,
-  withoutEmpty,
-} from "./verdict.ts";
+import type { CheckResult, Judgement, Verdict } from "./verdict.ts";
 
 export interface RedTests {
   /** The declarations in the coder's plans so far. */
@@ -166,7 +160,7 @@ function withoutRenamed(judgement: Judgement, { diff = [], texts }: RedTests): J
 
 export interface SettledRed {
   readonly judgement: Judgement;
-  readonly found: Pick<ChecksFacts, "unnamed" | "notMine" | "meantToFail" | "removed" | "removedWithCode">;
+  readonly found: Found;
 }
 
 type Duty = "still-red" | "not-mine" | "removed" | "red-before";
@@ -222,7 +216,7 @@ function settleRed(
   const isRed = of("still-red").length > 0;
   return {
     judgement: { ...settled, verdict: settledVerdict(settled, { isRed, isBefore: notMine.length > 0 }) },
-    found: withoutEmpty({ unnamed, notMine, meantToFail, removed, removedWithCode: withCode }),
+    found: { unnamed, notMine, meantToFail, removed, removedWithCode: withCode },
   };
 }
 

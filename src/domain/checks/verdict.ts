@@ -5,7 +5,6 @@ import {
   type CheckFailure,
   countTests,
   holds,
-  type NewTests,
   type TestCounts,
   type TestOutcome,
   type TestResults,
@@ -268,7 +267,7 @@ interface Sightings {
 type TestChange = keyof JudgedTests;
 type TestLists = Record<TestChange, string[]>;
 
-const TEST_CHANGES =
+export const TEST_CHANGES =
   "worse mended newFailing newPassing stillRed redBefore silenced unable moved expectsElse rewritten weakened".split(
     " ",
   ) as readonly TestChange[];
@@ -460,109 +459,6 @@ export function checkRunState(exitCode: number | null, printed: string, line = "
   return exitCode === 0 ? "green" : "red";
 }
 
-/**
- * Why no check judged. `slow`: slower than `checks.auto_limit` at last. `unended`: ended at `checks.timeout`, or long after its usual time. `untrusted`: the folder is not trusted, and no sandbox is
- * available here. `unavailable`: no throw-away view can be made. `blind`: the tests also pass if the changed files are broken.
- */
-export type WhyNotChecked =
-  | "no-checks"
-  | "never"
-  | "slow"
-  | "unended"
-  | "dependencies-missing"
-  | "cannot-run"
-  | "documentation"
-  | "no-change"
-  | "red-before"
-  | "untrusted"
-  | "unavailable"
-  | "blind"
-  | "aborted";
-
-/** `red` means red as before: the verdict names what got worse. */
-export interface CheckBeside {
-  readonly command: string;
-  readonly state: CheckResult["state"] | "not-run";
-  readonly counts?: TestCounts;
-}
-
-/** The commands whose result the verdict and the counts report. */
-export function leadingCommands({
-  commands,
-  beside = [],
-}: Pick<ChecksFacts, "commands" | "beside">): string[] {
-  return commands.filter((command) => !beside.some((one) => one.command === command));
-}
-
-/** A test, or the command of a check that names none, with the coder's reason. */
-export interface ReasonedTest {
-  readonly test: string;
-  readonly reason: string;
-}
-
-/** The facts about checks in a report: which ran, and what they showed. */
-export interface ChecksFacts extends Judgement {
-  /** Those still red that the coder declared neither as fixed nor as not its own. */
-  readonly unnamed?: readonly string[];
-  /** Red before and still red; the coder declares why they are not its own. */
-  readonly notMine?: readonly ReasonedTest[];
-  /** New and failing; the coder declares that they are meant to fail. */
-  readonly meantToFail?: readonly ReasonedTest[];
-  /** Gone or skipped; the coder declares that it removes them. */
-  readonly removed?: readonly string[];
-  /** Gone with the code that they test. */
-  readonly removedWithCode?: readonly string[];
-  /** As people type them. */
-  readonly commands: readonly string[];
-  /** The checks beside the one whose tests are counted, each with its own result; absent in facts of older versions. */
-  readonly beside?: readonly CheckBeside[];
-  /** A repeated red result was different. */
-  readonly isFlaky: boolean;
-  /** Checks that ended before the change, and did not end within the limit with it. */
-  readonly unended?: { readonly commands: readonly string[]; readonly seconds: number };
-  /** How long the last judgement took, its runs and its wait for others; absent in facts of older versions. */
-  readonly seconds?: number;
-  /** Formatters of the project that changed files before they were judged. */
-  readonly formatted?: readonly string[];
-  /** Null where checks judged. */
-  readonly notChecked: WhyNotChecked | null;
-  /** Checks that are red now and were green before. */
-  readonly newlyRed?: readonly string[];
-  /** Commands that judged instead of others. */
-  readonly rungs?: readonly (Pick<LowerRung, "insteadOf" | "why"> & { readonly command: string })[];
-  /** Programs that are not there. */
-  readonly absent?: readonly string[];
-  /** The command that installs what the project's checks need. */
-  readonly install?: string;
-  /** The command that the coder proposed because no check of the project judges; `why`: the reason if it cannot judge either. */
-  readonly proposed?: { readonly command: string; readonly why: WhyNotChecked | null };
-  /** Changed files that decide how checks run: with their old version, the checks are worse. */
-  readonly onlyWith?: readonly string[];
-  /** Files that the draft's commands installed in the private home: without them, the checks are not green. */
-  readonly installed?: readonly string[];
-  /** New lines outside of tests that refer to the test run. */
-  readonly testRunLines?: readonly { readonly path: string; readonly line: string }[];
-  /** Changed files that the tests do not notice when they are broken. */
-  readonly unnoticed?: readonly string[];
-  /** How new tests that pass end without the change. */
-  readonly newTests?: NewTests;
-  /** Tests that were red once, and passed when repeated. */
-  readonly flaky?: readonly string[];
-  /** Those of them that are connected with the change, and were never red without it. */
-  readonly unstable?: readonly string[];
-  /** Test files that hang here without the change, and were left out. */
-  readonly hung?: readonly string[];
-  /** The affected tests judged alone; `wholeSeconds`: the duration of all tests, or their time limit where `isAtLeast`. */
-  readonly affectedOnly?: {
-    readonly files: number;
-    readonly of: number;
-    readonly wholeSeconds: number;
-    readonly isAtLeast: boolean;
-    /** All tests were red before the change, and the output names none. */
-    readonly isUnread?: boolean;
-  };
-}
-
 /** A check before a change: its result over the current project is null if it did not run. */
 export interface KnownCheck {
   readonly command: string;
@@ -573,33 +469,4 @@ export interface KnownCheck {
 /** The tests of a result that fail, by name. */
 export function failingTests({ results }: CheckResult): string[] {
   return [...(results?.tests ?? [])].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
-}
-
-/** The installation that may let a check run; null where its own program is missing as well. */
-export function helpfulInstall({
-  install,
-  absent = [],
-}: Pick<ChecksFacts, "install" | "absent">): string | null {
-  if (install === undefined) return null;
-  return absent.includes(install.split(" ", 1)[0] ?? "") ? null : install;
-}
-
-/** How checks got worse: no test is left, fewer are left, every check is newly red, or some checks are. */
-export function newlyRedCase({
-  newlyRed: red = [],
-  commands,
-  counts: all,
-}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">) {
-  if (red.length === 0) return all === null || totalTests(all) === 0 ? "no-test" : "fewer";
-  return commands.length === 1 ? "newly-red" : "newly-red-some";
-}
-
-/** Facts without empty lists, which would only be stored. */
-export function withoutEmpty<Facts extends object>(facts: Facts): Partial<Facts> {
-  const named = Object.entries(facts).filter(([, value]) => !Array.isArray(value) || value.length > 0);
-  return Object.fromEntries(named) as Partial<Facts>;
-}
-
-export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {
-  return { ...UNCOMPARED, commands, verdict: "not-checked", counts: null, isFlaky: false, notChecked: why };
 }

@@ -1,4 +1,4 @@
-import type { ChecksFacts, Verdict } from "../checks/verdict.ts";
+import type { ChecksRecord } from "../checks/findings.ts";
 import type { RedReason } from "../jobs/job-status.ts";
 
 /** The result of one of several coders; plain JSON, kept with the reply. */
@@ -14,7 +14,7 @@ export interface CoderCandidateFacts {
   readonly size: number;
   /** A test that it adds fails on the old code. */
   readonly provesFix: boolean;
-  readonly checks: ChecksFacts | null;
+  readonly checks: ChecksRecord | null;
 }
 
 /** Why the chosen draft ranks before the next. `only`: no other coder had a draft. `first`: they are equal. */
@@ -42,7 +42,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], number>> = {
   none: 3,
 };
 
-const VERDICTS: Readonly<Record<Verdict, number>> = {
+const VERDICTS: Readonly<Record<ChecksRecord["verdict"], number>> = {
   better: 0,
   same: 1,
   "red-before": 2,
@@ -60,7 +60,7 @@ export function compareByChecks(one: RankedCoderCandidate, other: RankedCoderCan
     OUTCOMES[outcome],
     checks?.weakensTests === true ? 1 : 0,
     VERDICTS[checks?.verdict ?? "not-checked"],
-    -(checks?.mended.length ?? 0),
+    -(checks?.mended?.length ?? 0),
   ];
   const [mine, theirs] = [places(one), places(other)];
   return mine.map((place, at) => place - (theirs[at] ?? 0)).find((difference) => difference !== 0) ?? 0;

@@ -1,4 +1,4 @@
-import type { ChecksFacts, Verdict } from "../checks/verdict.ts";
+import type { ChecksFacts } from "../checks/findings.ts";
 import { jsonInAnswer } from "../patch/formats/json.ts";
 import { unusableAnswer } from "./meta-protocol.ts";
 
@@ -124,7 +124,7 @@ export type TaskVerdict = "green" | "red" | "not-run" | "unchecked";
 interface CheckExit {
   readonly exitCode: number;
   readonly absent?: boolean;
-  readonly since?: { readonly verdict: Verdict };
+  readonly since?: { readonly verdict: ChecksFacts["verdict"] };
 }
 
 /** Whether a check speaks against the change: by its exit code, or because tests that passed are gone. */

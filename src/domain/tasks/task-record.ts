@@ -1,4 +1,4 @@
-import type { ChecksFacts } from "../checks/verdict.ts";
+import type { ChecksRecord } from "../checks/findings.ts";
 import { addUsage, NO_USAGE, type TaskUsage } from "../models/model-facts.ts";
 import { cutMiddle } from "../texts/format-text.ts";
 import type { StepFacts, TaskStep } from "./task-steps.ts";
@@ -144,7 +144,7 @@ export interface TestRun {
   /** Why it does not pass, where the exit code does not tell. */
   readonly error: string | null;
   /** The verdict of the test on the change, as for any coder's; absent where only the exit code was looked at. */
-  readonly judged?: ChecksFacts;
+  readonly judged?: ChecksRecord;
 }
 
 export function passes(test: TestRun): boolean {

@@ -1,13 +1,13 @@
-import { type Finding, toFindings } from "../checks/findings.ts";
-import { countFailing, type TestCounts } from "../checks/test-results.ts";
 import {
   type ChecksFacts,
-  failingTests,
-  helpfulInstall,
-  type KnownCheck,
-  leadingCommands,
-  newlyRedCase,
-} from "../checks/verdict.ts";
+  type ChecksRecord,
+  type FindingValues,
+  type Found,
+  findingsByCode,
+  REMARKS,
+} from "../checks/findings.ts";
+import { countFailing, type NewTests, type TestCounts, totalTests } from "../checks/test-results.ts";
+import { failingTests, type KnownCheck, type LowerRung } from "../checks/verdict.ts";
 import { type CheckWords, checkWords as en } from "./en/checks.ts";
 import { checkWords as ja } from "./ja/checks.ts";
 import type { Locale } from "./locale.ts";
@@ -31,6 +31,15 @@ export interface ChecksState {
   readonly checks: readonly KnownCheck[];
   /** Why no check judges; null if one does, or it is not known yet. */
   readonly none: ChecksFacts | null;
+}
+
+/** What was judged: at once, or as JSON kept it. */
+type JudgedFacts = ChecksFacts | ChecksRecord;
+
+/** Without what is empty. */
+function readFacts(facts: JudgedFacts): ChecksRecord {
+  const { verdict, counts, commands, notChecked } = facts;
+  return { verdict, counts, commands, notChecked, ...findingsByCode(facts) };
 }
 
 type Code = keyof CheckWords["said"];
@@ -65,7 +74,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       ...count("xpassed", xpassed),
     ]);
 
-  function whyNot(facts: ChecksFacts): string {
+  function whyNot(facts: ChecksRecord): string {
     const { notChecked: reason, absent = [], unnoticed = [], install } = facts;
     const commands = join(facts.commands);
     if (reason === null) return "";
@@ -73,28 +82,37 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     if (reason === "dependencies-missing" && install !== undefined)
       return say("installs", { why: why[reason], install });
     if (reason !== "cannot-run") return why[reason];
-    const help = helpfulInstall(facts);
-    const helps = help === null ? say("name-others") : say("may-help", { install: help });
+    // An installation does not help where its own program is missing as well.
+    const helps =
+      install === undefined || absent.includes(install.split(" ", 1)[0] ?? "")
+        ? say("name-others")
+        : say("may-help", { install });
     if (absent.length === 0) return say("cannot-run-any", { commands: commands || say("the-checks"), helps });
     return say("absent", { absent: join(absent), commands, helps });
   }
 
-  const unended = ({ commands, seconds }: NonNullable<ChecksFacts["unended"]>) =>
+  const unended = ({ commands, seconds }: NonNullable<Found["unended"]>) =>
     say("unended", { commands: join(commands), seconds });
 
   /** `1 of 2 still red`: of the tests that the change answers for. */
-  function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" | "mended">): string {
+  function stillRed({ stillRed: red = [], mended = [] }: Found): string {
     if (red.length === 0) return say("still-red-any");
     const all = red.length + mended.length;
     return say(mended.length === 0 ? "still-red-all" : "still-red-of", { red: red.length, all });
   }
 
-  /** `npm run lint is red, was green before`: which of several checks; else what shows that they are worse. */
-  const newlyRed = (facts: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">) =>
-    say(newlyRedCase(facts), { commands: join(facts.newlyRed ?? []) });
+  /** The commands whose result the verdict and the counts report. */
+  const leading = ({ commands, beside: others = [] }: ChecksRecord) =>
+    join(commands.filter((command) => !others.some((one) => one.command === command)));
 
-  function wordWorse(facts: ChecksFacts): string {
-    const { unended: endless, worse } = facts;
+  /** `npm run lint is red, was green before`: which of several checks; else what shows that they are worse. */
+  function newlyRed({ commands, counts: all, newlyRed: red = [] }: ChecksRecord): string {
+    if (red.length === 0) return say(all === null || totalTests(all) === 0 ? "no-test" : "fewer");
+    return say(commands.length === 1 ? "newly-red" : "newly-red-some", { commands: join(red) });
+  }
+
+  function wordWorse(facts: ChecksRecord): string {
+    const { unended: endless, worse = [] } = facts;
     if (endless === undefined)
       return worse.length > 0 ? say("worse-count", { n: worse.length }) : newlyRed(facts);
     return endless.commands.length < facts.commands.length
@@ -103,10 +121,10 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
   }
 
   const timeOf = (seconds: number) =>
-    seconds < 120 ? say("seconds", { seconds }) : say("minutes", { minutes: Math.round(seconds / 60) });
+    seconds < 120 ? say("in-seconds", { seconds }) : say("in-minutes", { minutes: Math.round(seconds / 60) });
 
   /** `; the whole suite (5 min) was not run`. */
-  function notWhole({ affectedOnly: part }: ChecksFacts): string {
+  function notWhole({ affectedOnly: part }: Found): string {
     if (part === undefined) return "";
     const { wholeSeconds: seconds, isAtLeast, isUnread = false } = part;
     if (isUnread) return say("whole-unread");
@@ -115,28 +133,37 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
   }
 
   /** `, ruff check . green`: the checks beside the one that the line is about. */
-  const besideOf = ({ beside: others = [] }: ChecksFacts) =>
-    others.map(
-      ({ command, state: ended, counts: own }) =>
-        `${say("separator")}${command} ${own === undefined ? besides[ended] : counts(own)}`,
-    );
+  const besideOf = ({ beside: others = [] }: Found) =>
+    others
+      .map(
+        ({ command, state: ended, counts: own }) =>
+          `${say("separator")}${command} ${own === undefined ? besides[ended] : counts(own)}`,
+      )
+      .join("");
 
   /** `2 were red before and still are (the coder: build output missing)`. */
-  function asBefore({ redBefore = [], notMine = [] }: ChecksFacts): string[] {
+  function asBefore({ redBefore = [], notMine = [] }: Found): string[] {
     const [text] = count("as-before", redBefore.length + notMine.length);
     if (text === undefined || notMine.length === 0) return text === undefined ? [] : [text];
     return [say("as-before-said", { text, reasons: reasons(notMine) })];
   }
 
   /** The coder's declarations: new tests that are meant to fail, and removed tests. */
-  const declared = ({ meantToFail = [], removed = [] }: ChecksFacts) => [
+  const declared = ({ meantToFail = [], removed = [] }: Found) => [
     ...count("meant", meantToFail.length, { reasons: reasons(meantToFail) }),
     ...count("removed-by-coder", removed.length, { names: names(removed) }),
   ];
 
   /** `458 passed (3 new)`, or the colour where nothing is counted. */
-  function passedOf(facts: ChecksFacts): string {
-    const { counts: all, affectedOnly, newPassing = [], mended, expectsElse = [], rewritten = [] } = facts;
+  function passedOf(facts: ChecksRecord): string {
+    const {
+      counts: all,
+      affectedOnly,
+      newPassing = [],
+      mended = [],
+      expectsElse = [],
+      rewritten = [],
+    } = facts;
     const code = affectedOnly === undefined ? "passed" : "affected-passed";
     const text = all === null ? state.green : say(code, { n: all.passed });
     const more = join([
@@ -147,54 +174,37 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     return more === "" ? text : say("in-brackets", { text, more });
   }
 
-  /** The verdict for a reply's first line; null if that line already contains it. */
-  function headlineParts(facts: ChecksFacts): readonly string[] | null {
-    const { counts: all, rewritten = [], testRunLines = [], unstable = [] } = facts;
+  /** The verdict for a reply's first line; empty if that line already contains it. */
+  function headlineParts(facts: ChecksRecord): readonly string[] {
+    const { counts: all, verdict, rewritten = [], testRunLines = [], unstable = [], newFailing = [] } = facts;
+    if (verdict === "worse" || verdict === "unknown" || verdict === "not-checked") return [];
     const figures = all === null ? [] : [passedOf(facts)];
-    switch (facts.verdict) {
-      case "same":
-      case "better":
-        return [
-          passedOf(facts),
-          ...count("unable-here", all?.unable ?? 0),
-          ...asBefore(facts),
-          ...declared(facts),
-        ];
-      case "red-before":
-        return [...figures, ...asBefore(facts), say("nothing-worse"), ...declared(facts)];
-      case "still-red":
-        return [
-          ...figures,
-          stillRed(facts),
-          ...count("new-failing-count", facts.newFailing.length),
-          ...declared(facts),
-        ];
-      case "new-failing":
-        return [...figures, say("new-failing-count", { n: facts.newFailing.length }), ...declared(facts)];
-      case "doubtful": {
-        const red = asBefore(facts);
-        return [
-          ...(testRunLines.length > 0
-            ? [say("doubtful-lines")]
-            : count("doubtful-rewritten", rewritten.length, { names: names(rewritten) })),
-          ...(unstable.length + red.length > 0 ? [...figures, ...red] : []),
-          ...count("doubtful-unstable", unstable.length, { names: names(unstable) }),
-          ...declared(facts),
-        ];
-      }
-      case "worse":
-      case "unknown":
-      case "not-checked":
-        return null;
-    }
+    const red = asBefore(facts);
+    const green = () => [passedOf(facts), ...count("unable-here", all?.unable ?? 0), ...red];
+    const parts = {
+      same: green,
+      better: green,
+      "red-before": () => [...figures, ...red, say("nothing-worse")],
+      "still-red": () => [...figures, stillRed(facts), ...count("new-failing-count", newFailing.length)],
+      "new-failing": () => [...figures, say("new-failing-count", { n: newFailing.length })],
+      doubtful: () => [
+        ...(testRunLines.length > 0
+          ? [say("doubtful-lines")]
+          : count("doubtful-rewritten", rewritten.length, { names: names(rewritten) })),
+        ...(unstable.length + red.length > 0 ? [...figures, ...red] : []),
+        ...count("doubtful-unstable", unstable.length, { names: names(unstable) }),
+      ],
+    }[verdict]();
+    return [...parts, ...declared(facts)];
   }
 
-  function lineParts(facts: ChecksFacts): readonly string[] {
+  function lineParts(facts: ChecksRecord): readonly string[] {
+    const { mended = [], newFailing = [], affectedOnly: part, rungs = [] } = facts;
     const said = {
-      same: () => [],
-      better: () => (facts.mended.length > 0 ? [] : [say("green-again")]),
+      same: () => (facts.counts === null ? [state.green] : []),
+      better: () => (mended.length > 0 ? [] : [say("green-again")]),
       worse: () => [wordWorse(facts)],
-      "new-failing": () => [say("new-failing-count", { n: facts.newFailing.length })],
+      "new-failing": () => [say("new-failing-count", { n: newFailing.length })],
       "red-before": () => [say("red-before-line")],
       "still-red": () => [stillRed(facts)],
       doubtful: () => [],
@@ -203,33 +213,63 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     }[facts.verdict]();
     const counted = facts.counts === null ? [] : [counts(facts.counts)];
     const fixed = counted.map((text) =>
-      facts.mended.length > 0
-        ? say("in-brackets", { text, more: say("fixed-count", { n: facts.mended.length }) })
-        : text,
+      mended.length > 0 ? say("in-brackets", { text, more: say("fixed-count", { n: mended.length }) }) : text,
     );
-    const green = facts.counts === null && facts.verdict === "same" ? [state.green] : [];
-    const part = facts.affectedOnly;
     const affected = part === undefined ? [] : [say("affected-only", { files: part.files, of: part.of })];
-    const rungs = (facts.rungs ?? []).map(({ insteadOf, why: reason }) =>
-      say("rung", { insteadOf, why: whyLower[reason] }),
-    );
-    return [...fixed, ...green, ...said, ...declared(facts), ...affected, ...rungs];
+    return [...fixed, ...said, ...declared(facts), ...affected, ...rungs.map(wordRung)];
   }
 
-  function wordFinding(finding: Finding): string {
-    const { code } = finding;
-    if ("names" in finding) return say(code, { n: finding.names.length, names: names(finding.names) });
-    if ("commands" in finding) return say(code, { commands: join(finding.commands) });
-    if ("seconds" in finding) return say(code, { time: timeOf(finding.seconds) });
-    if ("why" in finding)
-      return say(code, { command: finding.command, why: whyProposed[finding.why] ?? why[finding.why] });
-    if (!("count" in finding)) return say(code);
+  const wordRung = ({ insteadOf, why: reason }: Pick<LowerRung, "insteadOf" | "why">) =>
+    say("rung", { insteadOf, why: whyLower[reason] });
+
+  /** How new tests end over the old code: all of them in one way, or in several. */
+  function wordNewTests({ count: n, passWithout, cannotRun = 0, isEndless }: NewTests): string {
+    const failing = n - passWithout - cannotRun;
+    if (passWithout === n) return say("new-pass-too", { n });
+    if (passWithout === 0 && isEndless) return say("new-endless", { n });
+    if (cannotRun === n) return say("new-cannot-run", { n });
+    if (passWithout + cannotRun === 0) return say("new-fail", { n });
     const shares = [
-      ...count(finding.isEndless ? "new-endless-share" : "new-failing-share", finding.failing),
-      ...count("unable-count", finding.cannotRun),
-      ...count("new-passing-share", finding.passing),
+      ...count(isEndless ? "new-endless-share" : "new-failing-share", failing),
+      ...count("unable-count", cannotRun),
+      ...count("new-passing-share", passWithout),
     ];
-    return say(code, { n: finding.count, shares: join(shares) });
+    return say("newTests", { n, shares: join(shares) });
+  }
+
+  const named = (code: Code, list: readonly string[]) => count(code, list.length, { names: names(list) });
+
+  /** Findings that need more than their names in a sentence; none where another part of the reply says it. */
+  const remarks: {
+    readonly [Code in (typeof REMARKS)[number]]?: (
+      found: FindingValues[Code],
+      facts: ChecksRecord,
+    ) => string[];
+  } = {
+    proposed: ({ command, why: reason }, { commands }) =>
+      reason === null
+        ? [say("proposed", { commands: join(commands) })]
+        : [say("proposed-unable", { command, why: whyProposed[reason] ?? why[reason] })],
+    testRunLines(lines) {
+      const shown = lines.map(({ path, line }) => `${path}: ${line}`);
+      return named("testRunLines", shown);
+    },
+    weakensTests: (_, { weakened }) => (weakened === undefined ? [say("weakensTests")] : []),
+    newTests: (tests) => [wordNewTests(tests)],
+    unnoticed: (paths, { notChecked }) => (notChecked === "blind" ? [] : named("unnoticed", paths)),
+    flaky(tests, { unstable = [] }) {
+      const others = tests.filter((test) => !unstable.includes(test));
+      return named("flaky", others);
+    },
+    isFlaky: (_, { flaky }) => (flaky === undefined ? [say("isFlaky")] : []),
+    seconds: (seconds) => [say("seconds", { time: timeOf(seconds) })],
+  };
+
+  function wordRemark(facts: ChecksRecord, code: (typeof REMARKS)[number]): string[] {
+    const { [code]: found } = facts;
+    if (found === undefined) return [];
+    const word = remarks[code] as ((found: unknown, facts: ChecksRecord) => string[]) | undefined;
+    return word?.(found, facts) ?? named(code, found as readonly string[]);
   }
 
   /** `npm test (currently: 458 passed, 2 failed: a, b; 12 s)`. */
@@ -240,10 +280,8 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     const failing = red.length === 0 ? "" : `: ${names(red, RED_SHOWN)}`;
     const parts = [
       say("known-state", { found: `${found}${failing}` }),
-      ...(seconds === undefined ? [] : [say("seconds", { seconds })]),
-      ...(result.rung === undefined
-        ? []
-        : [say("rung", { insteadOf: result.rung.insteadOf, why: whyLower[result.rung.why] })]),
+      ...(seconds === undefined ? [] : [say("in-seconds", { seconds })]),
+      ...(result.rung === undefined ? [] : [wordRung(result.rung)]),
     ];
     return say("in-brackets", { text: command, more: parts.join("; ") });
   }
@@ -251,31 +289,34 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
   return {
     counts,
     /** `npm test: 426 passed (3 fixed)`. */
-    line: (facts: ChecksFacts): string =>
-      facts.notChecked !== null
-        ? say("not-checked", { why: whyNot(facts) })
-        : `${join(leadingCommands(facts))}: ${join(lineParts(facts))}${notWhole(facts)}${besideOf(facts).join("")}`,
+    line(judged: JudgedFacts): string {
+      const facts = readFacts(judged);
+      if (facts.notChecked !== null) return say("not-checked", { why: whyNot(facts) });
+      return `${leading(facts)}: ${join(lineParts(facts))}${notWhole(facts)}${besideOf(facts)}`;
+    },
     /** The end of a reply's first line: `npm test 458 passed (3 new)`. */
-    headline(facts: ChecksFacts): string {
+    headline(judged: JudgedFacts): string {
+      const facts = readFacts(judged);
       if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
       if (facts.notChecked !== null) return say("not-checked-headline", { why: whyNot(facts) });
       const parts = headlineParts(facts);
-      if (parts === null) return "";
-      const commands = join(leadingCommands(facts));
+      if (parts.length === 0) return "";
+      const commands = leading(facts);
       const by = facts.proposed === undefined ? commands : say("own-check", { commands });
-      return `${by} ${join(parts)}${notWhole(facts)}${besideOf(facts).join("")}`;
+      return `${by} ${join(parts)}${notWhole(facts)}${besideOf(facts)}`;
     },
     /** `3 of 426 tests fail`, for those who watch. */
-    brief(facts: ChecksFacts): string {
-      const { counts: all, verdict, unended: endless, stillRed: red = [], worse } = facts;
+    brief(judged: JudgedFacts): string {
+      const facts = readFacts(judged);
+      const { counts: all, verdict, unended: endless, stillRed: red = [], worse = [] } = facts;
       const failing = all === null ? 0 : countFailing(all);
-      if (verdict === "doubtful") return join(headlineParts(facts) ?? []);
+      if (verdict === "doubtful") return join(headlineParts(facts));
       if (endless !== undefined) return unended(endless);
       if (verdict === "still-red" && red.length > 0)
         return say("brief-names", { text: stillRed(facts), names: names(red) });
       if (failing > 0) return say("brief-failing", { failing, all: (all?.passed ?? 0) + failing });
       if (verdict === "still-red") return stillRed(facts);
-      if (verdict !== "worse") return join(headlineParts(facts) ?? []);
+      if (verdict !== "worse") return join(headlineParts(facts));
       if (facts.newlyRed !== undefined) return newlyRed(facts);
       return worse.length > 0
         ? say("brief-names", { text: say("worse-count", { n: worse.length }), names: names(worse) })
@@ -287,21 +328,26 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       const counted = isKnown ? say("progress-of", { done, n: of }) : say("progress-tests", { n: done });
       const time =
         usual === null || seconds > usual
-          ? say("seconds", { seconds })
+          ? say("in-seconds", { seconds })
           : say(seconds === 0 ? "progress-usual" : "progress-seconds", { seconds, time: timeOf(usual) });
       const parts = [...(done === 0 ? [] : [counted]), time, latest];
       return `${command}: ${join(parts.filter((part) => part !== ""))}`;
     },
     /** The state of the checks before a change, in one line. */
     state: ({ checks, none }: ChecksState): string =>
-      none === null ? checks.map(knownCheck).join("; ") : say("not-checked-state", { why: whyNot(none) }),
+      none === null
+        ? checks.map(knownCheck).join("; ")
+        : say("not-checked-state", { why: whyNot(readFacts(none)) }),
     /** Below a first line that says the rest: which commands judged in the place of others. */
-    beside: (facts: ChecksFacts): string[] =>
-      (facts.rungs ?? []).map(({ command, insteadOf, why: reason }) =>
+    beside: (facts: JudgedFacts): string[] =>
+      (findingsByCode(facts).rungs ?? []).map(({ command, insteadOf, why: reason }) =>
         say(reason === "home" ? "rung-home" : "rung-instead", { command, insteadOf, why: whyLower[reason] }),
       ),
     /** Information for the user beyond that line; each is a separate line. */
-    remarks: (facts: ChecksFacts): string[] => toFindings(facts).map(wordFinding),
+    remarks(judged: JudgedFacts): string[] {
+      const facts = readFacts(judged);
+      return REMARKS.flatMap((code) => wordRemark(facts, code));
+    },
   };
 }
 

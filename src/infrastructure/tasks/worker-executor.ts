@@ -8,6 +8,7 @@ import type {
 } from "../../application/ports/containers.ts";
 import type { ExecuteRequest } from "../../application/ports/jobs-workspace.ts";
 import type { ExecutorStarted, RunOptions, WorkerExecutor } from "../../application/ports/tasks.ts";
+import { toChecksRecord } from "../../domain/checks/findings.ts";
 import type { JobResult, Note } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { firstWord, type RunJob, type TestRun, type WorkerRun } from "../../domain/tasks/task-record.ts";
@@ -463,7 +464,7 @@ export class ContainerExecutor implements WorkerExecutor {
         : isRed && run.exitCode === 0
           ? mask(why)
           : null,
-      judged: facts,
+      judged: toChecksRecord(facts),
     };
   }
 

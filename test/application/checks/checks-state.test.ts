@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { wordStateForCoder } from "../../../src/application/checks/checks-state.ts";
-import { notChecked } from "../../../src/domain/checks/verdict.ts";
+import { notChecked } from "../../../src/domain/checks/findings.ts";
 
 test("a command that ends with dots is set apart from the sentence around it", () => {
   const checks = ["go test ./...", "ruff check ."].map((command) => ({ command, result: null }));

@@ -5,7 +5,7 @@ import { createProjectChecks, type JudgedAttempt } from "../../../src/applicatio
 import { createAdvise } from "../../../src/application/platform/advise.ts";
 import type { Draft } from "../../../src/application/ports/jobs-draft.ts";
 import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts";
-import { notChecked } from "../../../src/domain/checks/verdict.ts";
+import { notChecked, toChecksRecord } from "../../../src/domain/checks/findings.ts";
 import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 import { createCheckMemory } from "../../../src/infrastructure/checks/check-memory.ts";
 import { requirePart } from "../../require.ts";
@@ -96,7 +96,7 @@ describe.if(requirePart("bwrap"))("the project's own formatter", () => {
   test("leaves a file that was in another style before as the coder wrote it", async () => {
     makeProject();
     const { facts } = await land(edit("update", "src/others.ts", OTHERS + ADDED));
-    expect(facts.formatted).toBeUndefined();
+    expect(toChecksRecord(facts).formatted).toBeUndefined();
     expect(bench.read("src/others.ts")).toBe(OTHERS + ADDED);
   });
 
@@ -106,7 +106,7 @@ describe.if(requirePart("bwrap"))("the project's own formatter", () => {
     await land(edit("create", odd, ADDED), edit("create", "src/-w.ts", ADDED));
     expect([bench.read(odd), bench.read("src/-w.ts")]).toEqual([ADDED_STYLED, ADDED_STYLED]);
     const { facts } = await land(shell("mv src/others.ts src/moved.ts"));
-    expect(facts.formatted).toBeUndefined();
+    expect(toChecksRecord(facts).formatted).toBeUndefined();
     expect(bench.read("src/moved.ts")).toBe(OTHERS);
   });
 
@@ -142,7 +142,7 @@ describe.if(requirePart("bwrap") && requirePart("gofmt"))("gofmt", () => {
     const { facts } = await land(
       edit("create", "svc/main.go", "package main\nfunc  main( ) {\nx:=1\n_=x}\n"),
     );
-    expect(facts.formatted).toEqual(["gofmt"]);
+    expect(toChecksRecord(facts).formatted).toEqual(["gofmt"]);
     expect(bench.read("svc/main.go")).toBe("package main\n\nfunc main() {\n\tx := 1\n\t_ = x\n}\n");
   });
 });

@@ -11,6 +11,7 @@ import { createAdvise } from "../../../src/application/platform/advise.ts";
 import type { CheckProgress } from "../../../src/application/ports/checks.ts";
 import type { Draft } from "../../../src/application/ports/jobs-draft.ts";
 import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts";
+import { toChecksRecord } from "../../../src/domain/checks/findings.ts";
 import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 import { createCheckMemory } from "../../../src/infrastructure/checks/check-memory.ts";
 import { requirePart } from "../../require.ts";
@@ -95,6 +96,8 @@ async function judged(checks: ProjectChecks, ...edits: readonly object[]): Promi
   }
 }
 
+/** As JSON holds it: a finding is a field. */
+const recordOf = ({ facts, ...attempt }: JudgedAttempt) => ({ ...attempt, facts: toChecksRecord(facts) });
 const line = ({ facts }: JudgedAttempt) => checksMessagesFor("en").line(facts);
 
 describe.if(confines)("a draft over a green project", () => {
@@ -121,7 +124,7 @@ describe.if(confines)("a draft over a green project", () => {
     const heard: string[] = [];
     const tell = (progress: CheckProgress) => heard.push(checksMessagesFor("en").progress(progress));
     const first = await judged(checksWith({}, tell), edit("update", "code", "one two three\n"));
-    expect(first.facts.seconds).toBe(1);
+    expect(toChecksRecord(first.facts).seconds).toBe(1);
     const record = memory().recall();
     if (record === null) throw new Error("nothing was measured");
     memory().keep({ ...record, durationMs: 45_000 });
@@ -138,7 +141,7 @@ describe.if(confines)("a draft over a green project", () => {
 
   test("that breaks a test is red, and the coder learns which and how", async () => {
     const result = await judged(checksWith(), edit("update", "code", "one\n"));
-    expect(result).toMatchObject({
+    expect(recordOf(result)).toMatchObject({
       verdict: "red",
       brief: "1 of 2 tests fail",
       facts: { worse: ["two"], isFlaky: false },
@@ -157,13 +160,13 @@ describe.if(confines)("a draft over a green project", () => {
   test("that adds a failing test is returned until the coder declares that it is meant to fail", async () => {
     const checks = checksWith();
     const draft = await draftOf(edit("update", "test/cases", "one\ntwo\nthree\n"));
-    expect(await checks.judge(draft, 1)).toMatchObject({
+    expect(recordOf(await checks.judge(draft, 1))).toMatchObject({
       verdict: "red",
       facts: { newFailing: ["three"], worse: [] },
     });
     expect((await checks.judge(draft, 2)).verdict).toBe("red");
     expect(checks.declare("Show it.\nMeant to fail: three: shows the bug")).toBe("Show it.");
-    expect(await checks.judge(draft, 3)).toMatchObject({
+    expect(recordOf(await checks.judge(draft, 3))).toMatchObject({
       verdict: "green",
       facts: { verdict: "same", meantToFail: [{ test: "three", reason: "shows the bug" }] },
     });
@@ -173,12 +176,15 @@ describe.if(confines)("a draft over a green project", () => {
   test("that changes what a test demands says so, and takes no test away unseen", async () => {
     const edits = [edit("update", "code", "one TWO\n"), edit("update", "test/cases", "one\nTWO\n")];
     const result = await judged(checksWith(), ...edits);
-    expect(result).toMatchObject({ verdict: "green", facts: { weakensTests: false, expectsElse: ["two"] } });
+    expect(recordOf(result)).toMatchObject({
+      verdict: "green",
+      facts: { weakensTests: false, expectsElse: ["two"] },
+    });
   });
 
   test("of documentation alone runs nothing", async () => {
     const result = await judged(checksWith(), edit("create", "README.md", "x\n"));
-    expect(result).toMatchObject({ verdict: "unknown", facts: { notChecked: "documentation" } });
+    expect(recordOf(result)).toMatchObject({ verdict: "unknown", facts: { notChecked: "documentation" } });
   });
 
   test("is judged without a trace in the draft", async () => {
@@ -198,16 +204,16 @@ describe.if(confines)("a draft over a red project", () => {
   });
   test("that leaves it as it is, is not worse", async () => {
     const result = await judged(checksWith(), edit("create", "other", "x\n"));
-    expect(result).toMatchObject({ verdict: "green", facts: { verdict: "red-before" } });
+    expect(recordOf(result)).toMatchObject({ verdict: "green", facts: { verdict: "red-before" } });
   });
   test("that fixes one and breaks another is red", async () => {
     const result = await judged(checksWith(), edit("update", "code", "one\n"));
-    expect(result).toMatchObject({ verdict: "red", facts: { worse: ["two"], mended: ["one"] } });
+    expect(recordOf(result)).toMatchObject({ verdict: "red", facts: { worse: ["two"], mended: ["one"] } });
   });
   test("whose output says nothing is not checked", async () => {
     const silent = { command: "test -f green" };
     const result = await judged(checksWith(silent), edit("create", "other", "x\n"));
-    expect(result).toMatchObject({ verdict: "unknown", facts: { notChecked: "red-before" } });
+    expect(recordOf(result)).toMatchObject({ verdict: "unknown", facts: { notChecked: "red-before" } });
   });
 });
 
@@ -225,7 +231,7 @@ test.if(confines)("a check that is red by chance is run again, and that is said"
     },
   } as Draft;
   const result = await checks.judge(unlucky, 1);
-  expect(result).toMatchObject({
+  expect(recordOf(result)).toMatchObject({
     verdict: "green",
     facts: { isFlaky: true, counts: { passed: 2, failed: 0 } },
   });
@@ -258,7 +264,7 @@ describe.if(confines)("the baseline", () => {
   test("that takes longer than checks.auto_limit is ended, and is not tried again for a day", async () => {
     bench.write("slow", "");
     const result = await judged(checksWith({ auto_limit: 1 }), edit("create", "other", "x\n"));
-    expect(result).toMatchObject({ verdict: "unknown", facts: { notChecked: "slow" } });
+    expect(recordOf(result)).toMatchObject({ verdict: "unknown", facts: { notChecked: "slow" } });
     expect(found({ auto_limit: 1 })).toMatchObject({ ok: false, why: "slow", commands: ["make test"] });
     expect(found({ auto_limit: 60 }).ok).toBe(true);
     expect(found({ auto_limit: 1, enabled: "always" }).ok).toBe(true);

@@ -1,15 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
+import { notChecked, toChecksRecord } from "../../../src/domain/checks/findings.ts";
 import { settleRedTests } from "../../../src/domain/checks/settle-red.ts";
 import { countTests, type TestOutcome } from "../../../src/domain/checks/test-results.ts";
-import {
-  type CheckResult,
-  judgeAll,
-  judgeCheck,
-  notChecked,
-  settleFlaky,
-} from "../../../src/domain/checks/verdict.ts";
+import { type CheckResult, judgeAll, judgeCheck, settleFlaky } from "../../../src/domain/checks/verdict.ts";
 import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 
 const OUTCOMES: Readonly<Record<string, TestOutcome>> = {
@@ -352,7 +347,7 @@ describe("a red result that is run again", () => {
 
 test("a check that was red before, and shows no test any more, is not reported as newly red", () => {
   const judgement = judgeCheck({ baseline: check("red: -a +b"), draft: check("green"), old: null });
-  const facts = { ...notChecked("no-change", ["npm test"]), ...judgement, notChecked: null };
+  const facts = { ...toChecksRecord(notChecked("no-change", ["npm test"])), ...judgement, notChecked: null };
   const { line, brief } = checksMessagesFor("en");
   expect(line(facts)).toBe("npm test: no longer shows any tests");
   expect(brief(facts)).toBe("npm test: no longer shows any tests");
@@ -370,7 +365,11 @@ test("tests that could not be set up are not counted as failing while the coder 
     ["en", "1 of 2 tests fail"],
     ["ja", "2 件中 1 件失敗"],
   ] as const)
-    expect(checksMessagesFor(locale).brief({ ...notChecked("no-checks"), ...facts, notChecked: null })).toBe(
-      told,
-    );
+    expect(
+      checksMessagesFor(locale).brief({
+        ...toChecksRecord(notChecked("no-checks")),
+        ...facts,
+        notChecked: null,
+      }),
+    ).toBe(told);
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { checkResult } from "../../../src/application/checks/baseline.ts";
 import { readChecksState } from "../../../src/application/checks/checks-state.ts";
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
+import { type ChecksFacts, toChecksRecord } from "../../../src/domain/checks/findings.ts";
 import { hangingFiles, withoutFiles } from "../../../src/domain/checks/narrow-check.ts";
 import { readResults } from "../../../src/domain/checks/read-results.ts";
 import { settleRedTests } from "../../../src/domain/checks/settle-red.ts";
@@ -66,8 +67,9 @@ describe("a run that ends before its tests", () => {
   const found = { ok: true, checks: [check], missing: [], install: "cargo fetch" } as const;
   const stateOf = (whole: string) => {
     const results = [checkResult(check, { outcome: "exited", exitCode: 101, whole })];
-    return { isUnable: results.every(isUnable), none: noneOf(results) };
+    return { isUnable: results.every(isUnable), none: toRecord(noneOf(results)) };
   };
+  const toRecord = (none: ChecksFacts | null) => none && toChecksRecord(none);
   const noneOf = (results: readonly CheckResult[]) =>
     readChecksState(found, {
       lines: ["cargo test"],

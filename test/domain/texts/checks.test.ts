@@ -1,15 +1,15 @@
 import { expect, test } from "bun:test";
-import { type ChecksFacts, notChecked } from "../../../src/domain/checks/verdict.ts";
+import { type ChecksRecord, notChecked, toChecksRecord } from "../../../src/domain/checks/findings.ts";
 import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 
-const green: ChecksFacts = {
-  ...notChecked("no-checks"),
+const green: ChecksRecord = {
+  ...toChecksRecord(notChecked("no-checks")),
   commands: ["npm test"],
   notChecked: null,
   verdict: "same",
   counts: { passed: 426, failed: 0, skipped: 0 },
 };
-const CASES: readonly [ChecksFacts, en: string, ja: string][] = [
+const CASES: readonly [ChecksRecord, en: string, ja: string][] = [
   [
     { ...green, verdict: "better", mended: ["a", "b", "c"] },
     "npm test: 426 passed (3 fixed)",
@@ -22,7 +22,7 @@ const CASES: readonly [ChecksFacts, en: string, ja: string][] = [
     "npm test: 5 件成功、1 件失敗、2 件スキップ、1 件悪化",
   ],
   [
-    notChecked("documentation"),
+    toChecksRecord(notChecked("documentation")),
     "not checked: only documentation was changed",
     "チェックなし: 文書だけの変更です",
   ],
@@ -69,7 +69,7 @@ test("weakened tests, flaky checks and the names of worse tests are said", () =>
 });
 
 test("new tests that pass without the change guard what worked, unless all of them do", () => {
-  const said = (newTests: NonNullable<ChecksFacts["newTests"]>) =>
+  const said = (newTests: NonNullable<ChecksRecord["newTests"]>) =>
     (["en", "ja"] as const).map((locale) => checksMessagesFor(locale).remarks({ ...green, newTests })[0]);
   expect(said({ count: 3, passWithout: 2 })).toEqual([
     "3 new tests; without the change 1 fails, 2 pass (they guard what already worked).",
@@ -99,7 +99,7 @@ test("new tests that pass without the change guard what worked, unless all of th
 });
 
 test("every check that ran is named with its own result", () => {
-  const facts: ChecksFacts = {
+  const facts: ChecksRecord = {
     ...green,
     commands: ["npm test", "npm run lint"],
     newPassing: ["a"],

@@ -1,5 +1,5 @@
-import type { Finding } from "../../checks/findings.ts";
-import type { CheckBeside, CheckResult, LowerRung, WhyNotChecked } from "../../checks/verdict.ts";
+import type { CheckBeside, REMARKS, WhyNotChecked } from "../../checks/findings.ts";
+import type { CheckResult, LowerRung } from "../../checks/verdict.ts";
 
 /** A sentence with `{holes}`; two where one thing and several are worded differently, by the hole `{n}`. */
 type Template = string | readonly [one: string, several: string];
@@ -68,8 +68,8 @@ export const checkWords = {
     "rung-instead": "{insteadOf} {why}, so {command} was used instead.",
     "rung-home": "{insteadOf} {why}.",
     "known-state": "currently: {found}",
-    seconds: "{seconds} s",
-    minutes: "{minutes} min",
+    "in-seconds": "{seconds} s",
+    "in-minutes": "{minutes} min",
     "at-least": "over {time}",
     passed: "{n} passed",
     failed: "{n} failed",
@@ -130,33 +130,33 @@ export const checkWords = {
       "The coder proposed the check {commands}, because none of the project's own checks can be used here.",
     "proposed-unable": "The coder proposed the check {command}, which cannot be used either: {why}.",
     worse: "Newly failing or missing: {names}",
-    "new-failing": "New and failing: {names}",
-    "still-red": "Red before and still red: {names}",
-    "red-before": "Still red as before: {names}",
+    newFailing: "New and failing: {names}",
+    stillRed: "Red before and still red: {names}",
+    redBefore: "Still red as before: {names}",
     rewritten:
       "Was red and passes only because this change rewrote the test; its old version still fails: {names}",
-    "expects-else": [
+    expectsElse: [
       "1 test expects something else now: {names}",
       "{n} tests expect something else now: {names}",
     ],
     moved: ["1 test moved", "{n} tests moved"],
-    "removed-with-code": "Removed with the code that they test: {names}",
+    removedWithCode: "Removed with the code that they test: {names}",
     unable: "Cannot be set up, now as before: {names}",
     hung: "Left out because they did not end without the change: {names}",
     weakened: [
       "This change weakens 1 test (removed or skipped): {names}",
       "This change weakens {n} tests (removed or skipped): {names}",
     ],
-    "weakened-all": "This change weakens the tests: none is shown any more.",
-    "only-with": "Passes only with the changed version of: {names}",
+    weakensTests: "This change weakens the tests: none is shown any more.",
+    onlyWith: "Passes only with the changed version of: {names}",
     installed: "Passes only with what the job installed in its private home: {names}",
-    "test-run-lines": "New code that refers to the test run: {names}",
+    testRunLines: "New code that refers to the test run: {names}",
     unnoticed: "The tests do not notice when it is broken: {names}",
     flaky: "Flaky, not worse (alone it passes, or it fails on the old code as well): {names}",
     unstable: "Failed once with this change and passed alone; never seen red without it: {names}",
     formatted: "Formatted: {names}",
-    took: "The checks took {time}.",
-    "flaky-check": "A check is flaky: it failed once and passed when it was run again.",
+    seconds: "The checks took {time}.",
+    isFlaky: "A check is flaky: it failed once and passed when it was run again.",
     "new-pass-too": [
       "1 new test, passes without the change as well, so it does not test it.",
       "{n} new tests, all pass without the change as well, so they do not test it.",
@@ -170,6 +170,6 @@ export const checkWords = {
       "{n} new tests, none can run without the change",
     ],
     "new-fail": ["1 new test, fails without the change", "{n} new tests, all fail without the change"],
-    "new-mixed": "{n} new tests; without the change {shares}.",
+    newTests: "{n} new tests; without the change {shares}.",
   },
-} satisfies CheckWords<string> & CheckWords<Finding["code"]>;
+} satisfies CheckWords<string> & CheckWords<(typeof REMARKS)[number]>;
