@@ -165,7 +165,7 @@ export async function createToolContext(
 export async function openModels(options: WorkspaceOptions = {}): Promise<Models> {
   const [env, { cwd, workspace, configFile }] = place(options);
   const { loadConfig } = await import("./config/load.ts");
-  const { resolveLocale } = await import("./config/environment.ts");
+  const { resolveLocale } = await import("./domain/texts/locale.ts");
   const loaded = await loadConfig({ env, cwd, workspace, configFile });
   if (!loaded.ok) {
     const messages = messagesFor(resolveLocale({ env }));

@@ -28,9 +28,10 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
 async function openProgram() {
   const { createProgram } = await import("./wiring/program.ts");
   const { withKeptKeys } = await import("./infrastructure/setup/kept-keys.ts");
-  const { resolveHome, resolveLocale } = await import("./config/environment.ts");
+  const { resolveHome } = await import("./config/environment.ts");
   const { env, refused } = withKeptKeys(process.env, resolveHome(process.env));
   if (refused !== null) {
+    const { resolveLocale } = await import("./domain/texts/locale.ts");
     const { setupMessagesFor } = await import("./domain/texts/setup.ts");
     process.stderr.write(`${setupMessagesFor(resolveLocale({ env })).keysOpenToOthers(refused)}\n`);
   }
@@ -62,7 +63,7 @@ function asksAboutProgram([first = "", second, ...more]: readonly string[]): boo
 }
 
 async function refuseFolder(folder: string): Promise<number> {
-  const { resolveLocale } = await import("./config/environment.ts");
+  const { resolveLocale } = await import("./domain/texts/locale.ts");
   const { messagesFor } = await import("./domain/texts/jobs.ts");
   const { printable } = await import("./adapters/cli/command.ts");
   const { startFolderAway } = messagesFor(resolveLocale({ env: process.env }));

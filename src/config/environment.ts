@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { isLocale, type Locale } from "../domain/texts/locale.ts";
 
 /** Light on purpose: the start of every command asks it whether there is anything to validate. */
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -64,34 +63,6 @@ export function homeConfigFile(home: string): string {
 
 export function workspaceConfigFile(workspace: string): string {
   return join(workspace, "picoclaw.yaml");
-}
-
-/**
- * `PICOCLAW_LOCALE`, `locale`, then the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set: `ja*` is Japanese,
- * everything else English.
- */
-export function resolveLocale({
-  env,
-  config,
-}: {
-  readonly env: Env;
-  readonly config?: { readonly locale?: Locale | undefined } | undefined;
-}): Locale {
-  return (
-    localeOf(env.PICOCLAW_LOCALE) ??
-    config?.locale ??
-    localeOf(env.LC_ALL || env.LC_MESSAGES || env.LANG) ??
-    "en"
-  );
-}
-
-/** `ja_JP.UTF-8`, `ja`, `en-GB`; not `C`, not `jam`. */
-function localeOf(name: string | undefined): Locale | undefined {
-  const language = name
-    ?.trim()
-    .toLowerCase()
-    .split(/[_.@-]/)[0];
-  return isLocale(language) ? language : undefined;
 }
 
 /** Whether PicoClaw is set up: a file, or the key of a provider. */

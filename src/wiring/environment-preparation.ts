@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { buildNamedImage } from "../application/containers/ensure-image.ts";
 import type { Prepare } from "../application/containers/execution-environment-manager.ts";
-import type { OpenEnvironments } from "../application/containers/open-environments.ts";
 import { type PrepareDeps, prepareEnvironment } from "../application/containers/prepare-environment.ts";
 import type { SandboxManager } from "../application/ports/containers.ts";
+import type { OpenEnvironments } from "../application/ports/containers-opened.ts";
 import { preparationSettings } from "../config/settings.ts";
 import { environmentImages } from "../domain/containers/environments.ts";
 import type { Engine } from "../infrastructure/containers/docker-engine.ts";

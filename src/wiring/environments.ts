@@ -9,12 +9,9 @@ import {
   createEnvironmentObserver,
   type EnvironmentObserver,
 } from "../application/containers/observe-environments.ts";
-import {
-  createModelSide,
-  listEnvironments,
-  type OpenEnvironments,
-} from "../application/containers/open-environments.ts";
+import { createModelSide, listEnvironments } from "../application/containers/open-environments.ts";
 import type { ContainerInfo, SandboxFailure } from "../application/ports/containers.ts";
+import type { OpenEnvironments } from "../application/ports/containers-opened.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { Config } from "../config/config.ts";
 import { environmentSettings } from "../config/settings.ts";

@@ -1,6 +1,7 @@
 import type { CliProgram } from "../adapters/cli/program.ts";
-import { isConfigured, resolveHome, resolveLocale } from "../config/environment.ts";
+import { isConfigured, resolveHome } from "../config/environment.ts";
 import { secretVariables } from "../domain/platform/known-secrets.ts";
+import { resolveLocale } from "../domain/texts/locale.ts";
 import { takeFaults } from "../infrastructure/platform/process-faults.ts";
 import { hideSecrets, isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { openChatHistory, readBounded, readInputBounded } from "../infrastructure/platform/text-files.ts";

@@ -4,7 +4,7 @@ import type { ModelCall } from "../application/ports/models-meter.ts";
 import { createSignIn } from "../application/serve/access.ts";
 import { openReloadableChat, type Server } from "../application/serve/server.ts";
 import { createCommitGuard } from "../application/serve/take-work.ts";
-import { resolveLocale } from "../config/environment.ts";
+import { resolveLocale } from "../domain/texts/locale.ts";
 import { serveMessagesFor } from "../domain/texts/serve.ts";
 import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";

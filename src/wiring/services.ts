@@ -2,11 +2,10 @@ import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace
 import type { Models } from "../application/ports/models.ts";
 import type { Logger } from "../application/ports/platform.ts";
 import type { LoadedConfig } from "../config/config.ts";
-import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
 import { createMasker } from "../domain/platform/mask.ts";
 import { type Messages, messagesFor } from "../domain/texts/jobs.ts";
-import type { Locale } from "../domain/texts/locale.ts";
+import { type Locale, resolveLocale } from "../domain/texts/locale.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 import { hideSecrets } from "../infrastructure/platform/standard-streams.ts";
 import type { OpenedStore, StoreOptions } from "./store.ts";

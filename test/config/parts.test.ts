@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { resolveHome, resolveLocale } from "../../src/config/environment.ts";
+import { resolveHome } from "../../src/config/environment.ts";
 import { coerceText, parseByteSize } from "../../src/config/scalar-values.ts";
 import { editDistance, nearestName } from "../../src/domain/platform/nearest.ts";
+import { resolveLocale } from "../../src/domain/texts/locale.ts";
 
 describe("language", () => {
   const cases: readonly (readonly [Record<string, string>, "ja" | "en" | undefined, "ja" | "en"])[] = [

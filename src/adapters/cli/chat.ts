@@ -1,10 +1,10 @@
 import { describeEvent } from "../../application/chat/describe-event.ts";
 import { type ReplyPiece, wordReply } from "../../application/chat/reply-words.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
-import { resolveLocale } from "../../config/environment.ts";
 import { ROUTES, readRoute } from "../../domain/config/configured-kinds.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { replyJson } from "../web/reply-json.ts";
 import { type Flags, printable, refuseInput, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop, Stop } from "./flags.ts";

@@ -1,7 +1,7 @@
-import { resolveLocale } from "../../config/environment.ts";
 import { checkConfig, describeConfig, loadConfig, sourceText } from "../../config/load.ts";
 import { listProblems } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type Flags, printJson, type Subcommand } from "./command.ts";
 import { openOptions } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -1,11 +1,11 @@
 import { wordUsedUp } from "../../application/jobs/word-notes.ts";
 import { JobBroken } from "../../application/ports/jobs-workspace.ts";
-import { resolveLocale } from "../../config/environment.ts";
 import { toErrorText, toFaultText } from "../../domain/platform/error-text.ts";
 import { type FileTrouble, missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { maskSecrets } from "../../domain/platform/mask.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type CliFailure, fail } from "./command.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

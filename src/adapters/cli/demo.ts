@@ -1,5 +1,5 @@
-import { resolveLocale } from "../../config/environment.ts";
 import { terminalMessagesFor } from "../../domain/texts/cli-terminal.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
 import type { Subcommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";

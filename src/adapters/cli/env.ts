@@ -1,17 +1,17 @@
 import { resolve } from "node:path";
-import type { EnvironmentRow, OpenEnvironments } from "../../application/containers/open-environments.ts";
 import {
   type ContainerInfo,
   type ContainerUsage,
   EnvironmentError,
 } from "../../application/ports/containers.ts";
-import { resolveLocale } from "../../config/environment.ts";
+import type { EnvironmentRow, OpenEnvironments } from "../../application/ports/containers-opened.ts";
 import { parseRepository } from "../../domain/containers/clone-plan.ts";
 import { containerName } from "../../domain/containers/environments.ts";
 import type { PrepareEvent } from "../../domain/containers/preparation.ts";
 import { quoteWords as shellWords } from "../../domain/platform/paths.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { environmentMessages } from "../../domain/texts/containers.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import {
   abortable,
   type CommandLine,

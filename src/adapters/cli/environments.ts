@@ -1,8 +1,8 @@
-import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
 import { EngineUnavailable, type SandboxFailure } from "../../application/ports/containers.ts";
-import { resolveLocale } from "../../config/environment.ts";
+import type { OpenEnvironments } from "../../application/ports/containers-opened.ts";
 import { isTaskUuid } from "../../domain/containers/environments.ts";
 import { type EnvironmentMessages, environmentMessages } from "../../domain/texts/containers.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type Flags, refuseUsage, refuseWork } from "./command.ts";
 import { notOpened, openOptions, Stop } from "./flags.ts";
 import type { CliProgram } from "./program.ts";

@@ -4,9 +4,9 @@ import type {
   Opening,
   OpenOptions,
 } from "../../application/ports/jobs-workspace.ts";
-import { resolveLocale } from "../../config/environment.ts";
 import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type CommandLine, type Flags, type FlagTypes, fail, parseFlags, refuseUsage } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedIndex } from "./program.ts";
 

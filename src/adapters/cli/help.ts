@@ -1,8 +1,8 @@
-import { resolveLocale } from "../../config/environment.ts";
 import { nearestName } from "../../domain/platform/nearest.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { type HelpMessages, helpMessagesFor } from "../../domain/texts/cli.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import type { CommandLine } from "./command.ts";
 import { wrapWords } from "./terminal-text.ts";
 

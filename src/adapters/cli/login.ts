@@ -1,6 +1,6 @@
 import { describeListTrouble } from "../../application/setup/setup-steps.ts";
-import { resolveLocale } from "../../config/environment.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
 import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -1,5 +1,5 @@
-import { resolveLocale } from "../../config/environment.ts";
 import { helpMessagesFor } from "../../domain/texts/cli.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import type { CommandLine, Subcommand } from "./command.ts";
 import { GROUPS } from "./help.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -1,7 +1,7 @@
 import type { McpServerReport, McpServers } from "../../application/ports/mcp.ts";
-import { resolveLocale } from "../../config/environment.ts";
 import type { McpLoginState, McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import {
   abortable,
   type Flags,

@@ -1,6 +1,6 @@
 import type { Route } from "../../application/ports/chat.ts";
-import { resolveLocale } from "../../config/environment.ts";
 import { terminalMessagesFor } from "../../domain/texts/cli-terminal.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import type { Flags } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 

@@ -1,5 +1,5 @@
-import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
 import type { OpenChat } from "../../application/ports/chat-opened.ts";
+import type { OpenEnvironments } from "../../application/ports/containers-opened.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { OpenedCompare, OpenedFigures, OpenedHistory } from "../../application/ports/history-opened.ts";
 import type { AllJobs } from "../../application/ports/jobs.ts";

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import type { TaskRun } from "../../application/ports/tasks.ts";
-import { resolveLocale } from "../../config/environment.ts";
 import type { ReadTaskFile } from "../../config/task-file.ts";
 import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import {
@@ -13,6 +12,7 @@ import {
 } from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks.ts";
 import {
   abortable,

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { FillResult } from "../../application/ports/store.ts";
-import { resolveLocale } from "../../config/environment.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type Flags, refuseUsage, refuseWork, type Subcommand, succeed } from "./command.ts";
 import { notOpened, openOptions, usageText } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";

@@ -1,6 +1,6 @@
 import type { ToolForm } from "../../application/ports/tools.ts";
-import { resolveLocale } from "../../config/environment.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type Flags, refuseUsage, type Subcommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 

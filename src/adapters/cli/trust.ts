@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
-import { resolveHome, resolveLocale } from "../../config/environment.ts";
+import { resolveHome } from "../../config/environment.ts";
 import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type Flags, refuseWork, type Subcommand, succeed } from "./command.ts";
 import type { CliProgram } from "./program.ts";
 

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
-import { resolveHome, resolveLocale } from "../../config/environment.ts";
+import { resolveHome } from "../../config/environment.ts";
+import { resolveLocale } from "../../domain/texts/locale.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
 import { type Flags, type Subcommand, succeed } from "./command.ts";
 import type { CliProgram } from "./program.ts";

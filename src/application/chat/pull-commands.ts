@@ -11,7 +11,7 @@ import {
   splitRemoteUrl,
 } from "../../domain/forges/forge-items.ts";
 import { postedCommit } from "../../domain/forges/posted-text.ts";
-import { jsonInAnswer } from "../../domain/patch/formats/json.ts";
+import { jsonInAnswer } from "../../domain/platform/json-text.ts";
 import type { CommitStop, PullStop } from "../../domain/texts/en/chat-pulls.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { actionsFor, PULL_SOURCE } from "../jobs/action-report.ts";

@@ -2,7 +2,7 @@ import { divideCode, readExplicitRoute } from "../../domain/chat/message-command
 import { compileRules, deriveRule, matchRules, tellsFault } from "../../domain/chat/routing-rules.ts";
 import type { CompiledRule } from "../../domain/chat/rule-pattern.ts";
 import { type Decision, type Route, readRoute } from "../../domain/config/configured-kinds.ts";
-import { jsonInAnswer } from "../../domain/patch/formats/json.ts";
+import { jsonInAnswer } from "../../domain/platform/json-text.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { askJson, completionFailure, type JsonReading } from "../models/complete.ts";
 import type { LearnedRule, RoutingStore, StoredDecision } from "../ports/chat.ts";

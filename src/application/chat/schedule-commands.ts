@@ -1,7 +1,7 @@
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
 import { readCronShape, readScheduleForm, type ScheduleWish } from "../../domain/chat/schedule-sentence.ts";
-import { jsonInAnswer } from "../../domain/patch/formats/json.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
+import { jsonInAnswer } from "../../domain/platform/json-text.ts";
 import type { ScheduleLine } from "../../domain/texts/en/chat-schedules.ts";
 import { askJson } from "../models/complete.ts";
 import type { ChatSchedule, ChatSchedules } from "../ports/chat.ts";

@@ -1,46 +1,13 @@
 import type { Config } from "../../config/config.ts";
-import type { ConfigWarning } from "../../domain/config/config-problem.ts";
 import type { CommandPolicy } from "../../domain/policy/allowed-commands.ts";
-import type { EnvironmentMessages } from "../../domain/texts/containers.ts";
-import type { Messages } from "../../domain/texts/jobs.ts";
 import {
-  type ContainerFacts,
-  type ContainerInfo,
   EnvironmentError,
   type EnvironmentReader,
   type EnvironmentRecords,
-  type SandboxFailure,
   type SandboxManager,
 } from "../ports/containers.ts";
-import type { NotOpened } from "../ports/jobs-workspace.ts";
-import type { ToolEnvelope } from "../ports/tools.ts";
-import type { ImageBuildOutcome } from "./ensure-image.ts";
-import {
-  type ExecutionEnvironmentManager,
-  environmentPolicy,
-  type FunctionDefinition,
-} from "./execution-environment-manager.ts";
-
-/** Environments and their images. */
-export interface OpenEnvironments {
-  readonly manager: ExecutionEnvironmentManager;
-  readonly sandboxes: SandboxManager;
-  /** The model's view of environments: its tools, and the fragment of its prompt. */
-  modelSide(): Promise<{
-    readonly tools: readonly FunctionDefinition[];
-    readonly promptFragment: (environmentName: string) => string;
-  }>;
-  readonly config: Config;
-  readonly messages: Messages;
-  readonly texts: EnvironmentMessages;
-  readonly warnings: readonly ConfigWarning[];
-  /** Containers of this installation with what is remembered of them. */
-  list(): Promise<readonly EnvironmentRow[] | SandboxFailure>;
-  buildImage(request: ImageRequest): Promise<ImageBuildOutcome>;
-  /** Calls a tool of the toolkit on an environment's files. */
-  callTool(info: ContainerInfo, tool: string, args: unknown, signal: AbortSignal): Promise<ToolEnvelope>;
-  close(): Promise<void>;
-}
+import type { OpenEnvironments, OpenForQuestion } from "../ports/containers-opened.ts";
+import { environmentPolicy, type FunctionDefinition } from "./execution-environment-manager.ts";
 
 /** Loads the definitions of the tools and the prompt's template when a model is given environments. */
 export function createModelSide(
@@ -57,28 +24,6 @@ export function createModelSide(
     };
   };
 }
-
-export interface EnvironmentRow {
-  readonly facts: ContainerFacts;
-  /** Null where nothing is remembered: another home, or a container of another kind. */
-  readonly info: ContainerInfo | null;
-  readonly repository: string | null;
-}
-
-interface ImageRequest {
-  readonly name: string;
-  /** A base image, or `debian-rootfs`. */
-  readonly from?: string;
-  readonly again: boolean;
-  readonly signal: AbortSignal;
-  readonly onImage: (name: string, what: "unchanged" | "building" | "kept") => void;
-  readonly onLine: (line: string) => void;
-}
-
-/** Opens environments for one question and loads the Docker client only then. */
-export type OpenForQuestion = () => Promise<
-  { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened
->;
 
 /** Containers of this installation, for the console. */
 export function createEnvironmentReader(isEnabled: () => boolean, open: OpenForQuestion): EnvironmentReader {

@@ -8,8 +8,12 @@ import {
   type SettingRefusal,
   toRanJob,
 } from "../../domain/jobs/result.ts";
-import { tryJsonPatch } from "../../domain/patch/formats/json.ts";
-import { executionSummary, type ParseResult, type PatchCommand } from "../../domain/patch/patch-command.ts";
+import {
+  executionSummary,
+  type ParseResult,
+  type PatchCommand,
+  tryJsonPatch,
+} from "../../domain/patch/patch-command.ts";
 import { giveWay } from "../platform/give-way.ts";
 import type { BeginRequest, BeginResult } from "../ports/jobs-transaction.ts";
 import type { ExecuteRequest, WorkspaceDeps } from "../ports/jobs-workspace.ts";

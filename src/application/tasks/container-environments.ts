@@ -8,9 +8,9 @@ import {
 } from "../../domain/containers/clone-plan.ts";
 import type { PrepareFailure, PrepareNotice } from "../../domain/containers/preparation.ts";
 import type { EnvironmentMessages } from "../../domain/texts/containers.ts";
-import type { OpenEnvironments } from "../containers/open-environments.ts";
 import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
 import type { ClonePoint, ContainerInfo, PrintOptions, SandboxManager } from "../ports/containers.ts";
+import type { OpenEnvironments } from "../ports/containers-opened.ts";
 import type { ModelTool } from "../ports/models.ts";
 import type {
   EnvironmentCall,

@@ -1,7 +1,14 @@
-import { type JsonTry, jsonFailure, jsonMeaning, LONGEST_PATCH, tryJsonPatch } from "./formats/json.ts";
 import { parseReply } from "./formats/markdown/markdown.ts";
 import { cleanPath, headerFileName } from "./formats/unified-diff/diff-file-names.ts";
-import type { ParseFailure, ParseResult } from "./patch-command.ts";
+import {
+  type JsonTry,
+  jsonFailure,
+  jsonMeaning,
+  LONGEST_PATCH,
+  type ParseFailure,
+  type ParseResult,
+  tryJsonPatch,
+} from "./patch-command.ts";
 
 /**
  * Turns the text of a patch into commands, in the order of the text.

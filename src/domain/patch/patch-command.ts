@@ -1,3 +1,6 @@
+import { isJsonObject } from "../platform/json-members.ts";
+import { type JsonText, parseJsonText } from "../platform/json-text.ts";
+
 /**
  * Edits that are found by matching, in one intermediate form for three formats.
  *
@@ -195,4 +198,243 @@ export abstract class UnreadHunk {
   }
 
   protected abstract read(): readonly HunkLine[];
+}
+
+/** The meaning of a JSON value as a patch. */
+export type JsonMeaning =
+  | { readonly kind: "commands"; readonly items: readonly unknown[] }
+  /** A coder's whole answer, `{plan, patch, risk, …}`: the patch is in there as text. */
+  | { readonly kind: "proposal"; readonly patch: string }
+  | { readonly kind: "other" };
+
+/** In prose or among other blocks: only what names a command's fields counts. */
+export function jsonMeaning(value: unknown): JsonMeaning {
+  if (Array.isArray(value)) {
+    const [first] = value;
+    return value.length === 0 || isCommandLike(first)
+      ? { kind: "commands", items: value }
+      : { kind: "other" };
+  }
+  if (!isJsonObject(value)) return { kind: "other" };
+  if (!isCommandLike(value) && Object.hasOwn(value, "patch")) {
+    if (typeof value.patch === "string") return { kind: "proposal", patch: value.patch };
+    if (Array.isArray(value.patch)) return { kind: "commands", items: value.patch };
+  }
+  return isCommandLike(value) ? { kind: "commands", items: [value] } : { kind: "other" };
+}
+
+function isCommandLike(value: unknown): boolean {
+  return isJsonObject(value) && (Object.hasOwn(value, "type") || Object.hasOwn(value, "action"));
+}
+
+export interface JsonCommands {
+  readonly commands: readonly PatchCommand[];
+  readonly warnings: readonly string[];
+}
+
+/** `firstIndex` is how many commands precede these in the patch, so that messages count over the whole. */
+export function readCommands(
+  items: readonly unknown[],
+  firstIndex: number,
+): ({ readonly ok: true } & JsonCommands) | { readonly ok: false; readonly failure: ParseFailure } {
+  const commands: PatchCommand[] = [];
+  const warnings: string[] = [];
+  for (const item of items) {
+    const index = firstIndex + commands.length;
+    const read = readCommand(item, index);
+    if (!read.ok) return read;
+    commands.push(read.command);
+    if (read.ignored.length > 0)
+      warnings.push(
+        `command[${index}]: unknown key ignored: ${read.ignored.slice(0, 10).join(", ").slice(0, 200)}`,
+      );
+  }
+  return { ok: true, commands, warnings };
+}
+
+/** The failure for text that is not JSON from offset `at` on. */
+export function jsonFailure(text: string, at: number, reason: string): ParseFailure {
+  const lineStart = text.lastIndexOf("\n", at - 1) + 1;
+  let line = 1;
+  for (let end = text.indexOf("\n"); end !== -1 && end < at; end = text.indexOf("\n", end + 1)) line++;
+  const column = at - (at === 0 ? 0 : lineStart) + 1;
+  return {
+    code: "invalid-json",
+    message: `JSON parse error: ${reason} at line ${line}, column ${column}`,
+    line,
+  };
+}
+
+type CommandRead =
+  | { readonly ok: true; readonly command: PatchCommand; readonly ignored: readonly string[] }
+  | { readonly ok: false; readonly failure: ParseFailure };
+
+const COMMAND_FIELDS = new Set([
+  "type",
+  "action",
+  "target",
+  "content",
+  "metadata",
+  "env",
+  "workdir",
+  "shell",
+]);
+
+/**
+ * Reads one command of a JSON patch. `type` and `action` may name things that do not exist: those fail when
+ * they are run. `null` counts as absent. Keys that mean nothing are returned in `ignored`.
+ */
+function readCommand(value: unknown, index: number): CommandRead {
+  if (!isJsonObject(value))
+    return refuseCommand(
+      index,
+      undefined,
+      value,
+      `command[${index}]: must be an object, got ${describeValue(value)}`,
+    );
+  const own = (field: string): unknown =>
+    Object.hasOwn(value, field) ? (value[field] ?? undefined) : undefined;
+
+  for (const field of ["type", "action", "target", "content", "workdir", "shell"]) {
+    const found = own(field);
+    if (found !== undefined && typeof found !== "string")
+      return refuseCommand(
+        index,
+        field,
+        found,
+        `command[${index}]: ${field} must be a string, got ${describeValue(found)}`,
+      );
+  }
+  const text = (field: string): string => (own(field) as string | undefined) ?? "";
+  const type = text("type");
+  const action = text("action");
+  const target = text("target");
+  if (type === "") return requiredField(index, "type");
+  if (action === "") return requiredField(index, "action");
+  if (target === "" && !(type === "git_operation" && action === "commit"))
+    return requiredField(index, "target");
+
+  const metadata = readStrings(own("metadata"), index, "metadata");
+  if (!metadata.ok) return metadata;
+  const env = readStrings(own("env"), index, "env");
+  if (!env.ok) return env;
+
+  return {
+    ok: true,
+    command: {
+      type,
+      action,
+      target,
+      content: text("content"),
+      ...(metadata.strings && { metadata: metadata.strings }),
+      ...(env.strings && { env: env.strings }),
+      ...(text("workdir") !== "" && { workdir: text("workdir") }),
+      ...(text("shell") !== "" && { shell: text("shell") }),
+    },
+    ignored: Object.keys(value).filter((key) => !COMMAND_FIELDS.has(key)),
+  };
+}
+
+type StringsRead =
+  | { readonly ok: true; readonly strings: Readonly<Record<string, string>> | undefined }
+  | { readonly ok: false; readonly failure: ParseFailure };
+
+function readStrings(value: unknown, index: number, field: string): StringsRead {
+  if (value === undefined) return { ok: true, strings: undefined };
+  if (!isJsonObject(value))
+    return refuseCommand(
+      index,
+      field,
+      value,
+      `command[${index}]: ${field} must be an object, got ${describeValue(value)}`,
+    );
+  const strings: [string, string][] = [];
+  for (const [key, entry] of Object.entries(value)) {
+    if (typeof entry !== "string") {
+      const name = `${field}.${key}`;
+      return refuseCommand(
+        index,
+        name,
+        entry,
+        `command[${index}]: ${name} must be a string, got ${describeValue(entry)}`,
+      );
+    }
+    strings.push([key, entry]);
+  }
+  // fromEntries defines own properties, so a key named __proto__ stays a key.
+  return { ok: true, strings: Object.fromEntries(strings) };
+}
+
+function requiredField(index: number, field: string): { ok: false; failure: ParseFailure } {
+  return {
+    ok: false,
+    failure: { code: "invalid-command", message: `command[${index}]: ${field} is required`, index, field },
+  };
+}
+
+function refuseCommand(index: number, field: string | undefined, value: unknown, message: string) {
+  const failure: ParseFailure = {
+    code: "invalid-command",
+    message,
+    index,
+    ...(field !== undefined && { field }),
+    value: preview(value),
+  };
+  return { ok: false, failure } as const;
+}
+
+function describeValue(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  return `${typeof value} ${preview(value)}`;
+}
+
+/** Short, and safe for a value nested a million deep: containers are not printed. */
+function preview(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 60));
+  if (Array.isArray(value)) return "[…]";
+  return typeof value === "object" && value !== null ? "{…}" : String(value);
+}
+
+/** Characters. Far above what a model writes, and still parsed in memory. */
+export const LONGEST_PATCH = 64 * 1024 * 1024;
+
+/** The result of reading a patch as JSON. */
+export interface JsonTry {
+  /** The text without its byte order mark. */
+  readonly text: string;
+  /** Set when the text is JSON commands from end to end, or nothing but white space. */
+  readonly result?: ParseResult;
+  /** Set if the text begins like JSON but is not such a patch. */
+  readonly json?: JsonText;
+}
+
+/**
+ * Reads a patch as JSON commands, once. `parsePatch` continues with every other text. It is separate so that a job of
+ * JSON commands loads no other format.
+ */
+export function tryJsonPatch(source: string): JsonTry {
+  const text = source.startsWith("\uFEFF") ? source.slice(1) : source;
+  if (text.length > LONGEST_PATCH) return { text };
+  const first = firstCharacter(text);
+  if (first === undefined) return { text, result: { ok: true, commands: [], warnings: [], format: "empty" } };
+  if (first !== "[" && first !== "{") return { text };
+  const json = parseJsonText(text);
+  if (!json.ok) return { text, json };
+  // Every array is read as commands, so that its mistakes are named.
+  const meaning = Array.isArray(json.value)
+    ? { kind: "commands" as const, items: json.value }
+    : jsonMeaning(json.value);
+  if (meaning.kind !== "commands") return { text, json };
+  const read = readCommands(meaning.items, 0);
+  return { text, result: read.ok ? { ...read, format: "json" } : read };
+}
+
+function firstCharacter(text: string): string | undefined {
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charAt(at);
+    if (char.trim() !== "") return char;
+  }
+  return undefined;
 }

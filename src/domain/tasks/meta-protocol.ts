@@ -1,5 +1,5 @@
-import { jsonInAnswer } from "../patch/formats/json.ts";
 import { isJsonObject } from "../platform/json-members.ts";
+import { jsonInAnswer } from "../platform/json-text.ts";
 import { cutMiddle } from "../texts/format-text.ts";
 import {
   type Criterion,

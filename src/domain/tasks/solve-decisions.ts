@@ -1,5 +1,5 @@
 import type { ChecksFacts } from "../checks/findings.ts";
-import { jsonInAnswer } from "../patch/formats/json.ts";
+import { jsonInAnswer } from "../platform/json-text.ts";
 import { unusableAnswer } from "./meta-protocol.ts";
 
 /** The phase of a task from a forge. Phases run in this order; a resumed task begins its phase again. */

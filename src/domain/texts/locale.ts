@@ -8,3 +8,31 @@ export const LOCALES = Object.keys(LANGUAGES) as [Locale, ...Locale[]];
 export function isLocale(name: string | undefined): name is Locale {
   return name !== undefined && Object.hasOwn(LANGUAGES, name);
 }
+
+/**
+ * `PICOCLAW_LOCALE`, `locale`, then the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set: `ja*` is Japanese,
+ * everything else English.
+ */
+export function resolveLocale({
+  env,
+  config,
+}: {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly config?: { readonly locale?: Locale | undefined } | undefined;
+}): Locale {
+  return (
+    localeOf(env.PICOCLAW_LOCALE) ??
+    config?.locale ??
+    localeOf(env.LC_ALL || env.LC_MESSAGES || env.LANG) ??
+    "en"
+  );
+}
+
+/** `ja_JP.UTF-8`, `ja`, `en-GB`; not `C`, not `jam`. */
+function localeOf(name: string | undefined): Locale | undefined {
+  const language = name
+    ?.trim()
+    .toLowerCase()
+    .split(/[_.@-]/)[0];
+  return isLocale(language) ? language : undefined;
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { scanJson } from "../../../src/domain/patch/formats/json.ts";
+import { scanJson } from "../../../src/domain/platform/json-text.ts";
 
 const BROKEN: readonly (readonly [text: string, at: number, reason: string])[] = [
   ["", 0, "unexpected end of text"],

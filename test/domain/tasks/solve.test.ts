@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { branchName, isWorkflowPath } from "../../../src/domain/forges/publishable-change.ts";
-import { jsonInAnswer } from "../../../src/domain/patch/formats/json.ts";
+import { jsonInAnswer } from "../../../src/domain/platform/json-text.ts";
 import {
   PHASES,
   phaseAfter,

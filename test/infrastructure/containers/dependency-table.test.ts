@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import type { OpenEnvironments } from "../../../src/application/containers/open-environments.ts";
+import type { OpenEnvironments } from "../../../src/application/ports/containers-opened.ts";
 import { requirePart } from "../../require.ts";
 import { createEnvironmentKit, type EnvironmentKit, executor } from "./environment-kit.ts";
 import { DOCKER_HOST, docker } from "./real-engine.ts";

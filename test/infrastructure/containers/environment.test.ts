@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenEnvironments } from "../../../src/application/containers/open-environments.ts";
+import type { OpenEnvironments } from "../../../src/application/ports/containers-opened.ts";
 import type { PrepareEvent } from "../../../src/domain/containers/preparation.ts";
 import { requirePart } from "../../require.ts";
 import {

@@ -1,7 +1,15 @@
 import { createLineCounter } from "../../../platform/bytes-text.ts";
-import type { ParseFailure, ParseResult, PatchCommand, PatchFormat } from "../../patch-command.ts";
+import { parseJsonText } from "../../../platform/json-text.ts";
+import {
+  jsonFailure,
+  jsonMeaning,
+  type ParseFailure,
+  type ParseResult,
+  type PatchCommand,
+  type PatchFormat,
+  readCommands,
+} from "../../patch-command.ts";
 import { type EmbeddedContext, type EmbeddedFormat, shiftFailure, shiftWarning } from "../embedded-format.ts";
-import { jsonFailure, jsonMeaning, parseJsonText, readCommands } from "../json.ts";
 import { diffFormat } from "../unified-diff/unified-diff.ts";
 import { consoleBlock, gitBlock, shellBlock } from "./command-blocks.ts";
 import { type Piece, walkReply } from "./walk-reply.ts";

@@ -1,5 +1,6 @@
+import { scanJson, skipJsonSpace } from "../../../platform/json-text.ts";
+import { jsonMeaning } from "../../patch-command.ts";
 import { createFinder, type EmbeddedFormat } from "../embedded-format.ts";
-import { jsonMeaning, scanJson, skipJsonSpace } from "../json.ts";
 import { createExtents, embeddedFormat, markAt } from "../registry.ts";
 
 const DEEPEST = 32;
