@@ -132,7 +132,7 @@ function readNoteEvent(
 const NOTEABLE = new Map<string, ItemRef["kind"]>([
   ["Issue", "issue"],
   ["WorkItem", "issue"],
-  ["GitLabPull", "pull"],
+  ["MergeRequest", "pull"],
 ]);
 
 /** The newest of the label's events and of GitLab's own notes "assigned to @name". */

@@ -44,6 +44,7 @@ for (const [kind, start] of [
         author: alice,
         pull: { head: "feature", headRepository: NAME, headCommit: "1".repeat(40), base: "main" },
       });
+      addComment(pull, alice, "and here");
       addComment(pull, alice, "here", { path: "README.md", line: 1 });
       server = start(world);
       const altered = async (...asked: Parameters<typeof globalThis.fetch>) => {
@@ -86,6 +87,13 @@ for (const [kind, start] of [
       findPull: () => forge.findPull(NAME, "feature", signal),
       listOpenPulls: () => forge.listOpenPulls(NAME, signal),
     };
+
+    test("what people said of issues and of changes is listed", async () => {
+      change = (answer) => answer;
+      const said = await forge.listSaid(NAME, new Date(0), signal);
+      const comments = said.ok ? said.value.filter(({ commentId }) => commentId !== null) : [];
+      expect(comments.map(({ ref }) => ref.kind).sort()).toEqual(["issue", "pull"]);
+    });
 
     for (const [name, call] of Object.entries(calls))
       test(`${name}: it is an answer of the right types, or a failure`, async () => {
