@@ -47,7 +47,7 @@ export function createVimKeys() {
   function done(text: string, at: number, isChanged = false): VimStep {
     typed = "";
     const last = lineEnd(text, at);
-    const place = normal && at === last ? before(text, last) : at;
+    const place = normal ? Math.min(at, before(text, last)) : at;
     return { kind: "text", text: toEdited(text, place), isChanged };
   }
   function insertAt(text: string, at: number, isChanged = false): VimStep {

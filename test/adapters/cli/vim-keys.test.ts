@@ -57,6 +57,8 @@ test.each([
   ["|a\nb", "o", "a\n‸\nb"],
   ["|a\nb", "cc", "‸\nb"],
   ["|日本語", "lx", "日|語"],
+  ["|😀", "ex", "|"],
+  ["ab\n|👨‍👩‍👧\nab", "jlkx", "ab\n|\nab"],
   ["|abc", "d\u0007", "|abc"],
 ])("%j %s: %j", (start, keys, end) => {
   expect(press(start, keys)).toBe(end);
