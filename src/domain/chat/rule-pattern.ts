@@ -124,8 +124,8 @@ function countWays(tokens: readonly string[]): number {
       const bounds = readBounds(tokens[at] ?? "");
       if (bounds !== null) at += 1;
       const { min, max } = bounds ?? { min: 1, max: 1 };
-      // Looking ahead is done once a try.
-      if (/^\(\?[=!]/.test(token)) ahead += item;
+      // What is ahead is looked at again on each way that leads to it; a few words there cost little.
+      if (/^\(\?[=!]/.test(token)) ahead += item < 8 ? item : ways * item;
       else ways *= (max - min + 1) * item ** max;
     }
     return ways + ahead;
@@ -137,7 +137,8 @@ function countWays(tokens: readonly string[]): number {
 function startsOf(first: string, next: string): readonly string[] {
   if (readBounds(next)?.min === 0) return [];
   const chars = /^\[([^\\^\]-]+)\]$/.exec(first)?.[1] ?? (/^[^\\.^$()|[]$/u.test(first) ? first : "");
-  return [...new Set(chars.toLowerCase())];
+  // A search without case takes `σ` and `ς` for the same: they have one capital.
+  return [...new Set(chars.toLowerCase().toUpperCase())];
 }
 
 function readBounds(token: string): { readonly min: number; readonly max: number } | null {
