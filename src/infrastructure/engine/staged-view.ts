@@ -187,12 +187,12 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
 
   /** A second spelling would be a second entry here, and the same one in the workspace. */
   function refuseOtherSpelling(path: string): void {
-    for (let at = path; at !== ""; at = parentOf(at)) {
+    for (let at = path; look(at).kind === "missing"; at = parentOf(at)) {
       const above = at.slice(0, at.lastIndexOf("/") + 1);
-      const names = list(parentOf(at)).map((name) => above + name);
-      const there = names.find((name) => name.toLowerCase() === at.toLowerCase());
-      if (there !== undefined && !names.includes(at))
-        throw new ViewFault("exists", path, `this file system has ${there} for ${at}`);
+      const isAlike = (name: string) => (above + name).toLowerCase() === at.toLowerCase();
+      const [there] = list(parentOf(at), isAlike);
+      if (there !== undefined)
+        throw new ViewFault("exists", path, `this file system has ${above}${there} for ${at}`);
     }
   }
 
@@ -290,25 +290,22 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
   }
 
   /** A name that is not text is listed as the decoder shows it: it cannot be touched, but its folder is not empty. */
-  function list(path: string): string[] {
+  function list(path: string, isWanted = (_name: string) => true): string[] {
     const names = new Set<string>();
-    const unsayable = new Set<string>();
     const own = entries.get(path);
-    if (own === undefined || (own.kind === "directory" && bases.get(path)?.base?.kind === "directory")) {
-      if (path === "" || lowerLook(path).kind === "directory")
-        for (const name of inFolder(root, path, (folder) => readdirSync(folder))) {
-          names.add(name);
-          if (name.includes("\ufffd") && lowerLook(path === "" ? name : `${path}/${name}`).kind === "missing")
-            unsayable.add(name);
-        }
-    }
     const prefix = path === "" ? "" : `${path}/`;
-    for (const staged of entries.keys()) {
-      if (staged.startsWith(prefix) && !staged.slice(prefix.length).includes("/"))
+    const isUnsayable = (name: string) =>
+      name.includes("\ufffd") && lowerLook(prefix + name).kind === "missing";
+    const wasFolder = own?.kind === "directory" && bases.get(path)?.base?.kind === "directory";
+    const lower = own === undefined ? look(path) : wasFolder ? lowerLook(path) : null;
+    if (lower?.kind === "directory")
+      for (const name of inFolder(root, path, (folder) => readdirSync(folder)))
+        if (entries.get(prefix + name)?.kind !== "gone" || isUnsayable(name)) names.add(name);
+    for (const [staged, { kind }] of entries) {
+      if (kind !== "gone" && staged.startsWith(prefix) && !staged.slice(prefix.length).includes("/"))
         names.add(staged.slice(prefix.length));
     }
-    const isThere = (name: string) => unsayable.has(name) || look(`${prefix}${name}`).kind !== "missing";
-    return [...names].filter(isThere).sort();
+    return [...names].filter(isWanted).sort();
   }
 
   function remove(path: string): void {
@@ -377,7 +374,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
       if (look(from).kind !== "missing") refuseShut(to, false);
       copy(from, to);
     }),
-    list: guarded(list),
+    list: guarded((path: string) => list(path)),
     staged() {
       const out = new Map<string, StagedBase & { slotPath: string | null }>();
       for (const [path, entry] of entries) {
