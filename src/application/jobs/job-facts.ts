@@ -407,7 +407,7 @@ export function resolveJobName(
   return found === undefined ? name : [found.jobId, ...agent].join("/");
 }
 
-export function findNamedJob(jobs: readonly StoredJob[], name: string): StoredJob | undefined {
+function findNamedJob(jobs: readonly StoredJob[], name: string): StoredJob | undefined {
   const number = readJobNumber(name);
   return jobs.find((job) => (number === null ? job.jobId === name : job.number === number));
 }

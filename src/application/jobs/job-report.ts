@@ -468,7 +468,7 @@ export function formatResults(results: readonly CommandResult[], messages: Messa
   return results.map((result, index) => formatResult(result, index, messages)).join("\n");
 }
 
-export function formatResult(result: CommandResult, index: number, messages: Messages): string {
+function formatResult(result: CommandResult, index: number, messages: Messages): string {
   const { type, action, target } = result.command;
   const status = result.success ? "✓" : "✗";
   const line = `${status} [${index + 1}] ${type} ${action} ${oneLine(target)} (${result.duration}ms)`;
