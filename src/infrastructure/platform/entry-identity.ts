@@ -184,9 +184,9 @@ const FOLDING = new Map<string, boolean>();
 /** Whether the file system takes `A` for `a`, judged by the folder's own name. */
 export function foldsCase(root: string): boolean {
   const swapped = root.replace(/[a-z](?=[^a-z]*$)/i, (c) => (c < "a" ? c.toLowerCase() : c.toUpperCase()));
-  const folds = FOLDING.get(root) ?? (swapped !== root && identifyAt(swapped)?.ino === identifyAt(root)?.ino);
-  FOLDING.set(root, folds);
-  return folds;
+  const here = FOLDING.has(root) ? null : identifyAt(root);
+  if (here !== null) FOLDING.set(root, swapped !== root && identifyAt(swapped)?.ino === here.ino);
+  return FOLDING.get(root) ?? false;
 }
 
 const PLAIN: Pick<Anchors, "inParent"> = { inParent };

@@ -32,3 +32,15 @@ test("where the file system folds case, a large folder is not read once for each
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test("a folder that does not exist yet is not taken for one whose file system folds case", () => {
+  const folder = mkdtempSync(join(tmpdir(), "staged-view-"));
+  try {
+    for (const make of [() => {}, () => mkdirSync(join(folder, "later"))]) {
+      make();
+      expect(foldsCase(join(folder, "later"))).toBe(false);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
