@@ -341,12 +341,7 @@ function createGitLabPulls({ options, toPull }: GitLabApi): ForgePulls {
         maxPages: 1,
       });
       return found.map((each) => {
-        const { iid, title, description, author } = each as unknown as {
-          iid: number;
-          title: string;
-          description?: string | null;
-          author?: { username?: string } | null;
-        };
+        const { iid, title, description, author } = each as unknown as GitLabItem;
         const words = { author: author?.username ?? "", title, body: description ?? "" };
         return { ...toPull(repository, { iid }), ...words };
       });

@@ -64,10 +64,14 @@ export function createProjectRepository(deps: ProjectRepositoryDeps): ProjectRep
   };
 }
 
+type OnText = (text: string) => void;
+
 /** Asks git a question about the repository: what it printed, or null where it failed. */
 interface RepositoryReader {
   readonly places: GitPlaces;
   ask(...args: string[]): Promise<string | null>;
+  /** The same, with all that it prints as it arrives: the answer has only the beginning and the end of more than 8 MB. */
+  listen(onText: OnText, ...args: string[]): Promise<string | null>;
 }
 
 type Setting = readonly [name: string, value: string];
@@ -91,7 +95,7 @@ async function openReader(
   if (places === null) return { status: "no-repository" };
   const harmless: readonly Setting[] = [...HARMLESS, ["safe.directory", places.topLevel]];
   const processes = createProcessRunner();
-  const run = async (settings: readonly Setting[], args: readonly string[]) => {
+  const run = async (settings: readonly Setting[], args: readonly string[], onText?: OnText) => {
     signal.throwIfAborted();
     const { exitCode, stdout } = await processes.runProcess({
       argv: [program, "--no-optional-locks", ...args],
@@ -109,20 +113,20 @@ async function openReader(
       outputLimitBytes: READ_BYTES,
       jobMarker: "repository",
       signal,
+      onOutput: (stream, text) => void (stream === "stdout" && onText?.(text)),
     });
     signal.throwIfAborted();
     return exitCode === 0 ? stdout : null;
   };
   const filters = await run(harmless, ["config", "-z", "--name-only", "--get-regexp", "^filter\\."]);
-  const names = [...new Set((filters ?? "").split("\0").filter((name) => name !== ""))].slice(
-    0,
-    MOST_FILTERS,
-  );
+  const filtered = new Set((filters ?? "").split("\0").filter((name) => name !== ""));
+  const names = [...filtered].slice(0, MOST_FILTERS);
   const settings: readonly Setting[] = [
     ...harmless,
     ...names.map((name): Setting => [name, name.endsWith(".required") ? "false" : ""]),
   ];
-  return { places, ask: (...args) => run(settings, args) };
+  const listen: RepositoryReader["listen"] = (onText, ...args) => run(settings, args, onText);
+  return { places, listen, ask: (...args) => run(settings, args) };
 }
 
 async function readState(reader: RepositoryReader): Promise<RepositoryReading> {
@@ -310,9 +314,16 @@ async function bringsSecret(reader: RepositoryReader, request: PushRequest): Pro
   if (secrets.length === 0) return false;
   const range =
     request.from === null ? [request.commit, "--not", "--remotes"] : [`${request.from}..${request.commit}`];
-  const listed = await reader.ask("log", "--format=%B", "-p", "--text", ...PLAIN, ...range);
-  if (listed === null) return null;
-  // Removed lines and context lines add nothing.
-  const brought = listed.split("\n").filter((line) => !/^[- ]/.test(line));
-  return brought.some((line) => secrets.some((secret) => line.includes(secret)));
+  let line = "";
+  let isBrought = false;
+  const look = (text: string) => {
+    const lines = (line + text).split("\n");
+    // Removed lines and context lines add nothing.
+    isBrought ||= lines.some((one) => !/^[- ]/.test(one) && secrets.some((secret) => one.includes(secret)));
+    // Of a line without an end: its sign, and what may be the first half of a secret.
+    const rest = lines.at(-1) ?? "";
+    line = rest.slice(0, 1) + rest.slice(1).slice(-10_000);
+  };
+  const listed = await reader.listen(look, "log", "--format=%B", "-p", "--text", ...PLAIN, ...range);
+  return listed === null ? null : isBrought;
 }

@@ -55,14 +55,8 @@ async function findBroughtSecrets(
   const present = changed.filter(({ mode }) => mode.startsWith("1"));
   const named = present.flatMap(({ path }) => (patterns.some((text) => path.includes(text)) ? [path] : []));
   if (named.length > 0) {
-    const known = await askGit(git, [
-      "ls-tree",
-      "-z",
-      "--name-only",
-      onto,
-      "--",
-      ...named.slice(0, MOST_ASKED),
-    ]);
+    const asked = ["--", ...named.slice(0, MOST_ASKED)];
+    const known = await askGit(git, ["ls-tree", "-z", "--name-only", onto, ...asked]);
     const fresh = named.filter((path) => !known.split("\0").includes(path));
     if (fresh.length > 0) return fresh;
   }
