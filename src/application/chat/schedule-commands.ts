@@ -29,7 +29,8 @@ export const schedule: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const [word = "", name = ""] = rest.trim().split(/\s+/);
   const schedules = await deps.openSchedules();
   if (rest.trim() === "" || (word === "list" && name === "")) return listSchedules(turn, schedules);
-  const act = ownMember(ACTIONS, word.toLowerCase());
+  // A sentence names no action: `run daily` is one as well.
+  const act = isSentence(turn, rest) ? undefined : ownMember(ACTIONS, word.toLowerCase());
   if (act === undefined || !/^#?[\w-]+$/.test(name) || /\s/.test(rest.trim().slice(word.length).trim()))
     return addSchedule(deps, turn, schedules, rest);
   const found = (await visibleSchedules(turn, schedules)).find(
@@ -38,6 +39,8 @@ export const schedule: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   if (found === undefined) return createAnswer([say("scheduleUnknown", name)], false);
   return act(deps, turn, { schedules, found });
 };
+
+const isSentence = ({ message }: ChatTurn, rest: string) => message.text.trim() === rest.trim();
 
 interface ChosenSchedule {
   readonly schedules: ChatSchedules;
@@ -129,7 +132,7 @@ async function addSchedule(
   text: string,
 ): Promise<Answer | null> {
   const { timezone } = schedules;
-  const isCommand = readSlashCommand(turn.message.text) !== undefined;
+  const isCommand = !isSentence(turn, text);
   const wish = (isCommand ? readScheduleForm(text) : null) ?? (await askTimes(deps, turn, text, timezone));
   if (typeof wish === "object") {
     const made = await keepSchedule(deps, turn, schedules, wish);

@@ -81,6 +81,20 @@ describe("a schedule made by a sentence", () => {
     expect((await at.send("/schedule whenever you like")).text).toContain("When, and what?");
   });
 
+  test("a sentence that begins like an action names no schedule", async () => {
+    await open(({ messages }) => {
+      const isAsked = (messages.at(-1)?.text ?? "").includes("repeatedly at set times");
+      return isAsked ? '{"asks": false}' : "just talk";
+    });
+    expect((await at.send("run daily", { forcedRoute: "CHAT" })).text).toContain("just talk");
+  });
+
+  test("as for a shell it is a command as well, which needs no model", async () => {
+    await open(nobody);
+    expect((await at.send("picoclaw schedule every day at 9: run x")).text).toContain("Scheduled #1");
+    expect((await at.send("picoclaw schedule pause 1")).text).toContain("#1 is paused");
+  });
+
   test("times that are not plain are the model's to read, and are refused where it gives none", async () => {
     await open(({ messages }) => {
       const text = messages.at(-1)?.text ?? "";
