@@ -6,6 +6,7 @@ import {
   judgeDraft,
 } from "../../../src/application/checks/judge-draft.ts";
 import type { CheckRequest, CheckRun } from "../../../src/application/ports/jobs-draft.ts";
+import { toChecksRecord } from "../../../src/domain/checks/findings.ts";
 
 const FILES = new Map([
   ["src/a.py", "def give():\n    while True:\n        pass\n"],
@@ -61,6 +62,9 @@ test("tests that hang since the change are begun once in an attempt, and the sec
     hangingDraft(lines),
     1,
   );
-  expect(judged.facts).toMatchObject({ verdict: "worse", unended: { commands: ["pytest"], seconds: 90 } });
+  expect(toChecksRecord(judged.facts)).toMatchObject({
+    verdict: "worse",
+    unended: { commands: ["pytest"], seconds: 90 },
+  });
   expect(lines).toHaveLength(1);
 });
