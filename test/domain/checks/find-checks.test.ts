@@ -5,6 +5,7 @@ import { packageScripts } from "../../../src/domain/checks/runners/package-scrip
 
 /** `npm test` with mocha. */
 const MOCHA = "npm test -- --reporter=spec";
+const JEST = "--reporters=default --verbose";
 
 test.each(["src", ".venv", "tests"])("a check of Python beside %s is named as people type it", (folder) => {
   const found = findChecks({ names: ["app.py", "test_app.py", "pytest.ini", folder], texts: {} }, null);
@@ -162,7 +163,8 @@ describe("how a project is checked", () => {
 describe("the part of a check that is run", () => {
   const lineOf = (names: string[], text = "{}") =>
     findChecks({ names, texts: { "package.json": text } }, null)[0]?.line;
-  const script = (test: string) => JSON.stringify({ scripts: { test } });
+  const scripts = (all: Record<string, string>) => JSON.stringify({ scripts: all });
+  const script = (test: string) => scripts({ test });
   const own = 'export PATH="$PWD/node_modules/.bin:$PATH"; ';
   const cases: readonly [string, string | undefined, string][] = [
     ["go", lineOf(["go.mod"]), "go test -v ./..."],
@@ -180,18 +182,18 @@ describe("the part of a check that is run", () => {
     [
       "jest",
       lineOf(["package.json"], script("NODE_ENV=test jest --ci src")),
-      "npm test -- --verbose --reporters=default",
+      "npm test -- --reporters=default --verbose",
     ],
     ["vitest", lineOf(["package.json", "yarn.lock"], script("vitest run")), "yarn test --reporter=verbose"],
     [
       "jest after something else",
       lineOf(["package.json"], script("tsc && jest")),
-      "npm test -- --verbose --reporters=default",
+      "npm test -- --reporters=default --verbose",
     ],
     [
       "jest with a reporter of its own",
       lineOf(["package.json"], script("jest --silent")),
-      `${own}jest --verbose --reporters=default`,
+      `${own}jest --reporters=default --verbose`,
     ],
     ["mocha, whose settings may name another", lineOf(["package.json"], script("mocha")), MOCHA],
     [
@@ -217,12 +219,49 @@ describe("the part of a check that is run", () => {
     [
       "jest that waits",
       lineOf(["package.json"], script("jest --watchAll")),
-      `${own}jest --verbose --reporters=default`,
+      `${own}jest --reporters=default --verbose`,
+    ],
+    [
+      "jest with several reporters of its own",
+      lineOf(["package.json"], script("jest --reporters default jest-junit --ci")),
+      `${own}jest --ci --reporters=default --verbose`,
+    ],
+    ["mocha that waits", lineOf(["package.json"], script("mocha -w t")), `${own}mocha t --reporter=spec`],
+    ["jest with a count of workers", lineOf(["package.json"], script("jest -w 2")), `npm test -- ${JEST}`],
+    [
+      "a program of the project",
+      lineOf(["package.json"], script("node run.js --watch --silent")),
+      "npm test",
+    ],
+    ["a pattern with two ampersands", lineOf(["package.json"], script("jest -t 'a && b'")), "npm test"],
+    [
+      "a runner in a script after one that changes its folder",
+      lineOf(
+        ["package.json"],
+        scripts({ test: "npm run a && npm run b", a: "cd web && make", b: "jest --ci" }),
+      ),
+      "npm test",
+    ],
+    [
+      "a runner before a program that npx brings",
+      lineOf(["package.json"], scripts({ test: "mocha -R dot", posttest: "npx npm@10 audit" })),
+      `${own}mocha --reporter=spec && npx npm@10 audit`,
+    ],
+    [
+      "jest that waits, without a folder of programs",
+      lineOf(["package.json", "yarn.lock", ".pnp.cjs"], script("jest --watch")),
+      "yarn test",
     ],
     ["a report in JSON", lineOf(["package.json"], script("jest --json")), "npm test"],
     ["a runner among other things", lineOf(["package.json"], script("server & mocha -R dot")), "npm test"],
   ];
   for (const [what, line, expected] of cases) test(what, () => expect(line).toBe(expected));
+
+  test("jest reads no test file as a reporter", () => {
+    const line = lineOf(["package.json"], script("jest --silent")) ?? "";
+    expect(narrowLine(line, ["a.test.js"], new Map())).toBe(`${own}jest ${JEST} a.test.js`);
+    expect(line).toMatch(/ --reporters=\S+ --\S+$/);
+  });
 });
 
 describe("a test script of which not everything is installed", () => {

@@ -175,12 +175,9 @@ export function runnerOfScript(files: ProjectFiles): string | null {
 
 /** The text of the script that tests, with those that it calls; null where there is none. */
 export function scriptOfTests(files: ProjectFiles): string | null {
-  const scripts = scriptsOf(files);
-  return scripts.test === undefined
-    ? null
-    : scriptChain(scripts, "test")
-        .calls.map(({ text }) => text)
-        .join(" && ");
+  if (scriptsOf(files).test === undefined) return null;
+  const { calls } = scriptChain(scriptsOf(files), "test");
+  return calls.map(({ text }) => text).join(" && ");
 }
 
 /** `builds`: calls that must succeed first. */
@@ -225,18 +222,20 @@ function findPackageLint(files: ProjectFiles): FoundCommand | null {
   return part ?? { command: `${name} run lint`, ...missing };
 }
 
-/** Flags that make a runner name its tests, whatever its configuration says. node:test names them by default. */
+/** Flags that make a runner name its tests, whatever its configuration says. jest reads the words after its reporters as more of them. */
 const NAMES_TESTS: Readonly<Record<string, string>> = {
-  jest: " --verbose --reporters=default",
+  jest: " --reporters=default --verbose",
   vitest: " --reporter=verbose",
   mocha: " --reporter=spec",
   node: "",
 };
 const RUNNER_CALL =
-  /^(?:[A-Z_]+=\S+ +|cross-env +|npx +|(?:nyc|c8)(?: +--?\S+)* +)*(?:\S*\/\.bin\/)?(jest|vitest|mocha|node)(?= |$)[^&|;<>()`$]*$/;
+  /^(?=(?:[^"']|"[^"]*"|'[^']*')*$)(?:[A-Z_]+=\S+ +|cross-env +|npx +|(?:nyc|c8)(?: +--?\S+)* +)*(?:\S*\/\.bin\/)?(jest|vitest|mocha|node(?=.* --test(?: |$)))(?= |$)[^&|;<>()`$]*$/;
 /** Other reporters, and flags that wait for the next change. */
 const UNNAMED_OR_WATCHING =
-  / (?:(?:-R|--reporters?|--test-reporter)[ =]\S+|--(?:silent|verbose|watch(?:All)?)(?:=\S+)?)(?= |$)/g;
+  / (?:--reporters(?:[ =][^-\s]\S*)+|(?:-R|--reporter|--test-reporter)[ =]\S+|--(?:silent|verbose|watch(?:All)?)(?:=\S+)?|(?<=\b(?:mocha|vitest)\b.* )-w)(?= |$)/g;
+/** A call after which, in one shell, others run elsewhere, otherwise or not at all. */
+const NEEDS_OWN_SHELL = /^(?:cd|export|set|source|exit|\.) |[;&|()`$]/;
 
 /** A call of a test runner such that it names every test and ends; any other call as it is. */
 function nameTests(call: string): string {
@@ -250,14 +249,16 @@ function nameTests(call: string): string {
 /** The line that runs the script of the tests such that they are named: flags for its last call, or its calls themselves. */
 function namingLine(files: ProjectFiles, command: string): string {
   const { calls } = scriptChain(scriptsOf(files), "test");
-  const named = calls.map(({ text }) => nameTests(text));
-  const [one, ...others] = calls.filter(({ text }, at) => text !== named[at]);
+  const named = calls.map(({ whole, text }) => (nameTests(text) === text ? whole : nameTests(text)));
+  const [one, ...others] = calls.filter(({ text }) => nameTests(text) !== text);
   if (one === undefined) return command;
   const flags = nameTests(one.text).slice(one.text.length);
   const isLast = others.length === 0 && scriptsOf(files).test?.trim().endsWith(one.whole) === true;
-  if (!isLast || !nameTests(one.text).startsWith(one.text)) return withOwnPrograms(named.join(" && "));
   // npm reads flags before `--` as its own; the others hand them on.
-  return `${command}${command.startsWith("npm ") ? " --" : ""}${flags}`;
+  if (isLast && nameTests(one.text).startsWith(one.text))
+    return `${command}${command.startsWith("npm ") ? " --" : ""}${flags}`;
+  const isBound = calls.some(({ text }) => NEEDS_OWN_SHELL.test(text)) || hasName(files, ".pnp.cjs");
+  return isBound ? command : withOwnPrograms(named.join(" && "));
 }
 
 interface PackageManager {
@@ -294,11 +295,9 @@ function dependenciesOf(files: ProjectFiles): string[] {
 
 /** Whether an installation may bring a program; tests may do without what the packages of a workspace or peers need. */
 function hasDependencies(files: ProjectFiles): boolean {
-  const others = ["peerDependencies", "optionalDependencies", "workspaces"];
+  const keys = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "workspaces"];
   return (
-    hasName(files, "pnpm-workspace.yaml") ||
-    dependenciesOf(files).length > 0 ||
-    others.some((key) => Object.keys(mapIn(files, key)).length > 0)
+    hasName(files, "pnpm-workspace.yaml") || keys.some((key) => Object.keys(mapIn(files, key)).length > 0)
   );
 }
 
