@@ -183,10 +183,10 @@ const FOLDING = new Map<string, boolean>();
 
 /** Whether the file system takes `A` for `a`, judged by the folder's own name. */
 export function foldsCase(root: string): boolean {
+  const known = FOLDING.get(root) ?? identifyAt(root);
+  if (known === null || typeof known === "boolean") return known ?? false;
   const swapped = root.replace(/[a-z](?=[^a-z]*$)/i, (c) => (c < "a" ? c.toLowerCase() : c.toUpperCase()));
-  const here = FOLDING.has(root) ? null : identifyAt(root);
-  if (here !== null) FOLDING.set(root, swapped !== root && identifyAt(swapped)?.ino === here.ino);
-  return FOLDING.get(root) ?? false;
+  return FOLDING.set(root, swapped !== root && identifyAt(swapped)?.ino === known.ino).get(root) === true;
 }
 
 const PLAIN: Pick<Anchors, "inParent"> = { inParent };
