@@ -17,7 +17,7 @@ import type {
 } from "./application/ports/jobs-workspace.ts";
 import type { Models } from "./application/ports/models.ts";
 import type { WorkerChoices, WorkerExecutor } from "./application/ports/tasks.ts";
-import { listProblems } from "./domain/config/config-problem.ts";
+import { listProblems } from "./domain/texts/config-problem.ts";
 import { messagesFor } from "./domain/texts/jobs.ts";
 import type { Locale } from "./domain/texts/locale.ts";
 import type { ToolContext } from "./tools/tool-context.ts";

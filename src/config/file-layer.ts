@@ -1,6 +1,6 @@
-import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
 import { maskSecrets } from "../domain/platform/mask.ts";
 import { looksLikeSecretName } from "../domain/platform/secret-name.ts";
+import type { ConfigProblem, FilePosition } from "../domain/texts/config-problem.ts";
 import type { Env } from "./environment.ts";
 import { nodeAt, type SchemaNode } from "./keys.ts";
 import { coerceText } from "./scalar-values.ts";

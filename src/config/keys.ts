@@ -1,5 +1,5 @@
-import { type ConfigProblem, type FilePosition, NOTHING } from "../domain/config/config-problem.ts";
 import { maskSecrets } from "../domain/platform/mask.ts";
+import { type ConfigProblem, type FilePosition, NOTHING } from "../domain/texts/config-problem.ts";
 import schema from "./schema.json" with { type: "json" };
 import type { Path } from "./tree.ts";
 

@@ -1,5 +1,5 @@
-import type { ConfigProblem, ConfigWarning, FilePosition } from "../domain/config/config-problem.ts";
 import { nearestName } from "../domain/platform/nearest.ts";
+import type { ConfigProblem, ConfigWarning, FilePosition } from "../domain/texts/config-problem.ts";
 import { type Config, type ConfigFile, createSecrets, type KeySource, type LoadResult } from "./config.ts";
 import { type Env, SHORT_VARIABLES, settingVariables, variableOf } from "./environment.ts";
 import { invalidValue, jsonSchema, type KeyInfo, knownKeys, NO_ORIGIN, type SchemaNode } from "./keys.ts";

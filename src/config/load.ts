@@ -11,6 +11,7 @@ import {
   type LoadInput,
   type LoadResult,
 } from "./config.ts";
+import type { YamlEdit } from "./edit-yaml.ts";
 import {
   type Env,
   homeConfigFile,
@@ -63,6 +64,13 @@ export async function loadConfig(input: LoadInput = {}): Promise<LoadResult> {
   }
   const { loadLayers } = await import("./layers.ts");
   return loadLayers({ env, home, base, flags, folder, workspaceFile: own });
+}
+
+/** A file's text with some values changed, and the configuration that it would make; null where it cannot be edited. */
+export async function loadEdited(place: LoadInput, file: string, old: string, edits: readonly YamlEdit[]) {
+  const { editYaml } = await import("./edit-yaml.ts");
+  const text = editYaml(old, edits);
+  return text === null ? null : { text, loaded: await loadConfig({ ...place, instead: { file, text } }) };
 }
 
 /** A folder, a device or a very large file is refused before it is opened. */

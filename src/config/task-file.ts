@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
 import { WORKER_KIND_NAMES } from "../domain/config/configured-kinds.ts";
 import { nearestName } from "../domain/platform/nearest.ts";
+import type { ConfigProblem, FilePosition } from "../domain/texts/config-problem.ts";
 import { expectedOf, invalidValue, nodeAt, type Origin, type SchemaNode } from "./keys.ts";
 import { getAt, pathText, type Tree } from "./tree.ts";
 import { parseYamlTree } from "./yaml-tree.ts";

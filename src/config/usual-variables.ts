@@ -1,5 +1,5 @@
-import type { ConfigWarning } from "../domain/config/config-problem.ts";
 import { isOpenAi, OPENROUTER, ollamaAddress } from "../domain/config/configured-kinds.ts";
+import type { ConfigWarning } from "../domain/texts/config-problem.ts";
 import { DEFAULTS, isOwnVariable, type LoadedConfig } from "./config.ts";
 import type { Env } from "./environment.ts";
 import { getAt, type Tree, withValue } from "./tree.ts";

@@ -1,7 +1,7 @@
-import type { ConfigProblem } from "../domain/config/config-problem.ts";
 import { isTimeZone } from "../domain/platform/days.ts";
 import { nearestName } from "../domain/platform/nearest.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
+import type { ConfigProblem } from "../domain/texts/config-problem.ts";
 import { type Config, DEFAULTS } from "./config.ts";
 import {
   expectedOf,

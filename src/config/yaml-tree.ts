@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
-import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
+import type { ConfigProblem, FilePosition } from "../domain/texts/config-problem.ts";
 import { isTree, pathText, type Tree } from "./tree.ts";
 
 export type YamlTree =

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { CloudTalk } from "../application/chat/chat-turn.ts";
 import type { Models } from "../application/ports/models.ts";
-import { editYaml, type YamlEdit } from "../config/edit-yaml.ts";
+import type { YamlEdit } from "../config/edit-yaml.ts";
 import { homeConfigFile } from "../config/environment.ts";
-import { loadConfig } from "../config/load.ts";
+import { loadEdited } from "../config/load.ts";
 import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
 import { openModels } from "./models.ts";
 import type { Services } from "./services.ts";
@@ -29,15 +29,15 @@ export async function writeCloudTalk(
 ): Promise<string | null> {
   const { configFile, cwd, workspace } = options;
   const file = configFile === undefined ? homeConfigFile(home) : resolve(cwd, configFile);
-  const text = editYaml(readTextFile(file) ?? "", talkEdits(to));
-  if (text === null) return file;
-  const loaded = await loadConfig({
+  const place = {
     env,
     cwd,
     ...(workspace !== undefined && { workspace }),
     ...(configFile !== undefined && { configFile }),
-    instead: { file, text },
-  });
+  };
+  const edited = await loadEdited(place, file, readTextFile(file) ?? "", talkEdits(to));
+  if (edited === null) return file;
+  const { text, loaded } = edited;
   if (!loaded.ok) return loaded.errors.map(({ code }) => code).join(", ");
   const source = loaded.sources["security.local_only"];
   if (loaded.config.security.local_only !== (to === null))

@@ -13,9 +13,8 @@ import type { OpenedCompare } from "../application/ports/history-opened.ts";
 import type { Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ModelCall } from "../application/ports/models-meter.ts";
 import type { ConfigOverrides } from "../config/config.ts";
-import { editYaml } from "../config/edit-yaml.ts";
 import { homeConfigFile } from "../config/environment.ts";
-import { loadConfig } from "../config/load.ts";
+import { loadEdited } from "../config/load.ts";
 import { HEAD_NAMES } from "../domain/config/configured-kinds.ts";
 import type { ModelFailureCode } from "../domain/models/model-facts.ts";
 import { isInside } from "../domain/platform/paths.ts";
@@ -126,11 +125,11 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
     configFile,
     async changeConfig(edits) {
       const text = existsSync(configFile) ? readFileSync(configFile, "utf8") : "";
-      const changed = editYaml(text, edits);
-      if (changed === null) return configFile;
-      const loaded = await loadConfig({ env, instead: { file: configFile, text: changed } });
+      const edited = await loadEdited({ env }, configFile, text, edits);
+      if (edited === null) return configFile;
+      const { loaded } = edited;
       if (!loaded.ok) return loaded.errors.map((problem) => JSON.stringify(problem)).join("\n");
-      writeDurably(configFile, changed);
+      writeDurably(configFile, edited.text);
       return null;
     },
   };

@@ -3,8 +3,8 @@ import { createProcessesDoor, type ProcessesDoor } from "../application/chat/pro
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { WorkspaceProcesses } from "../application/ports/sandbox-processes.ts";
 import { confinementSettings, processesSettings, toolPolicy } from "../config/settings.ts";
-import { listProblems } from "../domain/config/config-problem.ts";
 import { jobEnvironment } from "../domain/policy/job-environment.ts";
+import { listProblems } from "../domain/texts/config-problem.ts";
 import { locateStorage } from "../infrastructure/jobs/job-storage.ts";
 import { findGit } from "../infrastructure/platform/git-roots.ts";
 import { writeAll } from "../infrastructure/platform/standard-streams.ts";

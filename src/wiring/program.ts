@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import type { CliProgram } from "../adapters/cli/program.ts";
-import { isConfigured, resolveHome } from "../config/environment.ts";
+import { homeConfigFile, isConfigured, resolveHome } from "../config/environment.ts";
 import { secretVariables } from "../domain/platform/known-secrets.ts";
 import { resolveLocale } from "../domain/texts/locale.ts";
 import { takeFaults } from "../infrastructure/platform/process-faults.ts";
@@ -11,9 +12,11 @@ import { VERSION } from "../version.ts";
 export function createProgram(env: Readonly<Record<string, string | undefined>>, cwd: string): CliProgram {
   // Those that the configuration names are known once it is read.
   hideSecrets(() => secretVariables(env));
+  const home = resolveHome(env);
   return {
     env,
     cwd,
+    home,
     version: VERSION,
     out: (text) => writeAll(1, text),
     err: (text) => writeAll(2, text),
@@ -48,10 +51,10 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
       (await import("../infrastructure/platform/terminal.ts")).askLine(question, options),
     keepKey: async (name, value) => {
       const { keepKey, keptKeysFile } = await import("../infrastructure/setup/kept-keys.ts");
-      keepKey(resolveHome(env), name, value);
+      keepKey(home, name, value);
       // The program continues with it: `init` asks for a key and then opens the conversation.
       Object.assign(env, { [name]: value ?? undefined });
-      return keptKeysFile(resolveHome(env));
+      return keptKeysFile(home);
     },
     openInBrowser: async (address) =>
       (await import("../infrastructure/platform/terminal.ts")).openInBrowser(address, env),
@@ -64,7 +67,8 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     terminalHost: async () =>
       (await import("../infrastructure/platform/terminal.ts")).createTerminalHost(env),
     isConfigured: () => isConfigured(env, cwd),
-    chatHistory: openChatHistory(resolveHome(env)),
+    hasConfigFile: () => existsSync(homeConfigFile(home)),
+    chatHistory: openChatHistory(home),
     openHistory: async (options) => (await import("./history.ts")).openHistory(env, options),
     openFigures: async (options) => (await import("./history.ts")).openFigures(env, options),
     openCompare: async (options) => (await import("./compare.ts")).openCompare(env, options),

@@ -16,9 +16,9 @@ import type { OpenChat } from "../../application/ports/chat-opened.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import type { NotOpened, Opening, Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
-import { listProblems } from "../../domain/config/config-problem.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
+import { listProblems } from "../../domain/texts/config-problem.ts";
 
 type OpenedEditorFolder = Opening<OpenChat>;
 export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;

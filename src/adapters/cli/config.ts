@@ -1,5 +1,5 @@
 import { checkConfig, describeConfig, loadConfig, sourceText } from "../../config/load.ts";
-import { listProblems } from "../../domain/config/config-problem.ts";
+import { listProblems } from "../../domain/texts/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type Flags, printJson, type Subcommand } from "./command.ts";

@@ -4,7 +4,7 @@ import type {
   Opening,
   OpenOptions,
 } from "../../application/ports/jobs-workspace.ts";
-import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
+import { listProblems, problemFacts } from "../../domain/texts/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type CommandLine, type Flags, type FlagTypes, fail, parseFlags, refuseUsage } from "./command.ts";

@@ -5,7 +5,6 @@ import {
   describeTest,
   foundJson,
 } from "../../application/setup/setup-steps.ts";
-import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import {
   type ChosenModel,
   type ModelChoice,
@@ -16,6 +15,7 @@ import {
   talkersToShow,
   usualChoice,
 } from "../../domain/setup/first-config.ts";
+import { listProblems, problemFacts } from "../../domain/texts/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
 import { type Flags, fail, type Subcommand } from "./command.ts";

@@ -24,6 +24,8 @@ import type { MemoryMessages } from "../../domain/texts/chat.ts";
 export interface CliProgram {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Where PicoClaw keeps its own files. */
+  readonly home: string;
   readonly version: string;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -65,6 +67,8 @@ export interface CliProgram {
   readonly terminalHost: () => Promise<TerminalHost>;
   /** Whether a configuration was written for this folder or this user, or a model's key is in the environment. */
   readonly isConfigured: () => boolean;
+  /** Whether this user has a configuration file. */
+  readonly hasConfigFile: () => boolean;
   /** The input history of conversations. */
   readonly chatHistory: { readonly file: string; save(text: string): void };
   readonly openHistory: (options: OpenOptions) => Promise<Opening<OpenedHistory>>;

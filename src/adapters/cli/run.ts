@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import type { TaskRun } from "../../application/ports/tasks.ts";
 import type { ReadTaskFile } from "../../config/task-file.ts";
-import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import {
   keptJob,
   landedJobs,
@@ -10,6 +9,7 @@ import {
   passes,
   type TaskRecord,
 } from "../../domain/tasks/task-record.ts";
+import { listProblems, problemFacts } from "../../domain/texts/config-problem.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { resolveLocale } from "../../domain/texts/locale.ts";

@@ -26,7 +26,9 @@ async function serve(program: CliProgram, flags: Flags): Promise<number> {
   const { values, words } = flags;
   const demo =
     values.demo === true ||
-    (values["demo-unless-configured"] === true && !(await isConfigured(program, flags)));
+    (values["demo-unless-configured"] === true &&
+      typeof values.config !== "string" &&
+      !program.hasConfigFile());
   if (!demo) return run(program, flags, { demo: false });
   if (words.length > 0) return usage(program, flags);
   const place = await program.openDemo();
@@ -80,12 +82,6 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   }
   await stopped;
   return EXIT.done;
-}
-
-async function isConfigured(program: CliProgram, { values }: Flags): Promise<boolean> {
-  const { resolveHome, homeConfigFile } = await import("../../config/environment.ts");
-  const { existsSync } = await import("node:fs");
-  return typeof values.config === "string" || existsSync(homeConfigFile(resolveHome(program.env)));
 }
 
 function usage(program: CliProgram, { json }: Flags): number {

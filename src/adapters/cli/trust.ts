@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { resolveHome } from "../../config/environment.ts";
 import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { resolveLocale } from "../../domain/texts/locale.ts";
@@ -16,7 +15,7 @@ export const command: Subcommand = {
 async function trust(program: CliProgram, { values, json }: Flags): Promise<number> {
   const messages = messagesFor(resolveLocale({ env: program.env }));
   const workspace = resolve(program.cwd, typeof values.workspace === "string" ? values.workspace : ".");
-  const trusted = trustWorkspace({ home: resolveHome(program.env), workspace, now: new Date() });
+  const trusted = trustWorkspace({ home: program.home, workspace, now: new Date() });
   if (!trusted.ok) {
     if (trusted.reason === "not-written") throw trusted.cause;
     const text = messages.nothingToTrust;

@@ -1,6 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
-import { resolveHome } from "../../config/environment.ts";
 import { resolveLocale } from "../../domain/texts/locale.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
 import { type Flags, type Subcommand, succeed } from "./command.ts";
@@ -29,9 +28,9 @@ export const uninstallCommand: Subcommand = {
 };
 
 async function uninstall(program: CliProgram, { json }: Flags): Promise<number> {
+  const { home } = program;
   const { folder, by } = findInstallation();
   const words = setupMessagesFor(resolveLocale({ env: program.env })).uninstall;
-  const home = resolveHome(program.env);
   const commands = words.commands[by](folder);
   const document = { version: program.version, folder, installed_by: by, commands, home };
   const lines = commands.map((line) => `  ${line}`);

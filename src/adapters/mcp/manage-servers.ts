@@ -1,8 +1,8 @@
 import type { ListedMcpServer, McpServerReport, McpServers } from "../../application/ports/mcp.ts";
 import type { LoadInput } from "../../config/config.ts";
-import { loadConfig } from "../../config/load.ts";
+import { loadEdited } from "../../config/load.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
-import { listProblems } from "../../domain/config/config-problem.ts";
+import { listProblems } from "../../domain/texts/config-problem.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 
 export interface ManageServersDeps {
@@ -41,12 +41,11 @@ export function createMcpServers(deps: ManageServersDeps): McpServers {
   const { place, file, servers, unavailable, mask } = deps;
 
   async function write(name: string, value: unknown): Promise<string | null> {
-    const { editYaml } = await import("../../config/edit-yaml.ts");
-    const text = editYaml(deps.readText(file) ?? "", [{ path: ["mcp_servers", name], value }]);
-    if (text === null) return file;
-    const loaded = await loadConfig({ ...place, instead: { file, text } });
-    if (!loaded.ok) return listProblems(deps.messages, loaded.errors).join("\n");
-    deps.replaceFile(file, text);
+    const edits = [{ path: ["mcp_servers", name], value }];
+    const edited = await loadEdited(place, file, deps.readText(file) ?? "", edits);
+    if (edited === null) return file;
+    if (!edited.loaded.ok) return listProblems(deps.messages, edited.loaded.errors).join("\n");
+    deps.replaceFile(file, edited.text);
     return null;
   }
 

@@ -10,7 +10,7 @@ import {
   type LoadInput,
   type Secrets,
 } from "../../config/config.ts";
-import { describeConfig, loadConfig, sourceText } from "../../config/load.ts";
+import { describeConfig, loadConfig, loadEdited, sourceText } from "../../config/load.ts";
 import {
   areCommandsTrusted,
   distrustWorkspace,
@@ -18,7 +18,7 @@ import {
   trustSubject,
   trustWorkspace,
 } from "../../config/trust.ts";
-import { listProblems } from "../../domain/config/config-problem.ts";
+import { listProblems } from "../../domain/texts/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { manageMessagesFor } from "../../domain/texts/web.ts";
 import type { ConfigLine, WebHost } from "./host.ts";
@@ -53,11 +53,10 @@ export function createSettings(deps: SettingsDeps): SettingsStore {
   const workspace = () => current().workspace.root;
 
   async function change(edits: readonly SettingEdit[]): Promise<string | null> {
-    const { editYaml } = await import("../../config/edit-yaml.ts");
     const old = deps.readText(file);
-    const text = editYaml(old ?? "", edits);
-    if (text === null) return words().notEditable(file);
-    const loaded = await loadConfig({ ...place, instead: { file, text } });
+    const edited = await loadEdited(place, file, old ?? "", edits);
+    if (edited === null) return words().notEditable(file);
+    const { text, loaded } = edited;
     const messages = messagesFor(current().locale);
     if (!loaded.ok) return [words().notAccepted, ...listProblems(messages, loaded.errors)].join("\n");
     const broken = findBrokenRole(deps, loaded, edits);

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { ConfigWarning } from "../../domain/config/config-problem.ts";
+import type { ConfigWarning } from "../../domain/texts/config-problem.ts";
 import type { EnvironmentMessages } from "../../domain/texts/containers.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { ImageBuildOutcome } from "../containers/ensure-image.ts";

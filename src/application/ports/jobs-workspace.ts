@@ -1,9 +1,9 @@
 import type { Config, ConfigOverrides } from "../../config/config.ts";
-import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
 import type { Change, Conflict, JobResult, NoteFact, OpenInterruption } from "../../domain/jobs/result.ts";
 import type { ParseResult } from "../../domain/patch/patch-command.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
+import type { ConfigProblem, ConfigWarning } from "../../domain/texts/config-problem.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { CheckSlots } from "../platform/check-slots.ts";

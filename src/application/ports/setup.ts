@@ -1,5 +1,5 @@
-import type { ConfigProblem } from "../../domain/config/config-problem.ts";
 import type { ModelChoice, SetupFindings } from "../../domain/setup/first-config.ts";
+import type { ConfigProblem } from "../../domain/texts/config-problem.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 
 /** The first configuration: the models found, whether they work, and the file. */

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { listProblems } from "../../domain/config/config-problem.ts";
+import { listProblems } from "../../domain/texts/config-problem.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type ServeMessages, serveMessagesFor } from "../../domain/texts/serve.ts";
 import type { Conversation, ImageStore, OwnCommands } from "../ports/chat.ts";

@@ -4,12 +4,6 @@ import { join } from "node:path";
 import { renderLateDoor, renderTextDoors } from "../../../scripts/text-doors.ts";
 import { formatResults, wordError } from "../../../src/application/jobs/job-report.ts";
 import {
-  type ConfigProblem,
-  type ConfigWarning,
-  listProblems,
-  NOTHING,
-} from "../../../src/domain/config/config-problem.ts";
-import {
   type CommandResult,
   type NotCovered,
   oneLine,
@@ -18,6 +12,12 @@ import {
 } from "../../../src/domain/jobs/result.ts";
 import type { FileTrouble, Remedy } from "../../../src/domain/platform/machine-trouble.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
+import {
+  type ConfigProblem,
+  type ConfigWarning,
+  listProblems,
+  NOTHING,
+} from "../../../src/domain/texts/config-problem.ts";
 import { environmentMessages } from "../../../src/domain/texts/containers.ts";
 import { pulls } from "../../../src/domain/texts/en/chat-pulls.ts";
 import * as enJobs from "../../../src/domain/texts/en/jobs.ts";

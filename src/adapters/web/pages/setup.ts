@@ -7,13 +7,13 @@ import {
   findOfferedModel,
   modelNameOf,
 } from "../../../application/setup/setup-steps.ts";
-import { listProblems } from "../../../domain/config/config-problem.ts";
 import {
   type ChosenModel,
   type ModelChoice,
   offeredFor,
   recommendedChoice,
 } from "../../../domain/setup/first-config.ts";
+import { listProblems } from "../../../domain/texts/config-problem.ts";
 import { messagesFor } from "../../../domain/texts/jobs.ts";
 import { type SetupMessages, setupMessagesFor } from "../../../domain/texts/setup.ts";
 import { formField, formSelect, page } from "../layout.ts";

@@ -1,9 +1,3 @@
-import {
-  type ConfigProblem,
-  type ConfigWarning,
-  filePositionText,
-  NOTHING,
-} from "../../config/config-problem.ts";
 import type { JobStatus } from "../../jobs/job-status.ts";
 import type {
   HookEnd,
@@ -13,6 +7,7 @@ import type {
   TransactionReason,
 } from "../../jobs/result.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../platform/machine-trouble.ts";
+import { type ConfigProblem, type ConfigWarning, filePositionText, NOTHING } from "../config-problem.ts";
 import type * as en from "../en/jobs.ts";
 import { formatBytes, jobOrder, listPaths, nameFew, namePaths } from "../format-text.ts";
 
