@@ -116,12 +116,12 @@ export const toy: CheckRunner = {
   addLine(registry, 'import { tap } from "./tap.ts";\n', 'import { toy } from "./toy.ts";\n');
   addLine(registry, "  ...plainRunners,\n", "  toy,\n");
   const known = run(`
-    const { decidesChecks } = await import("./src/domain/checks/deciding-files.ts");
+    const { decidesChecks, isTestPath } = await import("./src/domain/checks/path-kinds.ts");
     const checks = await import("./src/domain/checks/find-checks.ts");
     const { readResults } = await import("./src/domain/checks/read-results.ts");
     const [found] = checks.findChecks({ names: ["toy.cfg"], texts: {} }, null);
     console.log(JSON.stringify([found.command, checks.READ_FOR_CHECKS.includes("toy.cfg"), checks.isKnownCheck("toy test", []),
-      checks.isTestPath("a.toy"), decidesChecks("toy.cfg"), readResults("x\\nTOY DONE\\n").counts.failed,
+      isTestPath("a.toy"), decidesChecks("toy.cfg"), readResults("x\\nTOY DONE\\n").counts.failed,
       (await import("./src/domain/checks/narrow-check.ts")).narrowLine(found.line, ["a.toy"], new Map())]));
   `);
   expect(JSON.parse(known)).toEqual(["toy test", true, true, true, true, 1, "toy test --names a.toy"]);

@@ -8,7 +8,7 @@ import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { JobEvent, JournalLine } from "../../application/ports/jobs.ts";
 import type { Viewer } from "../../application/serve/access.ts";
-import { nameCheck } from "../../domain/checks/narrow-check.ts";
+import { nameCheck } from "../../domain/checks/findings.ts";
 import { readKeptCounts } from "../../domain/checks/read-results.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
 import { type Change, countFiles } from "../../domain/jobs/result.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../domain/coder/candidates.ts";
 import { countLines } from "../../domain/patch/compare-lines.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import type { BaselineDeps } from "../checks/baseline.ts";
+import { type BaselineDeps, provesFix } from "../checks/baseline.ts";
 import type { CoderEnding } from "../ports/coder.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -29,7 +29,7 @@ import {
   mergeAnswers,
 } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
-import { provesFix, runCoderCandidates, type SharedChecks, shareBaseline } from "./run-candidates.ts";
+import { runCoderCandidates, type SharedChecks, shareBaseline } from "./run-candidates.ts";
 
 export interface CandidatesRequest extends CodeRequest {
   readonly mode: CandidateMode;

@@ -11,8 +11,13 @@ import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { type ChecksState, checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type FoundChecks, openChecks, recallChecks } from "../checks/baseline.ts";
-import { factsWithoutChecks, readChecksState, wordStateForCoder } from "../checks/checks-state.ts";
-import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
+import {
+  createProjectChecks,
+  factsWithoutChecks,
+  type ProjectChecksDeps,
+  readChecksState,
+  wordStateForCoder,
+} from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
 import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../coder/coder-loop.ts";
 import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked, wishOf } from "../coder/explorer.ts";

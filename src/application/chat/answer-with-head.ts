@@ -5,7 +5,7 @@ import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { type HeadMessages, headMessagesFor } from "../../domain/texts/heads.ts";
 import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
-import { wordDeclarations } from "../checks/checks-state.ts";
+import { wordDeclarations } from "../checks/project-checks.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { createShownFiles } from "../drafts/shown-files.ts";
 import type { Agent, ChatEvent } from "../ports/chat.ts";

@@ -1,4 +1,4 @@
-import { nameCheck } from "../../domain/checks/narrow-check.ts";
+import { nameCheck } from "../../domain/checks/findings.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";

@@ -1,14 +1,5 @@
-import { isTestPath } from "../../domain/checks/find-checks.ts";
-import { judgeAll } from "../../domain/checks/verdict.ts";
-import {
-  type BaselineDeps,
-  checkResults,
-  measureBaseline,
-  proofSeconds,
-  recallChecks,
-} from "../checks/baseline.ts";
+import { measureBaseline } from "../checks/baseline.ts";
 import type { Baseline } from "../ports/checks.ts";
-import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 
 export interface CandidatesRun<Candidate, Ending, End> {
@@ -128,29 +119,4 @@ export function createRunInTurn(atOnce: number): RunInTurn {
       else next();
     }
   };
-}
-
-/** Whether a draft adds a test that fails on the old code: runs its tests over the workspace's code. */
-export async function provesFix(
-  { checks, settings, signal, memory }: BaselineDeps,
-  draft: Pick<Draft, "check" | "changes">,
-  baseline: Baseline,
-): Promise<boolean> {
-  const paths = draft.changes().map(({ path }) => path);
-  const code = paths.filter((path) => !isTestPath(path));
-  const tests = checks.filter(({ kind }) => kind === "test");
-  if (!baseline.ok || tests.length === 0 || code.length === 0 || code.length === paths.length) return false;
-  const usualMs = recallChecks(memory, checks)?.durationMs ?? settings.timeout * 1000;
-  const checked = await draft.check({
-    commands: tests.map(({ line }) => line),
-    over: "draft",
-    asBefore: code,
-    network: settings.network,
-    timeoutSeconds: proofSeconds(usualMs, settings.timeout),
-    signal,
-  });
-  if (!checked.ok) return false;
-  const results = checkResults(tests, checked.runs);
-  const { verdict, newFailing } = judgeAll({ baseline: baseline.results, draft: results, old: null });
-  return newFailing.length > 0 || verdict === "worse" || verdict === "new-failing";
 }

@@ -1,13 +1,9 @@
-import {
-  type AffectedTests,
-  findAffectedTests,
-  isCodePath,
-  isTestFile,
-} from "../../domain/checks/affected-tests.ts";
+import { type AffectedTests, findAffectedTests, isTestFile } from "../../domain/checks/affected-tests.ts";
 import { filesHolding } from "../../domain/checks/connected.ts";
 import { changesImportsOnly } from "../../domain/checks/deciding-files.ts";
-import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
+import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
+import { isCodePath, isTestPath } from "../../domain/checks/path-kinds.ts";
 import { bareTestName, countTests, holds } from "../../domain/checks/test-results.ts";
 import {
   type CheckResult,

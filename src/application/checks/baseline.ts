@@ -9,13 +9,15 @@ import {
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
 import type { WhyNotChecked } from "../../domain/checks/findings.ts";
-import { takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
+import { narrowLine, takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
+import { isTestPath } from "../../domain/checks/path-kinds.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
   absentProgram,
   type CheckResult,
   checkRunState,
+  judgeAll,
   judgesBaseline,
 } from "../../domain/checks/verdict.ts";
 import type { Baseline, CheckMemory, CheckRecord } from "../ports/checks.ts";
@@ -376,4 +378,63 @@ function listBelow(files: OpenChecksDeps["files"], names: readonly string[]): re
 /** Tests may never end without the change: over the old or broken code they get several times their usual time. */
 export function proofSeconds(usualMs: number, most: number): number {
   return Math.min(most, 20 + Math.ceil((4 * usualMs) / 1000));
+}
+
+/** Whether a draft adds a test that fails on the old code: runs its tests over the workspace's code. */
+export async function provesFix(
+  { checks, settings, signal, memory }: BaselineDeps,
+  draft: Pick<Draft, "check" | "changes">,
+  baseline: Baseline,
+): Promise<boolean> {
+  const paths = draft.changes().map(({ path }) => path);
+  const code = paths.filter((path) => !isTestPath(path));
+  const tests = checks.filter(({ kind }) => kind === "test");
+  if (!baseline.ok || tests.length === 0 || code.length === 0 || code.length === paths.length) return false;
+  const usualMs = recallChecks(memory, checks)?.durationMs ?? settings.timeout * 1000;
+  const checked = await draft.check({
+    commands: tests.map(({ line }) => line),
+    over: "draft",
+    asBefore: code,
+    network: settings.network,
+    timeoutSeconds: proofSeconds(usualMs, settings.timeout),
+    signal,
+  });
+  if (!checked.ok) return false;
+  const results = checkResults(tests, checked.runs);
+  const { verdict, newFailing } = judgeAll({ baseline: baseline.results, draft: results, old: null });
+  return newFailing.length > 0 || verdict === "worse" || verdict === "new-failing";
+}
+
+/** The commands that may run these test files, in the fallback order of the project's checks; empty if none is known. */
+export function findLinesOf(
+  deps: Omit<OpenChecksDeps, "now">,
+  tests: ReadonlyMap<string, string>,
+): readonly string[] {
+  const settings = { ...deps.settings, enabled: "always" as const };
+  const opened = openChecks({ ...deps, settings, now: () => 0 });
+  const test = opened.ok ? opened.checks.find(({ kind }) => kind === "test") : undefined;
+  if (test === undefined) return [];
+  const lines = [test.runner ?? test.line, ...(test.instead ?? []).map(({ line }) => line)];
+  const narrowed = lines.flatMap((line) => narrowLine(line, [...tests.keys()], tests) ?? []);
+  const judges = narrowed.length > 0 ? narrowed : lineByImports(tests);
+  return [...new Set(judges.length > 0 ? judges : lines)];
+}
+
+/** Runners by what a test file imports. */
+const BY_IMPORT = {
+  "bun:test": "bun test",
+  "node:test": "node --test",
+  vitest: "vitest run",
+  "@jest/globals": "jest",
+} as const;
+
+/** A project may start its tests by a script of its own, which would run all of them; the files say which runner they are for. */
+function lineByImports(tests: ReadonlyMap<string, string>): string[] {
+  return Object.entries(BY_IMPORT).flatMap(([name, runner]) => {
+    const files = [...tests].flatMap(([path, text]) =>
+      text.includes(`from "${name}"`) ? [`./${path}`] : [],
+    );
+    const named = narrowLine("node --test", files, tests)?.slice("node --test".length);
+    return named === undefined ? [] : [`export PATH="$PWD/node_modules/.bin:$PATH"; ${runner}${named}`];
+  });
 }

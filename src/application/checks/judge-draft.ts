@@ -1,18 +1,8 @@
 import { onlyAddsTests } from "../../domain/checks/affected-tests.ts";
 import { findUnstable } from "../../domain/checks/connected.ts";
-import {
-  changesWhatDecides,
-  decidesChecks,
-  decidesInHome,
-  findTestRunLines,
-} from "../../domain/checks/deciding-files.ts";
+import { changesWhatDecides, decidesInHome, findTestRunLines } from "../../domain/checks/deciding-files.ts";
 import { type Declaration, resolveDeclarations } from "../../domain/checks/declarations.ts";
-import {
-  isDocumentation,
-  isTestPath,
-  type ProjectCheck,
-  READ_FOR_CHECKS,
-} from "../../domain/checks/find-checks.ts";
+import { type ProjectCheck, READ_FOR_CHECKS } from "../../domain/checks/find-checks.ts";
 import {
   addFindings,
   type CheckBeside,
@@ -24,6 +14,7 @@ import {
   type WhyNotChecked,
   withFound,
 } from "../../domain/checks/findings.ts";
+import { decidesChecks, isDocumentation, isTestPath } from "../../domain/checks/path-kinds.ts";
 import { createTestCounter } from "../../domain/checks/read-results.ts";
 import { settleRedTests } from "../../domain/checks/settle-red.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";

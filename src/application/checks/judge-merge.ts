@@ -2,9 +2,8 @@ import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
 import { createAdvise } from "../platform/advise.ts";
 import { type OpenChecksDeps, openChecks } from "./baseline.ts";
-import { factsWithoutChecks } from "./checks-state.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
-import { createProjectChecks } from "./project-checks.ts";
+import { createProjectChecks, factsWithoutChecks } from "./project-checks.ts";
 
 /** Compares the project's checks over a merged workspace with those over the current one, and words the result. */
 export async function judgeMerge(

@@ -1,9 +1,10 @@
-import { loadsByImport } from "../../domain/checks/affected-tests.ts";
 import { builtAmong } from "../../domain/checks/deciding-files.ts";
-import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
+import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
+import { isTestPath } from "../../domain/checks/path-kinds.ts";
 import { breakFile, countProofs, noticesBreak } from "../../domain/checks/test-proofs.ts";
 import type { NewTests } from "../../domain/checks/test-results.ts";
 import { type CheckResult, countAsPassed, type Judgement } from "../../domain/checks/verdict.ts";
+import { loadsByImport } from "../../domain/platform/code-imports.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import { type Affected, filesOfTests, type OldTestsDeps, passesIn } from "./affected.ts";
 import { checkResults } from "./baseline.ts";

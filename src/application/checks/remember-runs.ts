@@ -1,7 +1,8 @@
-import { findLoaded, isTestFile } from "../../domain/checks/affected-tests.ts";
+import { isTestFile } from "../../domain/checks/affected-tests.ts";
 import { filesHolding } from "../../domain/checks/connected.ts";
 import { hangingFiles, restOfLine, withoutFiles } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
+import { findLoaded } from "../../domain/platform/code-imports.ts";
 import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { HungTest } from "../ports/checks.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";

@@ -1,4 +1,3 @@
-import { importsOf } from "../../domain/checks/affected-tests.ts";
 import { definitionsOf, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import {
   type FileKind,
@@ -10,9 +9,10 @@ import {
   refineRanking,
   SOURCE,
 } from "../../domain/coder/rank-files.ts";
-import { literalTerms, requestTerms, type Term, termsIn } from "../../domain/coder/request-terms.ts";
+import { importsOf } from "../../domain/platform/code-imports.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readObject } from "../../domain/platform/json-members.ts";
+import { literalTerms, requestTerms, type Term, termsIn } from "../../domain/platform/request-terms.ts";
 import { type Advise, createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import { showChangelog, showNearestTest, stemOf } from "./extended-files.ts";

@@ -8,10 +8,10 @@ import {
   splitBudget,
 } from "../../domain/coder/file-excerpts.ts";
 import { type FileKind, fileKind } from "../../domain/coder/rank-files.ts";
-import { requestTerms } from "../../domain/coder/request-terms.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import { globSource, lastPathName } from "../../domain/platform/ignore-rules.ts";
 import { readObject } from "../../domain/platform/json-members.ts";
+import { requestTerms } from "../../domain/platform/request-terms.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";

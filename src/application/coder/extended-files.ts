@@ -1,9 +1,8 @@
-import { wordsOfName } from "../../domain/checks/affected-tests.ts";
 import { showFile } from "../../domain/coder/file-excerpts.ts";
 import { fileKind, SOURCE } from "../../domain/coder/rank-files.ts";
-import { stem, type Term, termsIn } from "../../domain/coder/request-terms.ts";
 import { lastPathName } from "../../domain/platform/ignore-rules.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
+import { stem, type Term, termsIn, wordsOfName } from "../../domain/platform/request-terms.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 
 /** The input of the search for the test nearest to a change. */

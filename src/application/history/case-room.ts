@@ -1,8 +1,7 @@
-import { decidesChecks } from "../../domain/checks/deciding-files.ts";
-import { narrowLine } from "../../domain/checks/narrow-check.ts";
+import { decidesChecks } from "../../domain/checks/path-kinds.ts";
 import { findMissingService, readResults } from "../../domain/checks/read-results.ts";
 import type { HistoryCase, NotACase } from "../../domain/history/case.ts";
-import { type OpenChecksDeps, openChecks } from "../checks/baseline.ts";
+import { findLinesOf, type OpenChecksDeps } from "../checks/baseline.ts";
 import type { PlayResult, SeenCase } from "../ports/history.ts";
 import type { FileDifference } from "../ports/jobs.ts";
 import type { CheckRun } from "../ports/jobs-draft.ts";
@@ -47,38 +46,6 @@ export const UNPLAYED: RoomPlay = {
 
 /** Builds the room of a case, or says why it cannot be. */
 export type BuildRoom = (found: FoundCase) => Promise<CaseRoom | NotACase>;
-
-/** The commands that may run a case's tests, in the fallback order of the project's checks; empty if none is known. */
-function findJudges({ workspace: { files }, checks }: CaseRoom, found: HistoryCase): readonly string[] {
-  const settings = { ...checks.settings, enabled: "always" as const };
-  const opened = openChecks({ ...checks, settings, files, now: () => 0 });
-  const test = opened.ok ? opened.checks.find(({ kind }) => kind === "test") : undefined;
-  if (test === undefined) return [];
-  const tests = hiddenTests(found);
-  const lines = [test.runner ?? test.line, ...(test.instead ?? []).map(({ line }) => line)];
-  const narrowed = lines.flatMap((line) => narrowLine(line, [...tests.keys()], tests) ?? []);
-  const judges = narrowed.length > 0 ? narrowed : lineByImports(tests);
-  return [...new Set(judges.length > 0 ? judges : lines)];
-}
-
-/** Runners by what a test file imports. */
-const BY_IMPORT = {
-  "bun:test": "bun test",
-  "node:test": "node --test",
-  vitest: "vitest run",
-  "@jest/globals": "jest",
-} as const;
-
-/** A project may start its tests by a script of its own, which would run all of them; the files say which runner they are for. */
-function lineByImports(tests: ReadonlyMap<string, string>): string[] {
-  return Object.entries(BY_IMPORT).flatMap(([name, runner]) => {
-    const files = [...tests].flatMap(([path, text]) =>
-      text.includes(`from "${name}"`) ? [`./${path}`] : [],
-    );
-    const named = narrowLine("node --test", files, tests)?.slice("node --test".length);
-    return named === undefined ? [] : [`export PATH="$PWD/node_modules/.bin:$PATH"; ${runner}${named}`];
-  });
-}
 
 /** Runs the judge over the room with these files laid over it. */
 async function runJudge(
@@ -127,7 +94,7 @@ export async function seeCase(room: CaseRoom, found: FoundCase, signal: AbortSig
   const not = (why: NotACase): SeenCase => ({ key, ok: false, why });
   const whole = new Map(found.files.map(({ path, after }) => [path, after]));
   let failed: CheckRun | null = null;
-  for (const line of findJudges(room, found)) {
+  for (const line of findLinesOf({ ...room.checks, files: room.workspace.files }, hiddenTests(found))) {
     const first = await runJudge(room, line, whole, signal);
     if (first.run === null) return not({ code: "cannot-run", output: first.output });
     if (first.isGreen) {

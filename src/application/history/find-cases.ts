@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ChangedText, isCodePath } from "../../domain/checks/affected-tests.ts";
+import { type ChangedText, isCodePath } from "../../domain/checks/path-kinds.ts";
 import {
   findObstacle,
   findPathObstacle,

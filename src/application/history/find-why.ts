@@ -1,6 +1,6 @@
-import { nameCheck } from "../../domain/checks/narrow-check.ts";
+import type { ChecksFacts } from "../../domain/checks/findings.ts";
+import { nameCheck } from "../../domain/checks/findings.ts";
 import { readKeptCounts } from "../../domain/checks/read-results.ts";
-import type { TestCounts } from "../../domain/checks/test-results.ts";
 import { findRenamed, traceLine } from "../../domain/history/trace-line.ts";
 import type { JobNumbers } from "../../domain/jobs/result.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
@@ -34,7 +34,7 @@ export interface JobReason {
   readonly checks: readonly {
     readonly command: string;
     readonly exitCode: number | null;
-    readonly counts: TestCounts | null;
+    readonly counts: ChecksFacts["counts"];
   }[];
   readonly failedCmds: number;
   /** 0 where no coder worked. */

@@ -1,6 +1,5 @@
 import type { TaskFile } from "../../config/task-file.ts";
 import type { ChecksRecord } from "../../domain/checks/findings.ts";
-import type { TestCounts } from "../../domain/checks/test-results.ts";
 import type { ForgeKind, WorkerKindName } from "../../domain/config/configured-kinds.ts";
 import type { RefusedHost } from "../../domain/containers/preparation.ts";
 import type { ItemRef } from "../../domain/forges/forge-items.ts";
@@ -180,7 +179,7 @@ export interface CheckFact extends CommandFact {
   /** It ran with these files as they were cloned, because they decide how checks run. */
   readonly asCloned?: readonly string[];
   /** Its test counts; null if they could not be read. Tasks of an older version have none. */
-  readonly counts?: TestCounts | null;
+  readonly counts?: ChecksRecord["counts"];
 }
 
 /** Tasks from GitHub and GitLab, one by one. */

@@ -1,9 +1,13 @@
-import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { type ChecksRecord, notChecked, toChecksRecord } from "../../domain/checks/findings.ts";
 import { failingOutput } from "../../domain/checks/read-results.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { checkResult, openChecks } from "../checks/baseline.ts";
-import { createProjectChecks, type JudgedAttempt, type ProjectChecks } from "../checks/project-checks.ts";
+import {
+  createProjectChecks,
+  type JudgedAttempt,
+  type ProjectChecks,
+  type ProjectChecksDeps,
+} from "../checks/project-checks.ts";
 import { type Bench, createDraftBench } from "../coder/bench.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { createShownFiles } from "../drafts/shown-files.ts";
@@ -106,7 +110,7 @@ interface TaskJudge {
   readonly checks: ProjectChecks | null;
   /** Why nothing does. */
   readonly none: ChecksRecord | null;
-  readonly found: readonly ProjectCheck[];
+  readonly found: ProjectChecksDeps["checks"];
   last(): JudgedAttempt | null;
 }
 

@@ -1,7 +1,7 @@
 import { refusedEdit } from "../../domain/forges/publishable-change.ts";
 import { readDoneAnswer } from "../../domain/tasks/solve-decisions.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { wordDeclarations } from "../checks/checks-state.ts";
+import { wordDeclarations } from "../checks/project-checks.ts";
 import {
   type LoopEnd,
   shortenExchange,

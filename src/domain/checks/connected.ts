@@ -1,6 +1,8 @@
-import { importsOf, isCodePath, sharesName } from "./affected-tests.ts";
+import { importsOf } from "../platform/code-imports.ts";
+import { sharesName } from "./affected-tests.ts";
 import { namesPath } from "./failures.ts";
-import { isDocumentation, isTestPath, type ProjectCheck } from "./find-checks.ts";
+import type { ProjectCheck } from "./find-checks.ts";
+import { isCodePath, isDocumentation, isTestPath } from "./path-kinds.ts";
 import { bareTestName, holds, type TestFailure, type TestOutcome } from "./test-results.ts";
 import type { CheckResult } from "./verdict.ts";
 

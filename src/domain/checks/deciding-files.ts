@@ -1,16 +1,4 @@
-import { type ChangedText, isCodePath } from "./affected-tests.ts";
-import { isDocumentation, isTestPath } from "./find-checks.ts";
-import { CHECK_RUNNERS } from "./runners/registry.ts";
-
-/** Files that decide how checks run: runner and package-manager configuration, set-up files, build files, wrappers. */
-const DECIDING: readonly RegExp[] = CHECK_RUNNERS.flatMap(({ decidedBy = [] }) => decidedBy);
-
-export function decidesChecks(path: string, { isNew = false } = {}): boolean {
-  return (
-    DECIDING.some((one) => one.test(path)) ||
-    (isNew && CHECK_RUNNERS.some(({ shadowedBy }) => shadowedBy?.(path) === true))
-  );
-}
+import { type ChangedText, decidesChecks, isCodePath, isDocumentation, isTestPath } from "./path-kinds.ts";
 
 /** Parts of a `package.json` that decide; a version or a dependency does not. */
 const DECIDING_KEYS = ["scripts", "config", "jest", "mocha", "ava", "tap", "c8", "nyc", "vitest", "babel"];

@@ -101,28 +101,3 @@ export function isKnownCheck(script: string, checks: readonly ProjectCheck[]): b
   if (/[\n;&|<>`]|\$\(/.test(line) || WRITING_FLAGS.test(line)) return false;
   return CHECK_RUNNERS.some(({ calls }) => calls?.some((call) => call.test(line)));
 }
-
-const TEST_FOLDERS = /(?:^|\/)(?:tests?|__tests__|__snapshots__|specs?|e2e|testdata|src\/test)\//i;
-/** Conventions of the runners, and of languages beside them. */
-const TEST_FILES: readonly RegExp[] = [
-  ...CHECK_RUNNERS.flatMap(({ testPaths = [] }) => testPaths),
-  /_test\.(?:rb|exs|dart|cc|cpp)$/,
-  /(?:Test|Tests|IT|Spec)\.(?:java|kt|scala|cs|php|swift|groovy)$/,
-  /(?:^|\/)tests?\.(?:py|rs|rb)$/,
-];
-
-/** Whether a path is a test or its expected data, by the conventions of its language. */
-export function isTestPath(path: string): boolean {
-  return TEST_FOLDERS.test(path) || TEST_FILES.some((pattern) => pattern.test(path));
-}
-
-const TEXTS = /\.(?:md|markdown|mdown|rst|adoc|asciidoc|textile|org)$/i;
-const NAMED =
-  /(?:^|\/)(?:README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|CHANGELOG|CHANGES|HISTORY)(?:\.txt)?$/i;
-const IN_DOCS = /^(?:docs?|documentation)\/.*\.(?:txt|png|jpe?g|gif|svg|webp)$/i;
-
-/** Whether a path is documentation, which no check judges. */
-export function isDocumentation(path: string): boolean {
-  if (isTestPath(path)) return false;
-  return TEXTS.test(path) || NAMED.test(path) || IN_DOCS.test(path);
-}

@@ -1,19 +1,8 @@
-import { isTestPath, type ProjectCheck } from "./find-checks.ts";
+import type { ProjectCheck } from "./find-checks.ts";
+import { nameCheck, OWN_PROGRAMS } from "./findings.ts";
+import { isTestPath } from "./path-kinds.ts";
 import { VARIABLES } from "./runners/package-scripts.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
-
-/** The beginning of a line that puts the dependencies' programs on the PATH and builds what the tests load. */
-const OWN_PROGRAMS = /^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; (?:\{ .*?; \} \|\| exit; )?/;
-
-/** The search for a Python, and what names the tests of pytest in its output. */
-const OWN_PYTHON =
-  /^(?:PYTHONPATH="[^"]*" )?(?:"\$\(command -v python \|\| command -v python3\)"|\.?venv\/bin\/python)(?= -m )/;
-const OWN_PYTEST = /^(python -m pytest) -v -rpxXsfE --continue-on-collection-errors/;
-
-/** A check as people type it, without the set-up of its PATH and its build, and without flags that only its reader needs. */
-export function nameCheck(command: string): string {
-  return command.replace(OWN_PROGRAMS, "").replace(OWN_PYTHON, "python").replace(OWN_PYTEST, "$1 -q");
-}
 
 /** Flags whose value is the next word, which is not a test file. */
 const TAKES_VALUE =

@@ -1,4 +1,4 @@
-import { type ChangedText, findTestLines, isCodePath } from "./affected-tests.ts";
+import { findTestLines } from "./affected-tests.ts";
 import {
   type Connection,
   filesHolding,
@@ -8,8 +8,9 @@ import {
   isTied,
 } from "./connected.ts";
 import { type Declaration, type Declared, resolveDeclarations } from "./declarations.ts";
-import { isTestPath, type ProjectCheck } from "./find-checks.ts";
+import type { ProjectCheck } from "./find-checks.ts";
 import type { Found, ReasonedTest } from "./findings.ts";
+import { type ChangedText, isCodePath, isTestPath } from "./path-kinds.ts";
 import { bareTestName } from "./test-results.ts";
 import type { CheckResult, Judgement, Verdict } from "./verdict.ts";
 

@@ -1,4 +1,4 @@
-import { isTestPath } from "./find-checks.ts";
+import { isTestPath } from "./path-kinds.ts";
 import { holds, type NewTests } from "./test-results.ts";
 import type { CheckResult } from "./verdict.ts";
 

@@ -1,5 +1,6 @@
 import { lacksService } from "./failures.ts";
-import { isTestPath, type ProjectCheck } from "./find-checks.ts";
+import type { ProjectCheck } from "./find-checks.ts";
+import { isTestPath } from "./path-kinds.ts";
 import {
   bareTestName,
   type CheckFailure,

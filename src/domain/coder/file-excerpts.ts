@@ -1,6 +1,6 @@
 import type { LineRange } from "../patch/compare-lines.ts";
 import { toLines } from "../platform/file-bytes.ts";
-import { type Term, termsIn } from "./request-terms.ts";
+import { type Term, termsIn } from "../platform/request-terms.ts";
 
 /** A line that begins a function, a class, a section or the like. */
 export interface Definition {

@@ -1,10 +1,10 @@
-import type { ChangedText } from "../checks/affected-tests.ts";
+import type { ChangedText } from "../checks/path-kinds.ts";
 import { compareLines } from "../patch/compare-lines.ts";
 import type { FileSource } from "../patch/patch-command.ts";
 import { attemptOr } from "../platform/error-text.ts";
+import { type CodeMention, codeMentions } from "../platform/request-terms.ts";
 import { type Definition, definitionsOf, endOf, isAlias } from "./file-excerpts.ts";
 import { fileKind } from "./rank-files.ts";
-import { type CodeMention, codeMentions } from "./request-terms.ts";
 
 /** The code that a request names: functions, classes, files. */
 export interface NamedCode {

@@ -1,5 +1,5 @@
+import { stem, type Term, termsIn } from "../platform/request-terms.ts";
 import { definitionsOf, isAlias } from "./file-excerpts.ts";
-import { stem, type Term, termsIn } from "./request-terms.ts";
 
 /** The kind of a file, for a coder. */
 export type FileKind = "source" | "settings" | "test" | "docs" | "history" | "fixture" | "generated";

@@ -1,5 +1,4 @@
-import { type ChangedText, isCodePath } from "../checks/affected-tests.ts";
-import { isDocumentation, isTestPath } from "../checks/find-checks.ts";
+import { type ChangedText, isCodePath, isDocumentation, isTestPath } from "../checks/path-kinds.ts";
 import { compareLines } from "../patch/compare-lines.ts";
 import { toLines } from "../platform/file-bytes.ts";
 

@@ -1,4 +1,4 @@
-import type { TestCounts } from "../checks/test-results.ts";
+import type { ChecksFacts } from "../checks/findings.ts";
 
 /**
  * One event of a task. Steps are only ever added: they make up progress, the text for a resumed coder and the
@@ -42,7 +42,7 @@ export type StepFacts =
       readonly command: string;
       readonly exitCode: number | null;
       readonly durationMs: number;
-      readonly counts: TestCounts | null;
+      readonly counts: ChecksFacts["counts"];
     }
   /** The model's server could not answer for a while. */
   | { readonly kind: "waited"; readonly code: string; readonly waitMs: number }

@@ -8,7 +8,6 @@ import { createAdvise } from "../../application/platform/advise.ts";
 import type { ClonePoint, SandboxManager } from "../../application/ports/containers.ts";
 import type { Draft } from "../../application/ports/jobs-draft.ts";
 import { createTaskMemory, printCommand } from "../../application/tasks/container-environments.ts";
-import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import {
   EMPTY_TREE,
   keepObjectsIn,
@@ -84,12 +83,11 @@ export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Pro
       const line = cwd === "" ? command : `cd ${quoteWords([cwd])} && ${command}`;
       if (opened?.line !== line) {
         await opened?.draft.discard("");
-        const check: ProjectCheck = { kind: "test", command, line };
         opened = {
           line,
           draft: await openDraft(workspace, signal),
           checks: createProjectChecks({
-            checks: [check],
+            checks: [{ kind: "test", command, line }],
             settings,
             memory: createTaskMemory("start"),
             texts: checksMessagesFor(locale),

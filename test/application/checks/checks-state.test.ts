@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { wordStateForCoder } from "../../../src/application/checks/checks-state.ts";
+import { wordStateForCoder } from "../../../src/application/checks/project-checks.ts";
 import { notChecked } from "../../../src/domain/checks/findings.ts";
 
 test("a command that ends with dots is set apart from the sentence around it", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { findChecks } from "../../../src/domain/checks/find-checks.ts";
-import { nameCheck, narrowLine } from "../../../src/domain/checks/narrow-check.ts";
+import { nameCheck } from "../../../src/domain/checks/findings.ts";
+import { narrowLine } from "../../../src/domain/checks/narrow-check.ts";
 import { packageScripts } from "../../../src/domain/checks/runners/package-scripts.ts";
 
 /** `npm test` with mocha. */

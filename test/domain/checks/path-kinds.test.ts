@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isDocumentation, isTestPath } from "../../../src/domain/checks/find-checks.ts";
+import { isDocumentation, isTestPath } from "../../../src/domain/checks/path-kinds.ts";
 
 const TESTS = [
   "test/a.js",

@@ -1,7 +1,8 @@
 /** What cannot be set up says nothing of the code, and one test has one word; what the coder answers for is not hidden by it. */
+
 import { describe, expect, test } from "bun:test";
 import { checkResult } from "../../../src/application/checks/baseline.ts";
-import { readChecksState } from "../../../src/application/checks/checks-state.ts";
+import { readChecksState } from "../../../src/application/checks/project-checks.ts";
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
 import { type ChecksFacts, toChecksRecord } from "../../../src/domain/checks/findings.ts";
 import { hangingFiles, withoutFiles } from "../../../src/domain/checks/narrow-check.ts";

@@ -12,7 +12,7 @@ import {
   splitBudget,
 } from "../../../src/domain/coder/file-excerpts.ts";
 import { type FileKind, fileKind } from "../../../src/domain/coder/rank-files.ts";
-import { requestTerms } from "../../../src/domain/coder/request-terms.ts";
+import { requestTerms } from "../../../src/domain/platform/request-terms.ts";
 
 test("ranges and lines beyond the end of a file are cut, for every caller", () => {
   fc.assert(

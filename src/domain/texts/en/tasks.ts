@@ -1,5 +1,4 @@
-import type { TestCounts } from "../../checks/test-results.ts";
-import type { Verdict } from "../../checks/verdict.ts";
+import type { ChecksFacts } from "../../checks/findings.ts";
 import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
 import type { TaskState } from "../../tasks/task-record.ts";
 import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
@@ -14,7 +13,7 @@ interface CheckEnd {
   readonly isRed: boolean;
   readonly exitCode: number;
   readonly seconds: string;
-  readonly tests: TestCounts | null;
+  readonly tests: ChecksFacts["counts"];
 }
 
 const more = (rest: number) => `… and ${rest} more`;
@@ -145,7 +144,7 @@ export const solveTexts = {
     "not-run": "The checks could not be run: this is a draft and does not close the issue.",
     unchecked: "Not checked: the project has no tests or linters that PicoClaw recognises.",
   },
-  since: (verdict: Verdict, worse: readonly string[]) => {
+  since: (verdict: ChecksFacts["verdict"], worse: readonly string[]) => {
     if (worse.length > 0) return `Did not fail before this change: ${nameFew(worse, more)}.`;
     if (verdict === "still-red") return "It was red before this change, and still is.";
     const asBefore = verdict === "red-before" || verdict === "better" || verdict === "unknown";

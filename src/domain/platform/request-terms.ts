@@ -217,3 +217,12 @@ export function termsIn(text: string, terms: readonly Term[]): number[] {
   }
   return found;
 }
+
+/** The words in the name of a file or an identifier, in lower case, without single letters. */
+export function wordsOfName(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((part) => part.length > 1);
+}
