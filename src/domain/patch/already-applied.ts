@@ -49,7 +49,7 @@ export function findOwnResult(
   const made = linesAfter(lines);
   const adds = lines.some(({ tag }) => tag === "+");
   // As its header says, byte for byte: only a result at the very same line is as likely.
-  if (strategy === "exact" && line === wanted)
+  if (strategy === "exact" && line === wanted && lines === hunk.lines)
     return (adds || isEnclosed(lines)) &&
       !isWithin(target, placement, made)(line) &&
       standsAt(target, made, line, "exact")

@@ -77,6 +77,16 @@ describe("a change that is there already", () => {
     expect(twice).toMatchObject({ ok: false, text: once.text, reports: [{ status: "already-applied" }] });
   });
 
+  test("a section between two blank lines, of which one moves below its heading", () => {
+    const [before, after] = ["a\n\nb\n\n\n", "a\n\nb\n\n## Heading\n\nSome text of it\n"];
+    const patch = `--- a/f\n+++ b/f\n@@ -4,2 +4,4 @@\n \n+## Heading\n \n+Some text of it\n`;
+    const [file] = diffFiles(patch);
+    const hunks = file?.change === "text" ? file.hunks : [];
+    expect(apply(before, hunks, "diff")).toMatchObject({ ok: true, text: after });
+    const again = { ok: false, text: after, reports: [{ status: "already-applied" }] };
+    expect(apply(after, hunks, "diff")).toMatchObject(again);
+  });
+
   test("an anchor does not lead on to the next function", () => {
     const before = "def a():\n    return 1\n\ndef b():\n    return 1\n";
     const read = parseV4a(
