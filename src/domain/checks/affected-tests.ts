@@ -66,9 +66,9 @@ export function onlyAddsTests(
       if (line === old[at] && place !== "decorated") {
         at++;
         place = "old";
-        // A fixture may change the old tests.
+        // A fixture may change the old tests, and so may code after a new test or a second test of an old name.
       } else if (/^\s*@.*fixture/.test(line)) return false;
-      else if (line.trim() !== "" && place !== "new") {
+      else if (line.trim() !== "" && (place !== "new" || /^\w/.test(line) || BEGINS_TEST.test(line))) {
         const [, ...names] = BEGINS_TEST.exec(line) ?? [];
         const name = names.find((one) => one !== undefined);
         const isMark = MARKS_TEST.test(line) || (place === "decorated" && opened > 0);

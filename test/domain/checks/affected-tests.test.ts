@@ -239,6 +239,10 @@ test("a file that only gained tests demands what it demanded", () => {
   expect(adds(before.replace("import pytest", "import pytest\nfrom fake import *"))).toBe(false);
   expect(adds(before.replace("== 1", "== 2"))).toBe(false);
   expect(adds(`${before}\n\ndef test_one():\n    pass\n`)).toBe(false);
+  const two = `${before}\n\ndef test_two():\n    assert two() == 2\n\n\n`;
+  expect(adds(`${two}def test_three():\n    pass\n`)).toBe(true);
+  for (const change of ["def one():\n    return 1\n", "pytestmark = skip\n", "def test_one():\n    pass\n"])
+    expect([change, adds(two + change)]).toEqual([change, false]);
   expect(adds("")).toBe(false);
   const decorated =
     '@pytest.mark.parametrize(\n    "x",\n    [1, 2],\n)\ndef test_zero(x):\n    assert zero(x) == 0\n\n\ndef test_one';
