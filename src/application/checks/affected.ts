@@ -1,4 +1,9 @@
-import { type AffectedTests, findAffectedTests, isTestFile } from "../../domain/checks/affected-tests.ts";
+import {
+  type AffectedTests,
+  findAffectedTests,
+  isTestFile,
+  onlyAddsTests,
+} from "../../domain/checks/affected-tests.ts";
 import { filesHolding } from "../../domain/checks/connected.ts";
 import { changesImportsOnly } from "../../domain/checks/deciding-files.ts";
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
@@ -63,6 +68,16 @@ export function toChangedTexts(draft: Pick<Draft, "diff">) {
   return draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) }));
 }
 
+export function toTexts(draft: Pick<Draft, "diff">) {
+  const texts = toChangedTexts(draft);
+  return texts.map(({ path, before, after }) => ({ path, before: before ?? "", after: after ?? "" }));
+}
+
+/** Whether the draft leaves every test as it was and adds others at most. */
+export function onlyAdds(draft: Pick<Draft, "diff">): boolean {
+  return onlyAddsTests(toTexts(draft).filter(({ path }) => isTestPath(path)));
+}
+
 /** Files of these name the files that they use. A file of Go uses all others of its package. */
 const NAMES_USED = /\.(?:java|py|[cm]?[jt]sx?)$/;
 
@@ -101,18 +116,12 @@ export interface RepeatDeps extends Omit<OldTestsDeps, "baseline"> {
   readonly paths: readonly string[];
 }
 
-export interface RepeatedTests {
-  readonly results: readonly CheckResult[];
-  /** Tests that failed over the draft and passed when repeated alone. */
-  readonly flaky: readonly string[];
-}
-
 /**
  * Repeats the tests that got worse, alone, over the draft; those that fail again also over the old code. A run of the whole suite
  * would repeat the load that makes a test flaky. Null where only a whole run can decide: a test cannot run alone, or fails alone over
  * the old code, too.
  */
-export async function repeatWorse(deps: RepeatDeps, affected: Affected): Promise<RepeatedTests | null> {
+export async function repeatWorse(deps: RepeatDeps, affected: Affected) {
   const { checks, results, judgement, check, paths } = deps;
   // A test that is gone cannot be repeated; it may have moved, which the verdict decides.
   const fails = (name: string) => results.some((one) => one.results?.tests.get(name) === "fail");
@@ -209,7 +218,7 @@ export async function judgeAffected(
   // Without a named failure, nothing can be sent back to the coder early: all tests judge.
   if (now === null || (first && !now.results.some((one) => failingTests(one).length > 0))) return null;
   const compared = first ? null : await compareWithOldCode(deps, affected, now);
-  if (!first && (compared === null || !isRedVerdict(compared))) return compared;
+  if (!first && (compared === null || !isRed(compared))) return compared;
   const red = compared?.judgement ?? { worse: now.results.flatMap(failingTests), newFailing: [] };
   const names = [...red.worse, ...red.newFailing];
   const ran = new Map(affected.files.map((path) => [path, affected.texts.get(path) ?? ""]));
@@ -238,7 +247,7 @@ function addedBefore({ checks }: Pick<FilesRun, "checks">) {
   return checks.slice(1).map(({ kind, command }) => ({ kind, command, ...NO_TESTS_YET }));
 }
 
-function isRedVerdict({ judgement: { verdict } }: AffectedJudgement): boolean {
+export function isRed({ judgement: { verdict } }: Pick<AffectedJudgement, "judgement">): boolean {
   return verdict === "worse" || verdict === "new-failing";
 }
 
@@ -343,10 +352,13 @@ async function compareWithOldCode(
   const baseline = [...checkResults([known], code.runs), ...added];
   // Red without a test on either side: the line itself fails here, such as where a test reads the runner's arguments.
   if (isUnreadRed([...baseline.slice(0, 1), ...now.results.slice(0, 1)])) return null;
+  const plain = judgeAll({ baseline, draft: now.results, old: null });
+  // A new test may be why an old one fails or passes now.
+  const isShown = plain.verdict !== "worse" && plain.mended.length === 0 && onlyAdds(draft);
   // Tests that time out over the old code would time out in their old version, too.
-  const isEnded = code.runs.every(({ outcome }) => outcome !== "timed-out");
+  const isAsked = !isShown && code.runs.every(({ outcome }) => outcome !== "timed-out");
   const asBefore = changes.flatMap(({ path, kind }) =>
-    isEnded && isTestPath(path) && kind !== "added" ? [path] : [],
+    isAsked && isTestPath(path) && kind !== "added" ? [path] : [],
   );
   const judged = {
     checks: checks.filter(({ kind }) => kind === "test"),

@@ -1,4 +1,3 @@
-import { onlyAddsTests } from "../../domain/checks/affected-tests.ts";
 import { findUnstable } from "../../domain/checks/connected.ts";
 import { changesWhatDecides, decidesInHome, findTestRunLines } from "../../domain/checks/deciding-files.ts";
 import { type Declaration, resolveDeclarations } from "../../domain/checks/declarations.ts";
@@ -33,14 +32,17 @@ import {
   type AffectedJudgement,
   findAffected,
   findSameDemands,
+  isRed,
   isUnreadRed,
   isWorthFirst,
   judgeAffected,
   NO_TESTS_FOUND,
+  onlyAdds,
   type RunDraftChecks,
   repeatWorse,
   runOldFiles,
   toChangedTexts,
+  toTexts,
 } from "./affected.ts";
 import { type BaselineDeps, checkResults, checksThatJudge, proofSeconds, recallChecks } from "./baseline.ts";
 import { breakChanges, type ProofDeps, repeatMended, runNewTests, seesChange } from "./prove-tests.ts";
@@ -275,10 +277,6 @@ function judgeAgain(judging: Judging, more: Partial<Parameters<typeof judgeAll>[
   return judgeAll({ baseline: baseline.results, draft: results, old: null, ...more });
 }
 
-function isWorse({ judgement: { verdict } }: Judging): boolean {
-  return verdict === "worse" || verdict === "new-failing";
-}
-
 /** Repeats red checks with the private home: its new files may be packages that the checks need, or decide how they run. */
 async function judgeWithHome(judging: Judging): Promise<WhyNotChecked | null> {
   const { draft, checks, check } = judging;
@@ -302,7 +300,7 @@ async function judgeWithHome(judging: Judging): Promise<WhyNotChecked | null> {
 
 /** Repeats what is red: the failing tests alone where the output names them, else the whole check. */
 async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
-  if (!isWorse(judging)) return null;
+  if (!isRed(judging)) return null;
   const { checks, check, changes, affected, runs, results, judgement } = judging;
   const paths = changes.map(({ path }) => path);
   const repeated = await repeatWorse({ checks, results, judgement, check, paths }, affected);
@@ -345,8 +343,7 @@ async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
   if (tests.length === 0 || !(silenced || needsOldTests(changes, results, baseline.results))) return null;
   const isOfChecks = (path: string) => isTestPath(path) || (silenced && READ_FOR_CHECKS.includes(path));
   const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
-  const texts = toTexts(draft).filter(({ path }) => isTestPath(path));
-  if (judging.judgement.worse.length === 0 && !silenced && onlyAddsTests(texts)) return null;
+  if (judging.judgement.worse.length === 0 && !silenced && onlyAdds(draft)) return null;
   const alone = silenced
     ? null
     : await runOldFiles({ checks, results, baseline: baseline.results, check }, affected, {
@@ -597,11 +594,6 @@ function claimsGreen(verdict: Judgement["verdict"]): boolean {
 /** Tests that were red before do not block a change; its new tests are proven as in a green project. */
 function mayLand(verdict: Judgement["verdict"]): boolean {
   return claimsGreen(verdict) || verdict === "red-before";
-}
-
-function toTexts(draft: Pick<Draft, "diff">) {
-  const texts = toChangedTexts(draft);
-  return texts.map(({ path, before, after }) => ({ path, before: before ?? "", after: after ?? "" }));
 }
 
 /** Changed files that decide how checks run, without those in which only other parts changed. */

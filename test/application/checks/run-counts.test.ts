@@ -40,6 +40,12 @@ function listRuns(): RunOfCheck[] {
   );
 }
 
+/** Slow, and not silent: that would be a test that hangs. */
+const SLOW_TESTS = {
+  "tests/test_h.py":
+    'import time\nimport pytest\n\n\n@pytest.mark.parametrize("n", range(900))\ndef test_h(n):\n    time.sleep(0.5)\n',
+};
+
 const python = requirePart("bwrap") && requirePart("pytest");
 
 /** Modules `a`, `b`, … with a test file each. */
@@ -148,6 +154,31 @@ describe.if(python)("runs of pytest", () => {
     ]);
   });
 
+  test("a test that only a new test makes fail is not worse", async () => {
+    const first = "def test_first():\n    import mod_a\n    mod_a.NAME = 'x'\n\n\ndef test_gives_a():";
+    const adds = `${replace("src/mod_a.py", 'NAME = "a"', 'NAME = "a"  # here')}\n${replace("tests/test_a.py", "def test_gives_a():", first)}`;
+    await openPython([comment, proposal("Add", adds)], {
+      "src/mod_a.py": 'NAME = "a"\n\n\ndef give():\n    return NAME\n',
+    });
+    await at.send("/code3 comment src/mod_b.py");
+    const reply = await at.send("/code3 add a test of src/mod_a.py");
+    expect(reply.text).toContain("New and failing: tests/test_a.py::test_gives_a");
+  });
+
+  test("where the affected tests judge alone, added tests ask the old ones nothing", async () => {
+    await openPython(
+      [proposal("Shout", `${upper}\n${shoutTest}`)],
+      SLOW_TESTS,
+      "checks: { auto_limit: 3 }\n",
+    );
+    const reply = await at.send("/code3 add shout to src/mod_a.py, with a test");
+    expect(reply.text).toContain("1 new test, fails without the change");
+    expect(listRuns().filter(({ altered }) => altered)).toEqual([
+      { over: "draft", altered: true, files: ["test_a", "test_b", "test_c", "test_d"] },
+      { over: "draft", altered: true, files: ["test_a"] },
+    ]);
+  });
+
   test("where only a lower rung judged the baseline, the draft begins with it", async () => {
     const broken = proposal("Try", replace("src/mod_a.py", '    return "a"', '    return "x"'));
     const right = proposal("Right", replace("src/mod_a.py", '    return "x"', '    return "a"  # as it was'));
@@ -181,11 +212,7 @@ describe.if(python)("runs of pytest", () => {
     );
     await openPython(
       [proposal("Stronger", `${upper}\n${stronger}`)],
-      {
-        // Slow, and not silent: that would be a test that hangs.
-        "tests/test_h.py":
-          'import time\nimport pytest\n\n\n@pytest.mark.parametrize("n", range(900))\ndef test_h(n):\n    time.sleep(0.5)\n',
-      },
+      SLOW_TESTS,
       "checks: { auto_limit: 3 }\n",
     );
     expect((await at.send("/code3 add shout to src/mod_a.py")).text).toContain("affected passed");
