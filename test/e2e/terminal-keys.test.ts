@@ -251,6 +251,21 @@ describe("keys of a card", () => {
     await shown.until("↶ Undone");
     expect(files().read("src/cart.js")).toBe(CART);
   });
+
+  test("a job that later ones stand in the way of is undone with them by one key", async () => {
+    const shown = await start(`${changes("Three", "3", ", message: three")}${changes("Two", "2")}`);
+    await shown.say("/code3 two");
+    await shown.until("✓ Applied");
+    await shown.say("/code3 three");
+    await shown.until("● Three");
+    await shown.until(() => files().read("src/cart.js") === "export const total = 3;\n");
+    await shown.until("Say what to change");
+    await shown.say("/undo #1");
+    await shown.until("Undo #2 and #1? y/n");
+    shown.type("y");
+    await shown.until("/undo #2 #1");
+    await shown.until(() => files().read("src/cart.js") === CART);
+  });
 });
 
 describe("the line", () => {

@@ -138,11 +138,18 @@ export class ConversationTurns {
     const unanswered =
       !reply.ok && reply.jobs.length === 0 && !signal.aborted && !text.trim().startsWith("/");
     if (unanswered) this.failed = text;
-    const offer = reply.ok ? undefined : reply.actions.find(({ message }) => message.startsWith("/cloud on"));
-    this.offered = offer?.message ?? null;
-    if (offer !== undefined) screen.printNotice(texts.askOffer(offer.label));
-    else if (unanswered) screen.printNotice(texts.retryHint);
+    if (!this.#offerOnly(reply) && unanswered) screen.printNotice(texts.retryHint);
     this.#goOn(signal.aborted);
+  }
+
+  /** The only way on after a reply that did nothing becomes one key. */
+  #offerOnly({ ok, jobs, actions }: Reply): boolean {
+    const { screen, texts } = this.deps;
+    const [offer, ...others] = ok || jobs.length > 0 ? [] : actions;
+    if (offer === undefined || others.length > 0) return false;
+    this.offered = offer.message;
+    screen.printNotice(texts.askOffer(offer.label));
+    return true;
   }
 
   async act(kind: "undo" | "redo" | "apply", name: string): Promise<void> {
@@ -160,7 +167,10 @@ export class ConversationTurns {
     if (before !== null) deck.focusOn(before);
     const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
     if (moved?.kind === "action" && hasMoved(moved.facts)) screen.print(...deck.moveLine(moved.facts));
-    else screen.printNotice(reply.text);
+    else {
+      screen.printNotice(reply.text);
+      this.#offerOnly(reply);
+    }
     this.#goOn(false);
   }
 
