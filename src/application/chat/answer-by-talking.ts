@@ -39,6 +39,12 @@ const WITHOUT_LOCAL: ReadonlySet<string> = new Set([
   "not-configured",
 ]);
 
+/** Whether a cloud model could stand in: one that was asked and failed is the user's choice already. */
+function lacksLocal(asked: Model | ModelFailure | undefined, code: string | undefined): boolean {
+  const isCloud = asked !== undefined && "generate" in asked && !asked.local;
+  return WITHOUT_LOCAL.has(code ?? "") && !isCloud;
+}
+
 /** Characters of a question that a button can send again. */
 const ASKED_AGAIN = 300;
 
@@ -106,7 +112,7 @@ export async function answerByTalking(
   const request = { ...turn, text, duty: DUTIES[route], limits: LIMITS, recalled };
   const { answered, isCut } = await askMio(deps, turn, request);
   if (!answered.ok) {
-    const coder = WITHOUT_LOCAL.has(answered.code ?? "") ? cloudCoder(deps, turn) : null;
+    const coder = lacksLocal(asked, answered.code) ? cloudCoder(deps, turn) : null;
     const isOllamaAway =
       answered.code === "unreachable" && "generate" in asked && asked.provider === "ollama";
     const said: readonly ReplyPiece[] =
@@ -154,7 +160,7 @@ export function sayWhoWorks(
   code: string | undefined,
 ): readonly ReplyPiece[] {
   const coder = models.models.forRole(settings.defaultCoder);
-  if (!WITHOUT_LOCAL.has(code ?? "") || !("generate" in coder)) return [];
+  if (!lacksLocal(asked, code) || !("generate" in coder)) return [];
   const isOwnServer =
     code === "unreachable" && asked !== undefined && "generate" in asked && asked.provider !== "ollama";
   if (!isOwnServer) return coder.local ? [] : [say("coderWorks")];

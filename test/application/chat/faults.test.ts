@@ -39,6 +39,13 @@ describe("a model that gives no answer", () => {
     expect(at.tree()).toEqual({});
   });
 
+  test("a cloud model that the user chose for questions and that fails is not offered once more", async () => {
+    at = await openConversation(() => ({ fails: "unknown-model", message: "why" }), { local: () => false });
+    const reply = await at.send("/chat x");
+    expect(reply.actions).toEqual([]);
+    expect(reply.text).not.toContain("/cloud on");
+  });
+
   test("a spent budget is reported once, in the language of the chat", async () => {
     for (const [locale, words] of [
       [

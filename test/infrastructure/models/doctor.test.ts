@@ -61,7 +61,7 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
   try {
     const at = { ...env, ANTHROPIC_BASE_URL: "", PICOCLAW_PROVIDERS_CLAUDE_BASE_URL: retired.url };
     expect((await doctor(home, at)).out).toContain(
-      "→ claude serves claude-sonnet-6 instead: set providers.claude.model: claude-sonnet-6, or run picoclaw init",
+      "→ claude serves claude-sonnet-6 instead: picoclaw init takes it (by hand: roles, or providers.claude.model)",
     );
     expect((await doctor(home, { ...at, PICOCLAW_PROVIDERS_CLAUDE_MODEL: "claude-sonnet-5" })).out).toContain(
       "claude claude-sonnet-5 (newer there: claude-sonnet-6; picoclaw init takes it): answers",

@@ -78,8 +78,8 @@ export const modelsTexts = {
     /** `successor`: what the provider's own list has in its place. */
     checkModelName: (provider: string, successor: string | null = null) =>
       successor === null
-        ? `set providers.${provider}.model to one that your account can use, or choose from its list: picoclaw init`
-        : `${provider} serves ${successor} instead: set providers.${provider}.model: ${successor}, or run picoclaw init`,
+        ? `choose one that your account can use: picoclaw init (by hand: roles, or providers.${provider}.model)`
+        : `${provider} serves ${successor} instead: picoclaw init takes it (by hand: roles, or providers.${provider}.model)`,
     checkAddress: (provider: string) =>
       `check the network and providers.${provider}.base_url, or choose another model: picoclaw init`,
     startServer: (address: string | null) =>

@@ -65,8 +65,8 @@ export const modelsTexts: typeof en.modelsTexts = {
       `picoclaw login（キーを尋ね、確認して保存します）か、PicoClaw を動かしている環境で export ${variable}=… を実行してください`,
     checkModelName: (provider, successor = null) =>
       successor === null
-        ? `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`
-        : `${provider} では後継の ${successor} が使えます。providers.${provider}.model: ${successor} を設定するか、picoclaw init を実行してください`,
+        ? `利用できるモデルを選んでください: picoclaw init（手で書くなら roles か providers.${provider}.model）`
+        : `${provider} では後継の ${successor} が使えます: picoclaw init で切り替えられます（手で書くなら roles か providers.${provider}.model）`,
     checkAddress: (provider) =>
       `ネットワークと providers.${provider}.base_url を確認するか、picoclaw init で別のモデルを選んでください`,
     startServer: (address) =>
