@@ -32,17 +32,12 @@ const DUTIES = {
 } as const;
 
 /** There is no model for conversations. */
-const WITHOUT_LOCAL: ReadonlySet<string> = new Set([
-  "unreachable",
-  "unknown-model",
-  "refused-remote",
-  "not-configured",
-]);
+const WITHOUT_LOCAL = ["unreachable", "unknown-model", "refused-remote", "not-configured"];
 
 /** Whether a cloud model could stand in: one that was asked and failed is the user's choice already. */
 function lacksLocal(asked: Model | ModelFailure | undefined, code: string | undefined): boolean {
   const isCloud = asked !== undefined && "generate" in asked && !asked.local;
-  return WITHOUT_LOCAL.has(code ?? "") && !isCloud;
+  return WITHOUT_LOCAL.includes(code ?? "") && !isCloud;
 }
 
 /** Characters of a question that a button can send again. */
