@@ -31,13 +31,12 @@ const DUTIES = {
   PLAN: `You make plans: the goal, the steps in order, what could go wrong, and how to verify the result. ${FROM_FILES}`,
 } as const;
 
-/** There is no model for conversations. */
 const WITHOUT_LOCAL = ["unreachable", "unknown-model", "refused-remote", "not-configured"];
 
 /** Whether a cloud model could stand in: one that was asked and failed is the user's choice already. */
 function lacksLocal(asked: Model | ModelFailure | undefined, code: string | undefined): boolean {
-  const isCloud = asked !== undefined && "generate" in asked && !asked.local;
-  return WITHOUT_LOCAL.includes(code ?? "") && !isCloud;
+  const isLocal = asked === undefined || !("generate" in asked) || asked.local;
+  return isLocal && WITHOUT_LOCAL.includes(code ?? "");
 }
 
 /** Characters of a question that a button can send again. */
