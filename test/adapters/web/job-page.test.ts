@@ -204,7 +204,7 @@ test("several jobs are undone together only while they are still the ones that t
 test("the work of a job is its last attempt, by the plans of all", () => {
   const texts = historyMessagesFor("en");
   expect(wordWork(texts, toReason(storedJob(1), "job", journal))).toEqual([
-    `By: Gin (demo/gin-1), ${storedJob(1).source}`,
+    "By: Gin (demo/gin-1), command line",
     "Plan:",
     "  Count **each** item <script>alert(1)</script>",
     "Checks: npm test: 3 passed",
