@@ -30,7 +30,7 @@ function expectJob(env: Record<string, string> = {}, before = ""): void {
   cli.write("a.txt", "a\n");
   const patch = JSON.stringify([
     create("src/ä 日本.txt", "b\n"),
-    shell("cat a.txt > out.txt && f=$(mktemp) && rm $f"),
+    shell('cat a.txt > out.txt && f=$(mktemp) && rm "$f"'),
   ]);
   cli.write("patch.json", patch);
   const applied = run(["apply", "patch.json"], env, before);
