@@ -576,7 +576,8 @@ async function commitFinished({ loop, state, read, words, isEmpty }: ReadAnswer)
 function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswer): CoderStep | null {
   const isBrowsing = read.kind === "proposal" && hasFlag(read.proposal, "uses_browser");
   if (!isEmpty || isBrowsing || loop.preview) return null;
-  if (state.doubted !== null) return { end: endSaid(state, said, isEmptyList(read)) };
+  // An empty patch that is sent again is meant, and an empty patch is a success.
+  if (state.doubted !== null) return { end: endSaid(state, said, read.kind === "proposal") };
   if (said.leavesAll) return null;
   state.doubted = words;
   return { back: WITHOUT_CHANGE };
@@ -585,16 +586,11 @@ function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswe
 const WITHOUT_CHANGE =
   "Your answer contains no patch, so nothing was changed. If something must change, send the whole proposal, including ## Patch. If nothing has to change, or if your answer is a reply or a question to the user, send only the line `No change: reason`: the user is shown your answer above. Other words beside that line replace the answer above. A reason that begins with a NAME covers only that code.";
 
-/** A list without commands is written on purpose, unlike a section that is left empty. */
-function isEmptyList(read: ReadAnswer["read"]): boolean {
-  return read.kind === "proposal" && read.parsed.ok && read.parsed.format === "json";
-}
-
 /** Shows the doubted words unless later words replace them: a reason alone does not answer the user. */
 function endSaid(
   { doubted }: LoopState,
   { rest, reasons, leavesAll }: DeclaredWords,
-  isListed = false,
+  isMeant = false,
 ): CoderEnd {
   const isReplaced = doubted === null || rest.includes(doubted) || (leavesAll && rest !== "");
   const text = [isReplaced ? "" : doubted, rest].filter((words) => words !== "").join("\n\n");
@@ -603,7 +599,7 @@ function endSaid(
     kind: "said",
     text: text || reason,
     ...(text !== "" && reason !== "" && { reason }),
-    ...(doubted !== null && { isExplained: leavesAll || isListed }),
+    ...(doubted !== null && { isExplained: leavesAll || isMeant }),
   };
 }
 

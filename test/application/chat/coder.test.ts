@@ -290,7 +290,7 @@ describe("a proposal that cannot run", () => {
 
   test.each([
     ["words twice", [CLAIM, CLAIM], CLAIM],
-    ["words, then an empty patch", [CLAIM, EMPTY], CLAIM],
+    ["an empty patch, then words", [EMPTY, CLAIM], CLAIM],
     ["other words", ["It adds.", "Nothing else."], "It adds.\n\nNothing else."],
   ])("%s without that line are shown as what they are, and are not a success", async (_, said, words) => {
     at = await openConversation((_, turn) => said[turn] ?? "");
@@ -299,8 +299,16 @@ describe("a proposal that cannot run", () => {
     expect(at.asked).toHaveLength(2);
   });
 
+  test("words, then an empty patch, succeed as what they are: nothing was changed", async () => {
+    at = await openConversation((_, turn) => [CLAIM, EMPTY][turn] ?? "");
+    const reply = await at.send("/code3 make the tests green");
+    expect(reply).toMatchObject({ ok: true, text: `Nothing was changed.\n\n${CLAIM}`, jobs: [] });
+    expect(at.asked).toHaveLength(2);
+  });
+
   test.each([
     ["with a claim", proposal(CLAIM, "[]"), `\n\n${CLAIM}`],
+    ["that is a section left empty", EMPTY, `\n\n${CLAIM}`],
     ["alone", "[]\n", ""],
     ["in a fence", proposal("", "```json\n[]\n```"), ""],
     ["as JSON", JSON.stringify({ plan: "It is right.", patch: "[]" }), "\n\nIt is right."],
