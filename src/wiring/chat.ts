@@ -26,9 +26,9 @@ import {
 } from "../infrastructure/chat/session-store.ts";
 import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
 import { createWordIndex } from "../infrastructure/coder/word-index.ts";
-import { toStorage } from "../infrastructure/jobs/job-storage.ts";
 import { createOwnerNames } from "../infrastructure/platform/process-table.ts";
 import { startTimer, timers } from "../infrastructure/platform/timers.ts";
+import { toStorage } from "../infrastructure/platform/workspace-storage.ts";
 import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
 import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
 import type { HeldTurn } from "../infrastructure/store/liveness.ts";

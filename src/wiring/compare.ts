@@ -24,9 +24,9 @@ import { createAskGit, createCommitLog } from "../infrastructure/history/git-log
 import { openJobStack } from "../infrastructure/history/job-stack.ts";
 import { findDependencies, makeRoomFolder, type RoomFolder } from "../infrastructure/history/room-folder.ts";
 import { writeDurably } from "../infrastructure/jobs/job-folder.ts";
-import { toStorage } from "../infrastructure/jobs/job-storage.ts";
 import { rootsFor } from "../infrastructure/platform/git-roots.ts";
 import { findInstallation } from "../infrastructure/platform/installation.ts";
+import { toStorage } from "../infrastructure/platform/workspace-storage.ts";
 import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
 import { openChat } from "./chat.ts";
 import type { Environment, Services } from "./services.ts";

@@ -2,7 +2,7 @@ import type { AllJobs } from "../application/ports/jobs.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { createJobArchive } from "../infrastructure/engine/job-archive.ts";
 import { createAllJobs } from "../infrastructure/jobs/job-index.ts";
-import { jobStorages } from "../infrastructure/jobs/job-storage.ts";
+import { jobStorages } from "../infrastructure/platform/workspace-storage.ts";
 import { installQueue } from "../infrastructure/serve/work-queue.ts";
 import { type Environment, openServices } from "./services.ts";
 

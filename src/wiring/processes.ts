@@ -5,9 +5,9 @@ import type { WorkspaceProcesses } from "../application/ports/sandbox-processes.
 import { confinementSettings, processesSettings, toolPolicy } from "../config/settings.ts";
 import { jobEnvironment } from "../domain/policy/job-environment.ts";
 import { listProblems } from "../domain/texts/config-problem.ts";
-import { locateStorage } from "../infrastructure/jobs/job-storage.ts";
 import { findGit } from "../infrastructure/platform/git-roots.ts";
 import { writeAll } from "../infrastructure/platform/standard-streams.ts";
+import { locateStorage } from "../infrastructure/platform/workspace-storage.ts";
 import { createBackgroundProcesses, listAll } from "../infrastructure/sandbox/background-processes.ts";
 import { keepProcess } from "../infrastructure/sandbox/process-keeper.ts";
 import { findPreview } from "../infrastructure/sandbox/process-place.ts";

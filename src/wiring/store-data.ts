@@ -3,7 +3,7 @@ import type { StoreData } from "../application/ports/store.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { type MemoryMessages, memoryMessagesFor } from "../domain/texts/chat.ts";
 import { parseWorkspaceName, workspaceName } from "../infrastructure/fleet/workspace-name.ts";
-import { jobStorages } from "../infrastructure/jobs/job-storage.ts";
+import { jobStorages } from "../infrastructure/platform/workspace-storage.ts";
 import { forgetPerson } from "../infrastructure/serve/retention-store.ts";
 import { createStoreData } from "../infrastructure/store/backup.ts";
 import { VERSION } from "../version.ts";

@@ -8,10 +8,10 @@ import {
   type TransactionDeps,
 } from "../../src/infrastructure/engine/folder-workspace.ts";
 import { beginOverlayTransaction } from "../../src/infrastructure/engine/overlay-transaction.ts";
-import { locateStorage, type Storage } from "../../src/infrastructure/jobs/job-storage.ts";
 import { findProgram } from "../../src/infrastructure/platform/find-program.ts";
 import { findGit } from "../../src/infrastructure/platform/git-roots.ts";
 import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
+import { locateStorage, type Storage } from "../../src/infrastructure/platform/workspace-storage.ts";
 import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
 import { createSandbox, type Sandbox } from "../../src/infrastructure/sandbox/create-sandbox.ts";
 import { landsAll } from "./lands-all.ts";

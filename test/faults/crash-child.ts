@@ -4,7 +4,7 @@
  */
 import { writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { locateStorage } from "../../src/infrastructure/jobs/job-storage.ts";
+import { locateStorage } from "../../src/infrastructure/platform/workspace-storage.ts";
 import { openTransactions } from "../contracts/transaction-bench.ts";
 
 const [folder = "", action = "", jobId = "", point = "0", signal = "SIGKILL"] = process.argv.slice(2);

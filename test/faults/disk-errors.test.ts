@@ -6,7 +6,7 @@ import { describeConflicts } from "../../src/application/jobs/word-notes.ts";
 import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
 import { appendJournal, createJobFolder, writeDurably } from "../../src/infrastructure/jobs/job-folder.ts";
-import { toStorage } from "../../src/infrastructure/jobs/job-storage.ts";
+import { toStorage } from "../../src/infrastructure/platform/workspace-storage.ts";
 import {
   createBench,
   openTransactions,

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { locateStorage } from "../../src/infrastructure/jobs/job-storage.ts";
+import { locateStorage } from "../../src/infrastructure/platform/workspace-storage.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { newJobId, openTransactions, text } from "../contracts/transaction-bench.ts";
 

@@ -14,8 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createJobArchive } from "../../src/infrastructure/engine/job-archive.ts";
-import { locateStorage } from "../../src/infrastructure/jobs/job-storage.ts";
 import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
+import { locateStorage } from "../../src/infrastructure/platform/workspace-storage.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, newJobId, openTransactions, text } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";
@@ -183,7 +183,7 @@ describe("a job whose process died", () => {
     const dead = newJobId();
     const script = `
       import { openTransactions } from ${JSON.stringify(join(import.meta.dir, "../contracts/transaction-bench.ts"))};
-      import { locateStorage } from ${JSON.stringify(join(import.meta.dir, "../../src/infrastructure/jobs/job-storage.ts"))};
+      import { locateStorage } from ${JSON.stringify(join(import.meta.dir, "../../src/infrastructure/platform/workspace-storage.ts"))};
       const [folder, jobId] = process.argv.slice(-2);
       const home = folder + "/home", ws = folder + "/ws";
       const begun = await openTransactions(locateStorage(ws, home, ws), home).begin({ jobId, kind: "copy" });

@@ -6,10 +6,10 @@ import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isSeenAsWhole } from "../../domain/policy/protection.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
-import { workspaceId } from "../jobs/job-storage.ts";
 import { findProgram } from "../platform/find-program.ts";
 import { hashHex } from "../platform/hash.ts";
 import { walkFolder } from "../platform/walk-folder.ts";
+import { workspaceId } from "../platform/workspace-storage.ts";
 
 /** Installing packages changes their folder, or one of these lists in it. */
 const LISTS = [".package-lock.json", ".yarn-state.yml", ".modules.yaml", "pyvenv.cfg"];

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, renameSync, type Stats, writeFileSy
 import { join } from "node:path";
 import type { WordIndex } from "../../application/ports/drafts.ts";
 import type { Timers } from "../../application/ports/platform.ts";
-import { workspaceId } from "../jobs/job-storage.ts";
+import { workspaceId } from "../platform/workspace-storage.ts";
 
 /**
  * Rules files out of a search for words without reading them. For each file it keeps the set of its letter triples (a Bloom filter, about

@@ -43,12 +43,12 @@ import {
   withdrawJobFolder,
   writeState,
 } from "../jobs/job-folder.ts";
-import type { Storage } from "../jobs/job-storage.ts";
 import { nameLockHolder, withFolderLocks } from "../platform/folder-lock.ts";
 import { createWorkspaceFiles } from "../platform/folder-view.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
 import { killStrays } from "../platform/process-table.ts";
 import { collectGarbage } from "../platform/unattended.ts";
+import type { Storage } from "../platform/workspace-storage.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import type { OverlayOptions, Sandbox } from "../sandbox/create-sandbox.ts";
 import { noteLanding } from "../sandbox/process-record.ts";

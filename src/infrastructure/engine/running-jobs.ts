@@ -14,10 +14,10 @@ import type { WorkspaceBacking } from "../../application/jobs/workspace.ts";
 import { createCheckSlots } from "../../application/platform/check-slots.ts";
 import type { WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { isDead, listRunning } from "../jobs/job-storage.ts";
 import { hashHex } from "../platform/hash.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { isAlive, processBirth, processLife } from "../platform/process-table.ts";
+import { isDead, listRunning } from "../platform/workspace-storage.ts";
 
 /**
  * Which jobs are being worked on, as files in `running/` that their processes hold locked. The lock ends with the

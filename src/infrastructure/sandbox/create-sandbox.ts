@@ -12,12 +12,12 @@ import type { Staging } from "../../application/ports/sandbox.ts";
 import type { TransactionReason } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { HOME_LAYER, type JobFolder, type Plan } from "../jobs/job-folder.ts";
-import { workspaceId } from "../jobs/job-storage.ts";
 import { SYSTEM_PATH } from "../platform/find-program.ts";
 import { rootsFor } from "../platform/git-roots.ts";
 import { findInstallation, type Installation, threadEntry } from "../platform/installation.ts";
 import { mountPoints } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { workspaceId } from "../platform/workspace-storage.ts";
 import {
   adoptHome,
   findHiddenHomePaths,

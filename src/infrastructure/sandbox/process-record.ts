@@ -11,8 +11,8 @@ import {
 import { join } from "node:path";
 import type { BackgroundProcess, ProcessEnd } from "../../application/ports/sandbox-processes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { workspaceId } from "../jobs/job-storage.ts";
 import { replaceFile } from "../platform/text-files.ts";
+import { workspaceId } from "../platform/workspace-storage.ts";
 
 /** A process of this machine, by its number and its birth (`processBirth`). */
 export interface BornProcess {

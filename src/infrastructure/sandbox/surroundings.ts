@@ -3,12 +3,12 @@ import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { foreignStorages, type Storage } from "../jobs/job-storage.ts";
 import { rootsFor } from "../platform/git-roots.ts";
 import type { Installation } from "../platform/installation.ts";
 import { mountPoints, mountsAreShared } from "../platform/mount-points.ts";
 import { realPathOf } from "../platform/text-files.ts";
 import { walkFolder } from "../platform/walk-folder.ts";
+import { foreignStorages, type Storage } from "../platform/workspace-storage.ts";
 import { findShownHome, type ShownHome } from "./home.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, findHomeSecrets } from "./home-lists.ts";
 import {

@@ -7,7 +7,7 @@ import type { ExecuteRequest, Workspace, WorkspaceDeps } from "../../application
 import type { JobResult } from "../../domain/jobs/result.ts";
 import { createTransactions } from "../engine/folder-workspace.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
-import { toStorage } from "../jobs/job-storage.ts";
+import { toStorage } from "../platform/workspace-storage.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import type { Sandbox } from "../sandbox/create-sandbox.ts";
 import type { Credentials } from "./credentials.ts";

@@ -15,10 +15,10 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { attemptOr, trySystemCall } from "../../domain/platform/error-text.ts";
-import { hashHex } from "../platform/hash.ts";
-import { tryFlock } from "../platform/libc.ts";
-import { renameable } from "../platform/mount-points.ts";
-import { removeTree } from "../platform/remove-tree.ts";
+import { hashHex } from "./hash.ts";
+import { tryFlock } from "./libc.ts";
+import { renameable } from "./mount-points.ts";
+import { removeTree } from "./remove-tree.ts";
 
 /** Write permission of the group and of others; an access list that grants it shows in the group's. */
 const OTHERS_WRITE = 0o022;
