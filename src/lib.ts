@@ -1,11 +1,6 @@
 /** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
+
 import type { ExecutionEnvironmentManager } from "./application/containers/execution-environment-manager.ts";
-import {
-  type CommandResultJson,
-  formatResults,
-  type ResultJson,
-  toResultJson,
-} from "./application/jobs/job-report.ts";
 import type { Conversation } from "./application/ports/chat.ts";
 import type { SandboxManager } from "./application/ports/containers.ts";
 import type { JobEvent, StoredJob } from "./application/ports/jobs.ts";
@@ -19,6 +14,12 @@ import type { Models } from "./application/ports/models.ts";
 import type { WorkerChoices, WorkerExecutor } from "./application/ports/tasks.ts";
 import { listProblems } from "./domain/texts/config-problem.ts";
 import { messagesFor } from "./domain/texts/jobs.ts";
+import {
+  type CommandResultJson,
+  formatResults,
+  type ResultJson,
+  toResultJson,
+} from "./domain/texts/jobs-report.ts";
 import type { Locale } from "./domain/texts/locale.ts";
 import type { ToolContext } from "./tools/tool-context.ts";
 import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";

@@ -1,11 +1,10 @@
 import { type ActionCode, takeBackFacts, wordReason } from "../application/jobs/action-report.ts";
-import { nameByNumber } from "../application/jobs/job-facts.ts";
-import { wordAllNotes } from "../application/jobs/job-report.ts";
-import { describeConflict, wordNote } from "../application/jobs/word-notes.ts";
 import type { JobRequest, Workspace } from "../application/ports/jobs-workspace.ts";
-import { findHookRefusal, type RanJob } from "../domain/jobs/result.ts";
+import { findHookRefusal, nameByNumber, type RanJob } from "../domain/jobs/result.ts";
 import { jobOrder } from "../domain/texts/format-text.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
+import { describeConflict, wordNote } from "../domain/texts/jobs-notes.ts";
+import { wordAllNotes } from "../domain/texts/jobs-report.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { type JobFacts, ToolError, type ToolErrorCode } from "./tool-result.ts";
 

@@ -1,10 +1,11 @@
 /** A disk that fails while a job lands or is taken back: what is said of the workspace is true, and a repair goes on. */
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describeConflicts } from "../../src/application/jobs/word-notes.ts";
 import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
+import { describeConflicts } from "../../src/domain/texts/jobs-notes.ts";
 import { appendJournal, createJobFolder, writeDurably } from "../../src/infrastructure/jobs/job-folder.ts";
 import { toStorage } from "../../src/infrastructure/platform/workspace-storage.ts";
 import {

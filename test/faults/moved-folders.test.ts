@@ -1,13 +1,13 @@
 /** Folders and files that the user moves while a swap is under way: nothing of theirs is lost, and nothing untrue is said. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { notesOfInterruptions } from "../../src/application/jobs/job-facts.ts";
-import { describeConflicts, wordNote } from "../../src/application/jobs/word-notes.ts";
 import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
-import { toJobStatus } from "../../src/domain/jobs/job-status.ts";
-import type { Note } from "../../src/domain/jobs/result.ts";
+import { type Note, toJobStatus } from "../../src/domain/jobs/result.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
+import { describeConflicts, wordNote } from "../../src/domain/texts/jobs-notes.ts";
 import { createJobArchive } from "../../src/infrastructure/engine/job-archive.ts";
 import { listKeptAside, removeKeptAside } from "../../src/infrastructure/engine/kept-aside.ts";
 import { jobFolder, readState } from "../../src/infrastructure/jobs/job-folder.ts";

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "bun:test";
 import { nearestCommand } from "../../src/application/chat/look-commands.ts";
-import { nameByNumber } from "../../src/application/jobs/job-facts.ts";
 import { coerceText } from "../../src/config/scalar-values.ts";
 import { readProposal } from "../../src/domain/coder/proposal.ts";
 import { findLeftOut } from "../../src/domain/forges/publishable-change.ts";
+import { nameByNumber } from "../../src/domain/jobs/result.ts";
 import { type OpenedConversation, openConversation } from "../application/chat/conversation-kit.ts";
 
 /** Names that every object of the language knows: as a word of a person, a model or a file they mean nothing. */

@@ -9,8 +9,8 @@ import {
   type ToolKind,
 } from "@agentclientprotocol/sdk";
 import { readPlanSteps } from "../../application/chat/describe-event.ts";
+import { wordRepair } from "../../application/jobs/action-report.ts";
 import { nameJobId } from "../../application/jobs/job-facts.ts";
-import { wordRepair } from "../../application/jobs/word-notes.ts";
 import { type ChatEvent, chatKeyOf, type ImageFile, type Reply } from "../../application/ports/chat.ts";
 import type { OpenChat } from "../../application/ports/chat-opened.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";

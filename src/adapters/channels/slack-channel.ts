@@ -1,4 +1,5 @@
 import { webApi } from "@slack/bolt";
+import { type JobAction, jobNamedInButton } from "../../application/jobs/action-report.ts";
 import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
 import type {
@@ -8,7 +9,6 @@ import type {
   Outgoing,
   StoredMessage,
 } from "../../application/ports/serve.ts";
-import { type JobAction, jobNamedInButton } from "../../domain/jobs/job-status.ts";
 import type { SlackMessages } from "../../domain/texts/channels.ts";
 import { formatCost, splitText } from "../../domain/texts/format-text.ts";
 import {

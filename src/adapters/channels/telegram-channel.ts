@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { InlineKeyboardButton, InlineKeyboardMarkup, Message, Update } from "grammy/types";
 import { Api, GrammyError, InputFile } from "grammy/web";
+import type { JobAction } from "../../application/jobs/action-report.ts";
 import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
 import type {
@@ -14,7 +15,6 @@ import type {
   StoredMessage,
 } from "../../application/ports/serve.ts";
 import { pause } from "../../application/serve/take-work.ts";
-import type { JobAction } from "../../domain/jobs/job-status.ts";
 import { MOST_IMAGE_BYTES } from "../../domain/platform/image.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
 import type { TelegramMessages } from "../../domain/texts/channels.ts";

@@ -1,7 +1,7 @@
 import { previewFacts } from "../../application/jobs/action-report.ts";
 import { resolveJobName, storedFacts } from "../../application/jobs/job-facts.ts";
-import { toResultJson, wordJob } from "../../application/jobs/job-report.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
+import { toResultJson, wordJob } from "../../domain/texts/jobs-report.ts";
 import { printable, styleReport } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";

@@ -1,8 +1,9 @@
-import { toResultJson, wordJob, wordRefusal } from "../../application/jobs/job-report.ts";
 import type { JobEvent } from "../../application/ports/jobs.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
-import { type JobResult, oneLine, type RefusedJob } from "../../domain/jobs/result.ts";
+import type { JobResult, RefusedJob } from "../../domain/jobs/result.ts";
+import { oneLine } from "../../domain/texts/format-text.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
+import { toResultJson, wordJob, wordRefusal } from "../../domain/texts/jobs-report.ts";
 import {
   abortable,
   type Flags,

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { RunningServer } from "../../application/serve/server.ts";
-import type { JobStatus } from "../../domain/jobs/job-status.ts";
+import type { JobStatus } from "../../domain/jobs/result.ts";
 import type { FileTrouble } from "../../domain/platform/machine-trouble.ts";
 import type { HelpMessages } from "../../domain/texts/cli.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";

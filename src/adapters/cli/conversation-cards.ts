@@ -6,16 +6,15 @@ import {
 } from "../../application/chat/reply-words.ts";
 import type { ActionFacts } from "../../application/jobs/action-report.ts";
 import { nameJobId, toListedJob } from "../../application/jobs/job-facts.ts";
-import { wordStatus } from "../../application/jobs/job-report.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
-import { type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
-import type { JobResult, RanJob } from "../../domain/jobs/result.ts";
+import { type JobResult, type JobStatus, type RanJob, toJobStatus } from "../../domain/jobs/result.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
+import { wordStatus } from "../../domain/texts/jobs-report.ts";
 import { printable } from "./command.ts";
 import type { Block } from "./live-screen.ts";
 import { type CardFacts, cardBlock, type DiffLine, jobLines } from "./terminal-card.ts";

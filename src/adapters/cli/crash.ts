@@ -1,4 +1,4 @@
-import { wordUsedUp } from "../../application/jobs/word-notes.ts";
+import { wordUsedUp } from "../../application/jobs/action-report.ts";
 import { JobBroken } from "../../application/ports/jobs-workspace.ts";
 import { toErrorText, toFaultText } from "../../domain/platform/error-text.ts";
 import { type FileTrouble, missingPiece } from "../../domain/platform/machine-trouble.ts";

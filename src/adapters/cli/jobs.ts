@@ -1,16 +1,15 @@
 import {
   isOwnJob,
   type ListedJob,
-  nameJob,
   nameJobId,
   toJobJson,
   toListedJob,
 } from "../../application/jobs/job-facts.ts";
-import { wordStatus } from "../../application/jobs/job-report.ts";
-import { wordNote, wordUnreadable } from "../../application/jobs/word-notes.ts";
 import type { OpenedWorkspace, Workspace } from "../../application/ports/jobs-workspace.ts";
-import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
+import { nameJob, toJobStatus, toUndoState } from "../../domain/jobs/result.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
+import { wordNote, wordUnreadable } from "../../domain/texts/jobs-notes.ts";
+import { wordStatus } from "../../domain/texts/jobs-report.ts";
 import { type Flags, printable, printJson, refuseUsage, type Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -1,4 +1,4 @@
-import { isOwnJob, nameJob, toListedJob } from "../../application/jobs/job-facts.ts";
+import { isOwnJob, toListedJob } from "../../application/jobs/job-facts.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import {
   inRunningOrder,
@@ -8,7 +8,7 @@ import {
   toRunningThings,
   wordRunningThing,
 } from "../../application/sandbox/process-report.ts";
-import { toJobStatus } from "../../domain/jobs/job-status.ts";
+import { nameJob, toJobStatus } from "../../domain/jobs/result.ts";
 import { type RunningMessages, runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { type Flags, printable, refuseUsage } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";

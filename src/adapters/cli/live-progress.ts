@@ -1,8 +1,8 @@
 import type { TaskProgress } from "../../application/ports/tasks.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { passes, type TaskEvent, type TaskRecord } from "../../domain/tasks/task-record.ts";
 import { figuresOf, type TaskStep, wordsOfStep } from "../../domain/tasks/task-steps.ts";
+import { oneLine } from "../../domain/texts/format-text.ts";
 import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
 import type { CliProgram } from "./program.ts";
 import { createLiveLine, harmless } from "./progress-line.ts";

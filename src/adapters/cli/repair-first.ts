@@ -1,5 +1,5 @@
+import { wordRepair } from "../../application/jobs/action-report.ts";
 import { nameJobId } from "../../application/jobs/job-facts.ts";
-import { wordRepair } from "../../application/jobs/word-notes.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { printable } from "./command.ts";
 import type { CliProgram } from "./program.ts";

@@ -2,15 +2,36 @@ import { toReason } from "../../application/history/find-why.ts";
 import { wordWork } from "../../application/history/word-why.ts";
 import {
   diffText,
-  nameJob,
+  interruptedDirection,
   resolveJobName,
   storedFacts,
+  toEndReason,
   toJobJson,
   toListedJob,
   validatedJournal,
   WHOLE_DIFF,
   withNumbers,
 } from "../../application/jobs/job-facts.ts";
+import type { StoredJob } from "../../application/ports/jobs.ts";
+import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
+import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
+import {
+  type CommandResult,
+  changedFiles,
+  countFiles,
+  type InterruptedFiles,
+  nameJob,
+  toJobStatus,
+} from "../../domain/jobs/result.ts";
+import { localTime, shownPath } from "../../domain/texts/format-text.ts";
+import { historyMessagesFor } from "../../domain/texts/history.ts";
+import { reportMessages } from "../../domain/texts/jobs.ts";
+import {
+  foldChanges,
+  foldedLines,
+  interruptedFileLines,
+  wordUnreadable,
+} from "../../domain/texts/jobs-notes.ts";
 import {
   withoutOutput,
   wordAllNotes,
@@ -18,27 +39,7 @@ import {
   wordError,
   wordHeadline,
   wordSummary,
-} from "../../application/jobs/job-report.ts";
-import {
-  foldChanges,
-  foldedLines,
-  interruptedDirection,
-  interruptedFileLines,
-  wordUnreadable,
-} from "../../application/jobs/word-notes.ts";
-import type { StoredJob } from "../../application/ports/jobs.ts";
-import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
-import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
-import { toJobStatus } from "../../domain/jobs/job-status.ts";
-import {
-  type CommandResult,
-  changedFiles,
-  countFiles,
-  type InterruptedFiles,
-} from "../../domain/jobs/result.ts";
-import { localTime, shownPath } from "../../domain/texts/format-text.ts";
-import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { reportMessages } from "../../domain/texts/jobs.ts";
+} from "../../domain/texts/jobs-report.ts";
 import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { type Flags, printable, printableDiff, refuseInput, type Subcommand } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
@@ -94,7 +95,7 @@ export function describeJob(
     return ["", runningMessagesFor(messages.locale).attempt(attempt), line];
   });
   const lines = [
-    [wordHeadline(messages, facts), wordEnd(messages, job, journal)].filter(Boolean).join(": "),
+    [wordHeadline(messages, facts), wordEnd(messages, toEndReason(job, journal))].filter(Boolean).join(": "),
     "",
     `${messages.jobLine(name)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,

@@ -1,8 +1,8 @@
 import type { ListedJob } from "../../application/jobs/job-facts.ts";
-import { wordStatus } from "../../application/jobs/job-report.ts";
-import type { JobStatus } from "../../domain/jobs/job-status.ts";
+import type { JobStatus } from "../../domain/jobs/result.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
+import { wordStatus } from "../../domain/texts/jobs-report.ts";
 import type { CliProgram } from "./program.ts";
 import { type Style, styleFor, verdictSign } from "./terminal-style.ts";
 import { cutText, padText, textWidth, wrapWords } from "./terminal-text.ts";

@@ -1,4 +1,4 @@
-import type { JobStatus } from "../../domain/jobs/job-status.ts";
+import type { JobStatus } from "../../domain/jobs/result.ts";
 import type { CodeToken } from "../../domain/texts/code-tokens.ts";
 
 /** How things look: letters in the sixteen colours of the user's own theme; only the grounds of a difference are fixed colours. */

@@ -1,7 +1,7 @@
 import { takeBackFacts } from "../../application/jobs/action-report.ts";
-import { chooseJobs, nameJob } from "../../application/jobs/job-facts.ts";
+import { chooseJobs } from "../../application/jobs/job-facts.ts";
 import type { OpenedWorkspace, TakeBack } from "../../application/ports/jobs-workspace.ts";
-import { changedFiles } from "../../domain/jobs/result.ts";
+import { changedFiles, nameJob } from "../../domain/jobs/result.ts";
 import { type Flags, printable, type Subcommand } from "./command.ts";
 import { openFromFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -25,12 +25,12 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { diffText, resolveJobName, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
-import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { ToolEnvelope } from "../../application/ports/tools.ts";
 import { changedFiles } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import type { McpHost } from "./host.ts";
 
 /**

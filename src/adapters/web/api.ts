@@ -4,7 +4,6 @@ import { wordReply } from "../../application/chat/reply-words.ts";
 import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts";
 import { toFigureJson } from "../../application/history/word-why.ts";
 import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
-import { toResultJson, wordRefusal } from "../../application/jobs/job-report.ts";
 import { giveWay } from "../../application/platform/give-way.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type {
@@ -17,8 +16,7 @@ import type {
 import type { Viewer } from "../../application/serve/access.ts";
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
 import { ROUTES } from "../../domain/config/configured-kinds.ts";
-import { JOB_STATUSES } from "../../domain/jobs/job-status.ts";
-import type { RefusedJob } from "../../domain/jobs/result.ts";
+import { JOB_STATUSES, type RefusedJob } from "../../domain/jobs/result.ts";
 import { refuseLongPatch } from "../../domain/patch/parse-patch.ts";
 import { dayFormatter, isTimeZone } from "../../domain/platform/days.ts";
 import { MOST_IMAGES } from "../../domain/platform/image.ts";
@@ -26,6 +24,7 @@ import { missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreAway } from "../../domain/store/store-trouble.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import { toResultJson, wordRefusal } from "../../domain/texts/jobs-report.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
 import type { WebHost } from "./host.ts";

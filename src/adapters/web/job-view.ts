@@ -3,18 +3,24 @@ import type { ViewedJob } from "../../application/fleet/viewer-jobs.ts";
 import { wordCheck } from "../../application/history/word-why.ts";
 import { type ActionFacts, wordAction } from "../../application/jobs/action-report.ts";
 import { toListedJob, validatedJournal } from "../../application/jobs/job-facts.ts";
-import { withoutOutput, wordError, wordEviction, wordStatus } from "../../application/jobs/job-report.ts";
-import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { JobEvent, JournalLine } from "../../application/ports/jobs.ts";
 import type { Viewer } from "../../application/serve/access.ts";
 import { nameCheck } from "../../domain/checks/findings.ts";
 import { readKeptCounts } from "../../domain/checks/read-results.ts";
-import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
-import { type Change, countFiles } from "../../domain/jobs/result.ts";
+import {
+  type Change,
+  countFiles,
+  type JobStatus,
+  toJobStatus,
+  toUndoState,
+  type UndoState,
+} from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
+import { wordNote } from "../../domain/texts/jobs-notes.ts";
+import { withoutOutput, wordError, wordEviction, wordStatus } from "../../domain/texts/jobs-report.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
 import { markdown } from "./markdown.ts";

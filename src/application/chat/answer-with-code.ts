@@ -2,13 +2,14 @@ import { agentOf, type CoderRole, FEW_FILES, mayDelegate } from "../../domain/ch
 import { type ChecksFacts, toChecksRecord } from "../../domain/checks/findings.ts";
 import { hasFlag } from "../../domain/coder/proposal.ts";
 import { affectedFiles } from "../../domain/drafts/check-edits.ts";
-import { toKeptStatus } from "../../domain/jobs/job-status.ts";
-import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
+import { type JobResult, type RanJob, toKeptStatus } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { type ChecksState, checksMessagesFor } from "../../domain/texts/checks.ts";
+import { oneLine } from "../../domain/texts/format-text.ts";
+import { type ResultJson, toResultJson, wordError } from "../../domain/texts/jobs-report.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type FoundChecks, openChecks, recallChecks } from "../checks/baseline.ts";
 import {
@@ -23,7 +24,6 @@ import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../c
 import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked, wishOf } from "../coder/explorer.ts";
 import { type ContestedFile, createShownFiles, type ShownFiles } from "../drafts/shown-files.ts";
 import { actionsFor } from "../jobs/action-report.ts";
-import { type ResultJson, toResultJson, wordError } from "../jobs/job-report.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { CheckMemory, CheckProgress, CheckRecord } from "../ports/checks.ts";

@@ -1,8 +1,7 @@
 import { agentOf } from "../../domain/chat/agents.ts";
 import { HEAD_NAMES, type HeadName } from "../../domain/config/configured-kinds.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { type HeadMessages, headMessagesFor } from "../../domain/texts/heads.ts";
 import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
 import { wordDeclarations } from "../checks/project-checks.ts";

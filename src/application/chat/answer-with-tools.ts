@@ -1,7 +1,6 @@
 import { systemPrompt } from "../../domain/chat/agents.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
-import { jobActions } from "../../domain/jobs/job-status.ts";
-import { type Change, oneLine, type RanJob } from "../../domain/jobs/result.ts";
+import { type Change, nameByNumber, type RanJob } from "../../domain/jobs/result.ts";
 import {
   isWorkerOutput,
   readWorkerOutput,
@@ -9,10 +8,10 @@ import {
   WORKER_FORM_AGAIN,
   type WorkerOutput,
 } from "../../domain/models/worker-output.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { nameTogether } from "../jobs/action-report.ts";
-import { nameByNumber, storedFacts, withNumbers } from "../jobs/job-facts.ts";
-import { type ResultJson, toResultJson, withoutOutput } from "../jobs/job-report.ts";
+import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
+import { type ResultJson, toResultJson, withoutOutput } from "../../domain/texts/jobs-report.ts";
+import { jobActions, nameTogether } from "../jobs/action-report.ts";
+import { storedFacts, withNumbers } from "../jobs/job-facts.ts";
 import type { RequestSize } from "../models/complete.ts";
 import { type LoopEnd, type LoopStep, shortenExchange, toolLoop } from "../models/tool-loop.ts";
 import type { Reply } from "../ports/chat.ts";

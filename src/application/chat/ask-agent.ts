@@ -1,9 +1,8 @@
 import { agentOf } from "../../domain/chat/agents.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
 import type { ModelTrouble } from "../../domain/models/model-facts.ts";
 import { readWrittenCall } from "../../domain/models/worker-output.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
 import { contextBudget, projectOverview } from "../coder/coder-context.ts";
 import { createExplorer, type Explorer } from "../coder/explorer.ts";

@@ -1,12 +1,12 @@
 import type { CoderRole, MeasuredOrder } from "../../domain/chat/agents.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { HeadName } from "../../domain/config/configured-kinds.ts";
-import type { JobAction } from "../../domain/jobs/job-status.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { CheckSettings } from "../checks/baseline.ts";
+import type { JobAction } from "../jobs/action-report.ts";
 import type { Advise } from "../platform/advise.ts";
 import type {
   ChatEvent,

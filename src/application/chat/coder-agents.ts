@@ -1,6 +1,6 @@
 import type { CoderRole } from "../../domain/chat/agents.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { oneLine } from "../../domain/texts/format-text.ts";
 import type { Bench } from "../coder/bench.ts";
 import type { Delegation } from "../coder/explorer.ts";
 import { type Lending, type ReturnedWork, wordReturnConflicts } from "../drafts/lend-draft.ts";

@@ -1,7 +1,6 @@
 import { agentOf, type CoderRole, coderPrompt } from "../../domain/chat/agents.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { type ContextBudget, coderContext, contextBudget, type RecentFile } from "../coder/coder-context.ts";
 import type { CoderAnswer } from "../coder/coder-loop.ts";

@@ -1,6 +1,6 @@
 import { agentOf } from "../../domain/chat/agents.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
 import { requestTerms, termsIn } from "../../domain/platform/request-terms.ts";
+import { oneLine } from "../../domain/texts/format-text.ts";
 import type { Turn } from "../ports/chat.ts";
 import type { ModelImage, ModelMessage, Models } from "../ports/models.ts";
 import type { JobHistory } from "./job-history.ts";

@@ -1,13 +1,13 @@
-import { toJobStatus } from "../../domain/jobs/job-status.ts";
+import { nameJob, toJobStatus } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { wordStatus } from "../../domain/texts/jobs-report.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { toReason } from "../history/find-why.ts";
 import { wordWork } from "../history/word-why.ts";
-import { diffText, nameJob, toListedJob } from "../jobs/job-facts.ts";
-import { wordStatus } from "../jobs/job-report.ts";
+import { diffText, toListedJob } from "../jobs/job-facts.ts";
 import type { SessionStore, TalkDocument, TalkJob } from "../ports/chat.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";

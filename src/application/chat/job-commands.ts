@@ -1,5 +1,5 @@
 import type { RewindMessage, RewindPlan } from "../../domain/chat/rewind-plan.ts";
-import { countFiles } from "../../domain/jobs/result.ts";
+import { countFiles, nameJob } from "../../domain/jobs/result.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
@@ -10,7 +10,7 @@ import {
   type TakeBackStep,
   takeBackFacts,
 } from "../jobs/action-report.ts";
-import { findLastChange, movedLater, nameJob, stuckTakeBack, waitingPreview } from "../jobs/job-facts.ts";
+import { findLastChange, movedLater, stuckTakeBack, waitingPreview } from "../jobs/job-facts.ts";
 import type { Turn } from "../ports/chat.ts";
 import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
 import { actOnFarJob, findFarJob, jobsOfChat, jobsVisibleTo, namedJobs } from "./chat-commands.ts";

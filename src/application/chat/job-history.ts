@@ -1,9 +1,9 @@
 import { nameCheck } from "../../domain/checks/findings.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import { type Change, nameJob } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { RecentFile } from "../coder/coder-context.ts";
-import { diffText, isOwnJob, nameJob, validatedJournal } from "../jobs/job-facts.ts";
+import { diffText, isOwnJob, validatedJournal } from "../jobs/job-facts.ts";
 import type { FileDifference, JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
 /** The results of a chat's jobs in this workspace, read from their journals. */

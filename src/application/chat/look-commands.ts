@@ -1,14 +1,13 @@
-import { toJobStatus } from "../../domain/jobs/job-status.ts";
-import { countFiles } from "../../domain/jobs/result.ts";
+import { countFiles, nameJob, toJobStatus } from "../../domain/jobs/result.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import { nearestName } from "../../domain/platform/nearest.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Messages, messagesFor } from "../../domain/texts/jobs.ts";
+import { wordStatus } from "../../domain/texts/jobs-report.ts";
 import { type JobReason, readFileLine } from "../history/find-why.ts";
-import { diffText, nameJob, toListedJob } from "../jobs/job-facts.ts";
-import { wordStatus } from "../jobs/job-report.ts";
+import { diffText, toListedJob } from "../jobs/job-facts.ts";
 import type { FarJob, OwnCommand, ReplyChoice } from "../ports/chat.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import {

@@ -14,8 +14,8 @@ import { postedCommit } from "../../domain/forges/posted-text.ts";
 import { jsonInAnswer } from "../../domain/platform/json-text.ts";
 import type { CommitStop, PullStop } from "../../domain/texts/en/chat-pulls.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { toResultJson, wordRefusal } from "../../domain/texts/jobs-report.ts";
 import { actionsFor, PULL_SOURCE } from "../jobs/action-report.ts";
-import { toResultJson, wordRefusal } from "../jobs/job-report.ts";
 import { askJson } from "../models/complete.ts";
 import type {
   BranchPush,

@@ -1,21 +1,18 @@
 import type { ChecksRecord } from "../../domain/checks/findings.ts";
-import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
   type CommandResult,
-  oneLine,
+  nameByNumber,
   type RanJob,
+  type RedReason,
   type RefusedJob,
   toPlainResult,
 } from "../../domain/jobs/result.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { type Messages, messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
-import type { Locale } from "../../domain/texts/locale.ts";
-import type { WordsByLocale } from "../../domain/texts/worded.ts";
-import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
-import { nameByNumber } from "../jobs/job-facts.ts";
+import { changeLines, describeConflicts, type Surface } from "../../domain/texts/jobs-notes.ts";
 import {
   countNotRun,
   explainFailure,
@@ -28,8 +25,10 @@ import {
   wordJobTrouble,
   wordRefusal,
   wordStatus,
-} from "../jobs/job-report.ts";
-import { changeLines, describeConflicts, type Surface } from "../jobs/word-notes.ts";
+} from "../../domain/texts/jobs-report.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
+import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
 import type { CoderStopReason } from "../ports/coder.ts";
 
 /** How a coder reached its result; plain JSON, stored with the reply. */

@@ -1,11 +1,11 @@
 import { agentOf } from "../../domain/chat/agents.ts";
+import { nameJob } from "../../domain/jobs/result.ts";
 import { findInCatalogue } from "../../domain/models/catalogue.ts";
 import { estimateTokens } from "../../domain/models/model-facts.ts";
 import { type ContextLine, type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
-import { nameJob } from "../jobs/job-facts.ts";
 import { jobsVisibleTo } from "./chat-commands.ts";
 import {
   type AgentDeps,

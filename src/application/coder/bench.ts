@@ -1,12 +1,12 @@
 import { findingsByCode } from "../../domain/checks/findings.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import { checkEdits } from "../../domain/drafts/check-edits.ts";
-import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
   type CommandResult,
   type JobRefusal,
   type JobResult,
+  type RedReason,
   type RefusedJob,
   refuseJob,
 } from "../../domain/jobs/result.ts";

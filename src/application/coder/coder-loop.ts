@@ -7,11 +7,10 @@ import {
   readProposal,
 } from "../../domain/coder/proposal.ts";
 import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
-import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
+import { type CommandResult, type JobResult, nameJob } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
-import { nameJob } from "../jobs/job-facts.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { CoderEnd, CoderEnding, CoderStopReason, RedAttempt, SentBackReason } from "../ports/coder.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";

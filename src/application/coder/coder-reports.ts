@@ -4,11 +4,16 @@ import { headOf, SHORT_FILE, showAround, showFile, splitBudget } from "../../dom
 import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain/coder/named-code.ts";
 import { fileKind } from "../../domain/coder/rank-files.ts";
 import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
-import type { RedReason } from "../../domain/jobs/job-status.ts";
-import { type CommandResult, findHookRefusal, type JobResult, oneLine } from "../../domain/jobs/result.ts";
+import {
+  type CommandResult,
+  findHookRefusal,
+  type JobResult,
+  type RedReason,
+} from "../../domain/jobs/result.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { decodeText } from "../../domain/platform/file-bytes.ts";
+import { oneLine } from "../../domain/texts/format-text.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import type { RedAttempt } from "../ports/coder.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";

@@ -1,4 +1,3 @@
-import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
   type CommandResult,
@@ -6,6 +5,7 @@ import {
   type JobRefusal,
   newJobId,
   type RanJob,
+  type RedReason,
   type RefusedJob,
   refuseJob,
   refusePatch,

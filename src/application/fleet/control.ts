@@ -1,7 +1,14 @@
-import { type JobActionLabels, jobNamedInButton } from "../../domain/jobs/job-status.ts";
-import { countFiles, isJobId, oneLine } from "../../domain/jobs/result.ts";
+import { countFiles, isJobId } from "../../domain/jobs/result.ts";
+import { oneLine } from "../../domain/texts/format-text.ts";
 import { addToSteps } from "../chat/describe-event.ts";
-import { type ActionFacts, discardFacts, orderFacts, presentActions } from "../jobs/action-report.ts";
+import {
+  type ActionFacts,
+  discardFacts,
+  type JobActionLabels,
+  jobNamedInButton,
+  orderFacts,
+  presentActions,
+} from "../jobs/action-report.ts";
 import type { FarJobs, Reply } from "../ports/chat.ts";
 import type {
   ControlOrders,

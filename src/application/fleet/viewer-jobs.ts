@@ -1,9 +1,15 @@
-import { type JobActionLabels, type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
-import { isJobId, type JobResult, toPlainResult } from "../../domain/jobs/result.ts";
+import {
+  isJobId,
+  type JobResult,
+  type JobStatus,
+  toJobStatus,
+  toPlainResult,
+} from "../../domain/jobs/result.ts";
 import type { ParseResult } from "../../domain/patch/patch-command.ts";
 import {
   type ActionFacts,
   applyRest,
+  type JobActionLabels,
   presentActions,
   previewFacts,
   stopFacts,

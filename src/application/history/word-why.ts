@@ -1,7 +1,7 @@
 import { isDistinct } from "../../domain/history/statistics.ts";
+import { nameJob } from "../../domain/jobs/result.ts";
 import { csvText, formatCost, localTime } from "../../domain/texts/format-text.ts";
 import type { HistoryMessages } from "../../domain/texts/history.ts";
-import { nameJob } from "../jobs/job-facts.ts";
 import type { FigureRow } from "../ports/history-opened.ts";
 import type { CompareResult } from "./compare.ts";
 import type { JobReason, RemovedText, Why } from "./find-why.ts";

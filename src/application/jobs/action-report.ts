@@ -1,11 +1,4 @@
 import {
-  type JobAction,
-  type JobActionLabels,
-  type JobStatus,
-  jobActions,
-  jobNamedInButton,
-} from "../../domain/jobs/job-status.ts";
-import {
   type Change,
   type Conflict,
   isHalfDone,
@@ -13,23 +6,14 @@ import {
   isSystemTrouble,
   type JobNumbers,
   type JobResult,
+  type JobStatus,
   type NoteFact,
+  nameByNumber,
+  nameJob,
+  toUndoState,
 } from "../../domain/jobs/result.ts";
 import { decodeUtf8 } from "../../domain/platform/file-bytes.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
-import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
-import type { UnusableJob } from "../ports/jobs-transaction.ts";
-import type {
-  PreviewCommit,
-  PreviewDiscard,
-  StopJobResult,
-  TakeBack,
-  TakenBack,
-  Workspace,
-} from "../ports/jobs-workspace.ts";
-import { nameByNumber, nameJob, repairNotes, resolveJobName, withNumbers } from "./job-facts.ts";
-import { paragraphs, type ResultJson } from "./job-report.ts";
-import { numbersToUndo } from "./undo-job.ts";
 import {
   changeLines,
   describeConflict,
@@ -38,7 +22,23 @@ import {
   type Surface,
   stuckJob,
   wordNote,
-} from "./word-notes.ts";
+} from "../../domain/texts/jobs-notes.ts";
+import { paragraphs, type ResultJson } from "../../domain/texts/jobs-report.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import { confinementMessages } from "../../domain/texts/policy.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
+import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
+import { LimitReached, MemoryRanOut, type RepairedJob, type UnusableJob } from "../ports/jobs-transaction.ts";
+import type {
+  PreviewCommit,
+  PreviewDiscard,
+  StopJobResult,
+  TakeBack,
+  TakenBack,
+  Workspace,
+} from "../ports/jobs-workspace.ts";
+import { conflictsOfStuck, repairNotes, resolveJobName, withNumbers } from "./job-facts.ts";
+import { numbersToUndo } from "./undo-job.ts";
 
 /** The outcome of undo, redo, applying or discarding a preview, or stopping a job: plain JSON, in no language. */
 export interface ActionFacts {
@@ -505,4 +505,92 @@ function toRestEdits({ path, before, after }: FileDifference): RestEdit[] {
 export interface TakeBackStep {
   readonly direction: "undo" | "redo";
   readonly job: StoredJob;
+}
+
+/** A button under a reply, and the message that pressing it sends. */
+export interface JobAction {
+  readonly label: string;
+  /** For readers of each language; buttons about jobs are rebuilt instead. */
+  readonly labels?: WordsByLocale;
+  readonly message: string;
+}
+
+export interface JobActionLabels {
+  readonly undo: string;
+  readonly redo: string;
+  readonly apply: string;
+  readonly diff: string;
+  readonly discard: string;
+}
+
+/** The facts about a job that decide which actions are possible. */
+export interface ActionJob {
+  readonly jobId: string;
+  readonly groupId: string;
+  readonly state: string;
+  readonly kind: string;
+  readonly changes: readonly unknown[];
+}
+
+/**
+ * The actions that are possible now with the jobs of one message. Each button names its subject: the job
+ * where one changed something, their group where several did.
+ */
+export function jobActions(jobs: readonly ActionJob[], labels: JobActionLabels): JobAction[] {
+  const preview = jobs.find(({ state }) => state === "staged");
+  if (preview !== undefined)
+    return [
+      { label: labels.apply, message: `/apply ${preview.jobId}` },
+      { label: labels.diff, message: `/diff ${preview.jobId}` },
+      { label: labels.discard, message: `/discard ${preview.jobId}` },
+    ];
+  const kept = jobs.filter(({ state, kind, changes }) => {
+    const undo = toUndoState({ state, kind, changeCount: changes.length });
+    return undo === "available" || undo === "undone";
+  });
+  const [first] = kept;
+  if (first === undefined) return [];
+  const name = kept.length === 1 ? first.jobId : first.groupId;
+  if (kept.every(({ state }) => state === "undone"))
+    return [{ label: labels.redo, message: `/redo ${name}` }];
+  return [
+    { label: labels.undo, message: `/undo ${name}` },
+    { label: labels.diff, message: `/diff ${name}` },
+  ];
+}
+
+/** The job or group that a button names: "" for one of an older version, which named none; null for other buttons. */
+export function jobNamedInButton(message: string): string | null {
+  return /^\/(?:undo|redo|apply|diff|discard)(?: +(\S+))?$/.exec(message)?.slice(1).join("") ?? null;
+}
+
+/** The outcome of an interrupted swap. */
+export function wordRepair(
+  messages: Messages,
+  archive: Pick<JobArchive, "numbers">,
+  interrupted: RepairedJob,
+): string {
+  const repaired = nameByNumber(withNumbers(archive, interrupted));
+  return repaired.outcome === "stuck"
+    ? describeConflicts(messages, repaired.jobId, conflictsOfStuck(repaired), "terminal")
+    : repairNotes(repaired)
+        .map((note) => wordNote(messages, note))
+        .join("\n");
+}
+
+/** Why a job was ended that took more than there is for it; null for any other cause. */
+export function wordUsedUp(locale: Locale, cause: unknown): string | null {
+  const said = confinementMessages(locale);
+  if (cause instanceof MemoryRanOut) return said.memoryRanOut;
+  if (!(cause instanceof LimitReached)) return null;
+  const { reached } = cause;
+  switch (reached.what) {
+    case "processes":
+      return said.processesReached(reached.most, reached.configured);
+    case "no-processes":
+      return said.noProcessesLeft(reached.left);
+    case "changes":
+    case "home":
+      return said.diskReached(reached.what, reached.taken, reached.most);
+  }
 }

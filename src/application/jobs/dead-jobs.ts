@@ -1,9 +1,10 @@
-import { PROCESS_DIED } from "../../domain/jobs/job-status.ts";
+import { nameJob, PROCESS_DIED } from "../../domain/jobs/result.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
+import { interruptedFileLines, wordUnreadable } from "../../domain/texts/jobs-notes.ts";
 import type { JobProcess, StoredJob } from "../ports/jobs.ts";
 import type { DoctorCheck, OpenedWorkspace, Workspace, WorkspaceDeps } from "../ports/jobs-workspace.ts";
-import { nameJob, nameJobId, toJobRecord } from "./job-facts.ts";
-import { interruptedDirection, interruptedFileLines, wordRepair, wordUnreadable } from "./word-notes.ts";
+import { wordRepair } from "./action-report.ts";
+import { interruptedDirection, nameJobId, toJobRecord } from "./job-facts.ts";
 
 export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" | "processes"> & {
   readonly isAlive: (job: JobProcess) => boolean;

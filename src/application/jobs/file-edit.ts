@@ -1,4 +1,4 @@
-import type { CommandResult, FailureReason, Note } from "../../domain/jobs/result.ts";
+import { type CommandResult, type FailureReason, type Note, SKIPPED } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { ResolvedTarget } from "../platform/resolve-target.ts";
 import type { EditPolicy } from "../ports/jobs-workspace.ts";
@@ -18,8 +18,6 @@ export function succeededOutcome(output: string): CommandOutcome {
 export function failedOutcome(error: string, output = "", reason?: FailureReason): CommandOutcome {
   return { ok: false, output, error, ...(reason !== undefined && { reason }), warnings: [] };
 }
-
-export const SKIPPED = "skipped (protected file)";
 
 export interface FileEditDeps {
   readonly view: View;

@@ -1,4 +1,3 @@
-import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import {
   type CommandResult,
   type Conflict,
@@ -7,10 +6,13 @@ import {
   isOfInterrupted,
   type JobNumbers,
   type NoteFact,
+  nameJob,
   type RanJob,
+  renameJobs,
+  toJobStatus,
+  toUndoState,
 } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
-import { ownMember } from "../../domain/platform/json-members.ts";
 import { createPause } from "../platform/give-way.ts";
 import type {
   FileDifference,
@@ -341,32 +343,9 @@ function readJobNumber(name: string): number | null {
   return number === undefined ? null : Number(number);
 }
 
-type NamedJob = { readonly jobId: string; readonly number?: number | undefined };
-
-/** A job as people name it: `#4`, its id where it has no number. */
-export function nameJob({ jobId, number }: NamedJob): string {
-  return number === undefined ? jobId : `#${number}`;
-}
-
 /** The same where only the id is at hand. */
 export function nameJobId(archive: Pick<JobArchive, "numbers">, jobId: string): string {
   return nameJob({ jobId, number: archive.numbers().get(jobId) });
-}
-
-/** Members of facts that name a job, or several with spaces between them, and lists whose members do. */
-const NAMES = ["jobId", "name", "by", "mergedBy"];
-const LISTS = ["conflicts", "evicted", "notes", "done"];
-
-/** The facts with each job under the name that `name` gives it. */
-function renameJobs<Facts extends object>(facts: Facts, name: (jobId: string) => string): Facts {
-  const renamed: Record<string, unknown> = Object.fromEntries(Object.entries(facts));
-  for (const [key, value] of Object.entries(facts))
-    if (NAMES.includes(key) && typeof value === "string") renamed[key] = value.split(" ").map(name).join(" ");
-    else if (LISTS.includes(key) && Array.isArray(value))
-      renamed[key] = value.map((one: unknown) =>
-        typeof one === "object" && one !== null ? renameJobs(one, name) : one,
-      );
-  return renamed as Facts;
 }
 
 /** The facts with the numbers of the jobs in them, so that they can be worded later and on another machine. */
@@ -388,12 +367,6 @@ export function numbersOf(archive: Pick<JobArchive, "numbers">, jobIds: readonly
   return Object.fromEntries(
     jobIds.flatMap((jobId) => (all.has(jobId) ? [[jobId, all.get(jobId) ?? 0]] : [])),
   );
-}
-
-/** The facts as they are worded: with numbers instead of ids. */
-export function nameByNumber<Facts extends { readonly numbers?: JobNumbers }>(facts: Facts): Facts {
-  const { numbers = {} } = facts;
-  return renameJobs(facts, (jobId) => nameJob({ jobId, number: ownMember(numbers, jobId) }));
 }
 
 /** The id of the job that a person names by its number, or of its sub-agent (`4/1`); any other name as it is. */
@@ -435,4 +408,9 @@ export function conflictsOfStuck({ conflicts, jobId }: RepairedJob): Conflict[] 
     reason: isOfInterrupted(reason) ? reason : "interrupted",
     by: jobId,
   }));
+}
+
+/** One whose commit never began died on its way there. */
+export function interruptedDirection({ interruptions = [] }: StoredJob) {
+  return interruptions.find(({ outcome }) => outcome === "open")?.direction ?? "commit";
 }

@@ -1,4 +1,3 @@
-import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
   type CommandResult,
@@ -10,6 +9,7 @@ import {
   type Note,
   type NoteFact,
   type RanJob,
+  type RedReason,
   type RefusedJob,
   refuseJob,
   sealNote,
@@ -18,6 +18,7 @@ import {
 import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { isSecretField } from "../../domain/platform/secret-name.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
+import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { Checked, CheckRequest, MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
@@ -46,7 +47,6 @@ import { type CommandOutcome, failedOutcome, runFileEdit } from "./file-edit.ts"
 import { endReason, nameJobId } from "./job-facts.ts";
 import { JobProcesses, type RunOptions } from "./job-processes.ts";
 import type { RunCommandsDeps } from "./run-shell.ts";
-import { wordNote } from "./word-notes.ts";
 
 /** The validations of one job beyond those of its commands; their findings are written to its journal. */
 export type JobValidator = ReturnType<typeof createJobValidator>;

@@ -1,3 +1,4 @@
+import { SKIPPED } from "../../domain/jobs/result.ts";
 import type { FileSource, FileWrite, PatchCommand } from "../../domain/patch/patch-command.ts";
 import {
   createEditPlanner,
@@ -12,7 +13,6 @@ import {
   type CommandOutcome,
   type FileEditDeps,
   failedOutcome,
-  SKIPPED,
   succeededOutcome,
   withFaultPrefix,
 } from "./file-edit.ts";

@@ -1,4 +1,4 @@
-import { type Change, newJobId, type RanJob } from "../../domain/jobs/result.ts";
+import { type Change, nameJob, newJobId, type RanJob } from "../../domain/jobs/result.ts";
 import { isLockFile } from "../../domain/platform/file-bytes.ts";
 import { type MergeResult, mergeFile } from "../../domain/platform/merge.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
@@ -8,7 +8,7 @@ import type { BeginResult, Transaction } from "../ports/jobs-transaction.ts";
 import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { ViewFault } from "../ports/platform-view.ts";
 import { beginJob, stagedAs } from "./execute-patch.ts";
-import { movedLater, nameJob, toJobRecord } from "./job-facts.ts";
+import { movedLater, toJobRecord } from "./job-facts.ts";
 import { JobRun } from "./job-run.ts";
 
 /** Runs the project's checks over the merged workspace, and words their result. */

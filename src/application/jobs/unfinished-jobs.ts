@@ -1,10 +1,9 @@
-import { PROCESS_DIED } from "../../domain/jobs/job-status.ts";
-import { countFiles, isHookRefusal, type NoteFact } from "../../domain/jobs/result.ts";
+import { countFiles, isHookRefusal, type NoteFact, PROCESS_DIED } from "../../domain/jobs/result.ts";
+import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
 import { readAgentId, toJobRecord } from "./job-facts.ts";
-import { wordNote } from "./word-notes.ts";
 
 type LandedDeps = Pick<
   WorkspaceDeps,

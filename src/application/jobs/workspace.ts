@@ -1,10 +1,10 @@
+import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import type { DraftRequest, OpenedDraft } from "../ports/jobs-draft.ts";
 import type { Workspace, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import { executePatch } from "./execute-patch.ts";
 import type { JudgeMerge } from "./undo-by-merge.ts";
 import type { StopJobDeps } from "./unfinished-jobs.ts";
-import { wordNote } from "./word-notes.ts";
 
 /** The parts that a folder and a container implement differently. */
 export interface WorkspaceBacking extends Pick<StopJobDeps, "worksOn" | "signal" | "pause"> {

@@ -1,13 +1,13 @@
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { OwnCommandText } from "../../domain/chat/message-commands.ts";
 import type { Decision, Route } from "../../domain/config/configured-kinds.ts";
-import type { JobAction, JobStatus } from "../../domain/jobs/job-status.ts";
+import type { JobStatus } from "../../domain/jobs/result.ts";
 import type { ImageTrouble } from "../../domain/platform/image.ts";
+import type { ResultJson } from "../../domain/texts/jobs-report.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
-import type { ActionFacts } from "../jobs/action-report.ts";
-import type { ResultJson } from "../jobs/job-report.ts";
+import type { ActionFacts, JobAction } from "../jobs/action-report.ts";
 import type { AgentEnd, FileDifference, StoredJob } from "./jobs.ts";
 import type { ModelChoiceOfRole, ModelImage, ModelRole } from "./models.ts";
 

@@ -1,7 +1,6 @@
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import type { Doubt } from "../../domain/drafts/check-edits.ts";
-import type { RedReason } from "../../domain/jobs/job-status.ts";
-import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
+import type { CommandResult, JobResult, RedReason } from "../../domain/jobs/result.ts";
 import type { ParseFailure } from "../../domain/patch/patch-command.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 

@@ -1,5 +1,11 @@
-import type { RedReason } from "../../domain/jobs/job-status.ts";
-import type { Change, CommandResult, JobRefusal, RanJob, RefusedJob } from "../../domain/jobs/result.ts";
+import type {
+  Change,
+  CommandResult,
+  JobRefusal,
+  RanJob,
+  RedReason,
+  RefusedJob,
+} from "../../domain/jobs/result.ts";
 import type { ParseResult, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { MergeConflict } from "../../domain/platform/merge.ts";
 import type { FileDifference, JobEvent } from "./jobs.ts";

@@ -1,5 +1,11 @@
-import type { RedReason, Unsettled } from "../../domain/jobs/job-status.ts";
-import type { CommandResult, Interruption, JobFigures, JobOutcome } from "../../domain/jobs/result.ts";
+import type {
+  CommandResult,
+  Interruption,
+  JobFigures,
+  JobOutcome,
+  RedReason,
+  Unsettled,
+} from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { JobState } from "./jobs-transaction.ts";
 

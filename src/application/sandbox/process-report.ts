@@ -1,10 +1,10 @@
-import { oneLine } from "../../domain/jobs/result.ts";
+import { nameJob } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
-import { cutMiddle, namePaths, shownPath } from "../../domain/texts/format-text.ts";
+import { cutMiddle, namePaths, oneLine, shownPath } from "../../domain/texts/format-text.ts";
 import type { RunningMessages } from "../../domain/texts/jobs-running.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
-import { agentId, isFinished, type ListedJob, nameJob, toJobJson } from "../jobs/job-facts.ts";
+import { agentId, isFinished, type ListedJob, toJobJson } from "../jobs/job-facts.ts";
 import type { JournalLine } from "../ports/jobs.ts";
 import type {
   BackgroundProcess,

@@ -1,5 +1,5 @@
 import type { ChecksRecord } from "../checks/findings.ts";
-import type { RedReason } from "../jobs/job-status.ts";
+import type { RedReason } from "../jobs/result.ts";
 
 /** The result of one of several coders; plain JSON, kept with the reply. */
 export interface CoderCandidateFacts {

@@ -1,7 +1,7 @@
 import type { LineCounts } from "../patch/compare-lines.ts";
 import type { ParseFailure, PatchCommand } from "../patch/patch-command.ts";
+import { ownMember } from "../platform/json-members.ts";
 import type { RefusedDestination } from "../policy/network.ts";
-import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "./job-status.ts";
 
 /** One path that a command or a job really changed. Paths are relative to the workspace. */
 export interface Change {
@@ -63,6 +63,8 @@ export interface CommandResult {
   /** Information for the user beside success or failure: a protected file was touched, who committed, … */
   readonly notes: readonly Note[];
 }
+
+export const SKIPPED = "skipped (protected file)";
 
 /**
  * How the job ended, or was about to end when this was written: the record is written before the swap, so
@@ -309,13 +311,6 @@ function toPlainCommand({
   ...result
 }: CommandResult): CommandResult {
   return { command, ...result };
-}
-
-/** A shell script is shown by its first significant line. */
-export function oneLine(target: string): string {
-  const trimmed = target.trim();
-  const end = trimmed.search(/\r?\n/);
-  return end === -1 ? trimmed : `${trimmed.slice(0, end).trimEnd()} …`;
 }
 
 /** A command as it would run: a script with all its lines, so that none is out of sight. */
@@ -570,4 +565,141 @@ export function newJobId(now: Date, random: (bytes: number) => Uint8Array): stri
   let name = "";
   for (const byte of random(8)) name += ALPHABET[byte % ALPHABET.length];
   return `job_${Math.floor(now.getTime() / 1000)}_${name}`;
+}
+
+export type NamedJob = { readonly jobId: string; readonly number?: number | undefined };
+
+/** A job as people name it: `#4`, its id where it has no number. */
+export function nameJob({ jobId, number }: NamedJob): string {
+  return number === undefined ? jobId : `#${number}`;
+}
+
+/** Members of facts that name a job, or several with spaces between them, and lists whose members do. */
+const NAMES = ["jobId", "name", "by", "mergedBy"];
+const LISTS = ["conflicts", "evicted", "notes", "done"];
+
+/** The facts with each job under the name that `name` gives it. */
+export function renameJobs<Facts extends object>(facts: Facts, name: (jobId: string) => string): Facts {
+  const renamed: Record<string, unknown> = Object.fromEntries(Object.entries(facts));
+  for (const [key, value] of Object.entries(facts))
+    if (NAMES.includes(key) && typeof value === "string") renamed[key] = value.split(" ").map(name).join(" ");
+    else if (LISTS.includes(key) && Array.isArray(value))
+      renamed[key] = value.map((one: unknown) =>
+        typeof one === "object" && one !== null ? renameJobs(one, name) : one,
+      );
+  return renamed as Facts;
+}
+
+/** The facts as they are worded: with numbers instead of ids. */
+export function nameByNumber<Facts extends { readonly numbers?: JobNumbers }>(facts: Facts): Facts {
+  const { numbers = {} } = facts;
+  return renameJobs(facts, (jobId) => nameJob({ jobId, number: ownMember(numbers, jobId) }));
+}
+
+/**
+ * The status of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
+ * not applied because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that the user discarded. A `running` or `interrupted` job has no result; of an `unreadable` one it is not known.
+ */
+export const JOB_STATUSES = [
+  "applied",
+  "partly",
+  "preview",
+  "worse",
+  "unended",
+  "stopped",
+  "discarded",
+  "no-change",
+  "taken-back",
+  "refused",
+  "running",
+  "interrupted",
+  "unreadable",
+] as const;
+
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** Whether a job can be undone. `none`: there is nothing to undo. */
+export type UndoState = "available" | "unavailable" | "none" | "undone";
+
+/**
+ * `begun`: a swap of it began and did not end. `halted`: so it did, and a record without which it cannot be completed is damaged
+ * or of a newer version. `due`: it was to be committed, and nothing of that began.
+ */
+export type Unsettled = "begun" | "halted" | "due";
+
+export const PROCESS_DIED = "its process died";
+
+export interface JobStatusFacts {
+  /** The state of its transaction: `running`, `staged`, `committed`, `undone`, `discarded`, `evicted`. */
+  readonly state: string;
+  /** How it ended: `staged` for one that was kept as a preview. */
+  readonly outcome?: string;
+  readonly reason?: string;
+  /** The kind of its transaction; `none` ran in place, so its changes are not fully known. */
+  readonly kind: string;
+  /** The number of changed files; 0 only where nothing changed. */
+  readonly changeCount: number;
+  readonly totalCmds: number;
+  readonly executedCmds: number;
+  readonly unsettled?: Unsettled;
+  /** The file of its record that cannot be read. */
+  readonly damaged?: string;
+  /** Why a draft was kept instead of landing. */
+  readonly red?: RedReason;
+  readonly interruptions?: readonly { readonly aside?: unknown }[];
+  /** The last repair produced the job's current state. */
+  readonly standsRepaired?: true;
+}
+
+/**
+ * `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before.
+ * `still-red`: a test that the change answers for. `new-failing`: a new test. `conflict`: others changed the same lines.
+ * `hook`: a command of the user's did not let it land.
+ */
+export type RedReason = "failing" | "worse" | "unended" | "still-red" | "new-failing" | "conflict" | "hook";
+
+export function toKeptStatus(red: RedReason | undefined): "preview" | "worse" | "unended" {
+  return red === "worse" || red === "unended" ? red : "preview";
+}
+
+/** `alive`: whether the process of a running job still works on it. */
+export function toJobStatus(job: JobStatusFacts, alive: boolean): JobStatus {
+  if (job.damaged !== undefined) return "unreadable";
+  if (job.unsettled !== undefined) return alive && job.state === "staged" ? "running" : "interrupted";
+  switch (job.state) {
+    case "running":
+      return alive ? "running" : "interrupted";
+    case "undone":
+      return job.changeCount > 0 ? "taken-back" : "no-change";
+    case "staged": {
+      const isAside = job.standsRepaired === true && job.interruptions?.at(-1)?.aside !== undefined;
+      return isAside ? "interrupted" : toKeptStatus(job.red);
+    }
+    case "discarded":
+      if (job.outcome === "answered") return "no-change";
+      if (job.outcome === "aborted" && job.reason === PROCESS_DIED) return "interrupted";
+      return job.outcome === "staged" ? "discarded" : "stopped";
+    default:
+      return statusOfApplied(job);
+  }
+}
+
+function statusOfApplied({ kind, changeCount, totalCmds, executedCmds }: JobStatusFacts): JobStatus {
+  const changed = changeCount > 0 || (kind === "none" && executedCmds > 0);
+  if (!changed) return "no-change";
+  return executedCmds < totalCmds ? "partly" : "applied";
+}
+
+export function toUndoState({
+  state,
+  kind,
+  changeCount,
+  unsettled,
+}: Pick<JobStatusFacts, "state" | "kind" | "changeCount" | "unsettled">): UndoState {
+  // An undo finishes what was begun, and takes it back.
+  if (unsettled === "halted") return "unavailable";
+  if (unsettled === "begun") return changeCount > 0 ? "available" : "none";
+  if (state === "undone") return changeCount > 0 ? "undone" : "none";
+  if (state === "evicted" || kind === "none") return "unavailable";
+  return state === "committed" && changeCount > 0 ? "available" : "none";
 }

@@ -176,3 +176,10 @@ export function editorAddress(editor: string, file: string, line: number): strin
   if (JETBRAINS.has(editor)) return `${editor}://open?file=${encodeURIComponent(file)}&line=${line}`;
   return `${editor}://file${file.split("/").map(encodeURIComponent).join("/")}:${line}`;
 }
+
+/** A shell script is shown by its first significant line. */
+export function oneLine(target: string): string {
+  const trimmed = target.trim();
+  const end = trimmed.search(/\r?\n/);
+  return end === -1 ? trimmed : `${trimmed.slice(0, end).trimEnd()} …`;
+}

@@ -10,8 +10,8 @@ import type {
   Turn,
 } from "../../application/ports/chat.ts";
 import { isEffort, type ModelChoiceOfRole, type ModelRole } from "../../application/ports/models.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { oneLine } from "../../domain/texts/format-text.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import {
   type Database,

@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import { executePatch } from "../../application/jobs/execute-patch.ts";
 import { diffText, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
-import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
 import type { ExecuteRequest, Workspace, WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
+import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import { createTransactions } from "../engine/folder-workspace.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { toStorage } from "../platform/workspace-storage.ts";

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { toListedJob } from "../../../src/application/jobs/job-facts.ts";
-import { toJobStatus } from "../../../src/domain/jobs/job-status.ts";
+import { toJobStatus } from "../../../src/domain/jobs/result.ts";
 import type { FakeAnswer } from "../../fakes/fake-models.ts";
 import { requirePart } from "../../require.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";

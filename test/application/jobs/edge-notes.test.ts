@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { failedOutcome, succeededOutcome } from "../../../src/application/jobs/file-edit.ts";
 import { limitNotes, networkNotes } from "../../../src/application/jobs/run-process-command.ts";
-import { changeLines } from "../../../src/application/jobs/word-notes.ts";
 import type { Transaction } from "../../../src/application/ports/jobs-transaction.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
+import { changeLines } from "../../../src/domain/texts/jobs-notes.ts";
 
 test("the bookkeeping of each git directory is a line of its own", () => {
   const paths = [".git/index", "lib/q/.git/HEAD", "lib/q/.git/modules/m/.git/x", "a.git/b"];

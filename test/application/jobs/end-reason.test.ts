@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { endReason, toEndReason } from "../../../src/application/jobs/job-facts.ts";
 import { type StopJobDeps, stopJob } from "../../../src/application/jobs/unfinished-jobs.ts";
 import type { JobRecord, JournalLine, StoredJob } from "../../../src/application/ports/jobs.ts";
-import { toJobStatus } from "../../../src/domain/jobs/job-status.ts";
+import { toJobStatus } from "../../../src/domain/jobs/result.ts";
 
 const ended = { state: "discarded", kind: "copy", changeCount: 0, totalCmds: 1, executedCmds: 0 } as const;
 const rolledBack = (reason: string): JournalLine => ({ at: "", event: { type: "rolled_back", reason } });

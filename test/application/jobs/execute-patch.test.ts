@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { toResultJson } from "../../../src/application/jobs/job-report.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
+import { toResultJson } from "../../../src/domain/texts/jobs-report.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
 let bench: Bench;

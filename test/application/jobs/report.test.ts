@@ -9,10 +9,10 @@ import {
 } from "../../../src/application/chat/reply-words.ts";
 import { previewFacts, takeBackFacts, wordAction } from "../../../src/application/jobs/action-report.ts";
 import { storedFacts, toJobJson, toListedJob } from "../../../src/application/jobs/job-facts.ts";
-import { toResultJson, wordChatJob, wordJob } from "../../../src/application/jobs/job-report.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import { changedFiles, type RanJob } from "../../../src/domain/jobs/result.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
+import { toResultJson, wordChatJob, wordJob } from "../../../src/domain/texts/jobs-report.ts";
 import { createBench, edit, shell } from "./worker-kit.ts";
 
 const [en, ja] = [messagesFor("en"), messagesFor("ja")];

@@ -2,13 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { renderLateDoor, renderTextDoors } from "../../../scripts/text-doors.ts";
-import { formatResults, wordError } from "../../../src/application/jobs/job-report.ts";
-import {
-  type CommandResult,
-  type NotCovered,
-  oneLine,
-  type TransactionKind,
-  type TransactionReason,
+import type {
+  CommandResult,
+  NotCovered,
+  TransactionKind,
+  TransactionReason,
 } from "../../../src/domain/jobs/result.ts";
 import type { FileTrouble, Remedy } from "../../../src/domain/platform/machine-trouble.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
@@ -21,9 +19,10 @@ import {
 import { environmentMessages } from "../../../src/domain/texts/containers.ts";
 import { pulls } from "../../../src/domain/texts/en/chat-pulls.ts";
 import * as enJobs from "../../../src/domain/texts/en/jobs.ts";
-import { formatBytes } from "../../../src/domain/texts/format-text.ts";
+import { formatBytes, oneLine } from "../../../src/domain/texts/format-text.ts";
 import * as jaJobs from "../../../src/domain/texts/ja/jobs.ts";
 import { type Messages, messagesFor, reportMessages } from "../../../src/domain/texts/jobs.ts";
+import { formatResults, wordError } from "../../../src/domain/texts/jobs-report.ts";
 import { runningMessagesFor } from "../../../src/domain/texts/jobs-running.ts";
 import { LOCALES } from "../../../src/domain/texts/locale.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";

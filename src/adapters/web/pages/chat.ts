@@ -1,5 +1,6 @@
 import { type ReplyPiece, replyPieces, wordPieces } from "../../../application/chat/reply-words.ts";
 import type { ViewedJob } from "../../../application/fleet/viewer-jobs.ts";
+import { jobNamedInButton } from "../../../application/jobs/action-report.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
 import { chatKeyOf, type Reply } from "../../../application/ports/chat.ts";
 import {
@@ -11,7 +12,6 @@ import {
 } from "../../../application/ports/serve.ts";
 import type { Viewer } from "../../../application/serve/access.ts";
 import type { LiveWork } from "../../../application/serve/serve-events.ts";
-import { jobNamedInButton } from "../../../domain/jobs/job-status.ts";
 import { matchFiles } from "../../../domain/platform/match-files.ts";
 import { chatMessagesFor } from "../../../domain/texts/chat.ts";
 import { formatCost } from "../../../domain/texts/format-text.ts";

@@ -6,15 +6,7 @@ import {
 } from "../../../application/fleet/viewer-jobs.ts";
 import { type JobReason, toReason } from "../../../application/history/find-why.ts";
 import { wordCheck, wordUsed } from "../../../application/history/word-why.ts";
-import { nameJob, storedFacts } from "../../../application/jobs/job-facts.ts";
-import {
-  wordEnd,
-  wordError,
-  wordJobBriefly,
-  wordJobNotes,
-  wordRefusal,
-  wordStatus,
-} from "../../../application/jobs/job-report.ts";
+import { storedFacts, toEndReason } from "../../../application/jobs/job-facts.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import {
@@ -22,11 +14,18 @@ import {
   wordRunningThing,
   wordStopped,
 } from "../../../application/sandbox/process-report.ts";
-import { JOB_STATUSES, type JobStatus } from "../../../domain/jobs/job-status.ts";
-import { countFiles } from "../../../domain/jobs/result.ts";
+import { countFiles, JOB_STATUSES, type JobStatus, nameJob } from "../../../domain/jobs/result.ts";
 import { dayFormatter } from "../../../domain/platform/days.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import { reportMessages } from "../../../domain/texts/jobs.ts";
+import {
+  wordEnd,
+  wordError,
+  wordJobBriefly,
+  wordJobNotes,
+  wordRefusal,
+  wordStatus,
+} from "../../../domain/texts/jobs-report.ts";
 import { runningMessagesFor } from "../../../domain/texts/jobs-running.ts";
 import {
   awayDiff,
@@ -83,7 +82,7 @@ function jobPage(
   const { job, alive, machine } = viewed;
   const address = `/jobs/${job.jobId}`;
   const work = toReason(job, job.jobId, journal);
-  const end = wordEnd(context.words, job, journal) || lastError(context, viewed, journal);
+  const end = wordEnd(context.words, toEndReason(job, journal)) || lastError(context, viewed, journal);
   const took = Date.parse(job.finishedAt) - Date.parse(job.createdAt);
   const link = (one: DiffView, label: string) =>
     html`<a href="${address}?view=${one}" ${view === one && html`aria-current="true"`}>${label}</a>`;

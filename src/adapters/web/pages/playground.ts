@@ -1,7 +1,7 @@
-import { wordJobBriefly, wordRefusal } from "../../../application/jobs/job-report.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
 import { parsePatch, refuseLongPatch } from "../../../domain/patch/parse-patch.ts";
 import type { ParseResult, PatchCommand } from "../../../domain/patch/patch-command.ts";
+import { wordJobBriefly, wordRefusal } from "../../../domain/texts/jobs-report.ts";
 import { commandLine } from "../job-view.ts";
 import { noticeBox, page } from "../layout.ts";
 import { csrfField, html, ICONS, type Markup, visible } from "../markup.ts";

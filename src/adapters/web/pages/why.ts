@@ -1,8 +1,8 @@
 import type { JobReason, SeenInJob } from "../../../application/history/find-why.ts";
 import { wordWhy } from "../../../application/history/word-why.ts";
-import { nameJob } from "../../../application/jobs/job-facts.ts";
 import type { StoredJob } from "../../../application/ports/jobs.ts";
 import type { Viewer } from "../../../application/serve/access.ts";
+import { nameJob } from "../../../domain/jobs/result.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import type { LineLinks } from "../diff-view.ts";
 import type { FoundWhy, WebHost } from "../host.ts";

@@ -9,7 +9,7 @@ import {
 import type { RuleProblem } from "../../chat/rule-pattern.ts";
 import { type DecisionSource, otherRoute, ROUTES } from "../../config/configured-kinds.ts";
 import type { Doubt } from "../../drafts/check-edits.ts";
-import type { RedReason } from "../../jobs/job-status.ts";
+import type { RedReason } from "../../jobs/result.ts";
 import type { ModelTrouble, UsageTotal } from "../../models/model-facts.ts";
 import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";

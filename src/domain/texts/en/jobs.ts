@@ -1,8 +1,8 @@
-import type { JobStatus } from "../../jobs/job-status.ts";
 import type {
   HookEnd,
   HookRun,
   Interruption,
+  JobStatus,
   KeptAside,
   KeptAsideFolder,
   NotCovered,

@@ -1,7 +1,7 @@
 import { type RewindJob, rewindJobs, rewindMessages } from "../../chat/rewind-plan.ts";
 import { otherRoute, ROUTES } from "../../config/configured-kinds.ts";
 import type { Doubt } from "../../drafts/check-edits.ts";
-import type { RedReason } from "../../jobs/job-status.ts";
+import type { RedReason } from "../../jobs/result.ts";
 import type { ModelTrouble } from "../../models/model-facts.ts";
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
 import type * as en from "../en/chat.ts";

@@ -1,6 +1,6 @@
-import type { JobStatus } from "../../jobs/job-status.ts";
 import type {
   HookEnd,
+  JobStatus,
   NotCovered,
   SealedOtherwise,
   TransactionKind,

@@ -10,8 +10,8 @@ import {
   pollTelegram,
   toTelegramHtml,
 } from "../../../../src/adapters/channels/telegram-channel.ts";
+import type { JobAction } from "../../../../src/application/jobs/action-report.ts";
 import type { Delivery, InboundMessage, StoredMessage } from "../../../../src/application/ports/serve.ts";
-import type { JobAction } from "../../../../src/domain/jobs/job-status.ts";
 import { until } from "../../../e2e/cli-kit.ts";
 import { discardedPiece, replyOf } from "../../../fakes/conversation.ts";
 import { PNG } from "../../../fakes/pictures.ts";

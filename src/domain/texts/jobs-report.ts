@@ -1,4 +1,3 @@
-import { type JobStatus, PROCESS_DIED, type UndoState } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
   type CommandResult,
@@ -7,22 +6,23 @@ import {
   countFiles,
   findHookRefusal,
   type JobRefusal,
+  type JobStatus,
   type Note,
   type NoteFact,
-  oneLine,
+  nameByNumber,
+  PROCESS_DIED,
   type RanJob,
   type RefusedJob,
+  SKIPPED,
+  type UndoState,
   wholeCommand,
-} from "../../domain/jobs/result.ts";
-import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
-import { cutMiddle, shownPath } from "../../domain/texts/format-text.ts";
-import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
-import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
-import { confinementMessages } from "../../domain/texts/policy.ts";
-import type { JournalLine, StoredJob } from "../ports/jobs.ts";
-import { SKIPPED } from "./file-edit.ts";
-import { nameByNumber, toEndReason } from "./job-facts.ts";
-import { changeLines, describeConflicts, type Surface, wordNote } from "./word-notes.ts";
+} from "../jobs/result.ts";
+import { executionSummary, type PatchCommand } from "../patch/patch-command.ts";
+import { cutMiddle, oneLine, shownPath } from "./format-text.ts";
+import { type Messages, reportMessages } from "./jobs.ts";
+import { changeLines, describeConflicts, type Surface, wordNote } from "./jobs-notes.ts";
+import { runningMessagesFor } from "./jobs-running.ts";
+import { confinementMessages } from "./policy.ts";
 
 /** A job that never began: the obstacle, and the remedy. */
 function describeRefusal(messages: Messages, workspace: string, refusal: JobRefusal): string[] {
@@ -125,8 +125,7 @@ export function wordHeadline(messages: Messages, facts: RanJob): string {
 const SAID_BY_STATUS = ["aborted", "discarded", PROCESS_DIED, "worse", "unended", "hook"];
 
 /** Why a job was rolled back or is kept, where its status does not say it. */
-export function wordEnd(messages: Messages, job: StoredJob, journal: readonly JournalLine[]): string {
-  const reason = toEndReason(job, journal);
+export function wordEnd(messages: Messages, reason: string | undefined): string {
   if (reason === undefined || SAID_BY_STATUS.includes(reason)) return "";
   return runningMessagesFor(messages.locale).whyEnded(reason);
 }

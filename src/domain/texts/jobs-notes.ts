@@ -8,16 +8,14 @@ import {
   isOfInterrupted,
   isSystemTrouble,
   type KeptAside,
+  type NamedJob,
   type Note,
-} from "../../domain/jobs/result.ts";
-import type { LineCounts } from "../../domain/patch/compare-lines.ts";
-import { shownPath } from "../../domain/texts/format-text.ts";
-import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
-import type { Locale } from "../../domain/texts/locale.ts";
-import { confinementMessages } from "../../domain/texts/policy.ts";
-import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import { LimitReached, MemoryRanOut, type RepairedJob } from "../ports/jobs-transaction.ts";
-import { conflictsOfStuck, nameByNumber, nameJob, repairNotes, withNumbers } from "./job-facts.ts";
+  nameJob,
+} from "../jobs/result.ts";
+import type { LineCounts } from "../patch/compare-lines.ts";
+import { shownPath } from "./format-text.ts";
+import { type Messages, reportMessages } from "./jobs.ts";
+import { confinementMessages } from "./policy.ts";
 
 /** Notes without facts. */
 const PLAIN_NOTES = {
@@ -35,7 +33,7 @@ const PLAIN_NOTES = {
 /** Why jobs cannot be read: one text for all jobs behind the same closed folder. */
 export function wordUnreadable(
   messages: Messages,
-  jobs: readonly Pick<StoredJob, "jobId" | "number" | "damaged" | "closed">[],
+  jobs: readonly (NamedJob & { readonly damaged?: string; readonly closed?: string })[],
 ): string[] {
   const causes = new Map(jobs.map((job) => [job.closed ?? job.damaged, job]));
   return [...causes.values()].flatMap((job) => {
@@ -155,25 +153,6 @@ export function describeConflicts(
     : messages.commitConflict(jobId, paths, at);
 }
 
-/** The outcome of an interrupted swap. */
-export function wordRepair(
-  messages: Messages,
-  archive: Pick<JobArchive, "numbers">,
-  interrupted: RepairedJob,
-): string {
-  const repaired = nameByNumber(withNumbers(archive, interrupted));
-  return repaired.outcome === "stuck"
-    ? describeConflicts(messages, repaired.jobId, conflictsOfStuck(repaired), "terminal")
-    : repairNotes(repaired)
-        .map((note) => wordNote(messages, note))
-        .join("\n");
-}
-
-/** One whose commit never began died on its way there. */
-export function interruptedDirection({ interruptions = [] }: StoredJob) {
-  return interruptions.find(({ outcome }) => outcome === "open")?.direction ?? "commit";
-}
-
 /** The state of the files of an interrupted job, up to a limit per kind. */
 export function interruptedFileLines(
   messages: Messages,
@@ -250,21 +229,4 @@ export function foldedLines(messages: Messages, { git, ignored }: Omit<Folded, "
     ...(git.size > SHOWN ? [`  … +${git.size - SHOWN}`] : []),
     ...(ignored.length > 0 ? [`  ${reportMessages(messages.locale).ignored(ignored.length, places)}`] : []),
   ];
-}
-
-/** Why a job was ended that took more than there is for it; null for any other cause. */
-export function wordUsedUp(locale: Locale, cause: unknown): string | null {
-  const said = confinementMessages(locale);
-  if (cause instanceof MemoryRanOut) return said.memoryRanOut;
-  if (!(cause instanceof LimitReached)) return null;
-  const { reached } = cause;
-  switch (reached.what) {
-    case "processes":
-      return said.processesReached(reached.most, reached.configured);
-    case "no-processes":
-      return said.noProcessesLeft(reached.left);
-    case "changes":
-    case "home":
-      return said.diskReached(reached.what, reached.taken, reached.most);
-  }
 }
