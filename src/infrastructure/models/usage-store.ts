@@ -1,4 +1,4 @@
-import { type Kysely, PostgresAdapter, sql } from "kysely";
+import { type Kysely, PostgresAdapter, type RawBuilder, sql } from "kysely";
 import type { UsageEntry, UsageFilter, UsageStore } from "../../application/ports/models.ts";
 import { SLICE_MS, sliceOf, sumUsage, type UsageTotal } from "../../domain/models/model-facts.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
@@ -15,66 +15,33 @@ export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["hel
   const inTurn = createTurnFence({ db, held });
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
 
-  async function totalsOfEntries(filter: UsageFilter): Promise<UsageTotal[]> {
+  async function totalsOf(from: Summed, filter: UsageFilter): Promise<UsageTotal[]> {
     const { by, since, until, chatKey, withChatsBelow = false, groupId } = filter;
-    let query = db
-      .selectFrom("usage_entries")
-      .select(({ fn }) => [
-        groupColumn(by).as("name"),
-        fn.countAll().as("calls"),
-        fn.sum("input_tokens").as("input_tokens"),
-        fn.sum("output_tokens").as("output_tokens"),
-        fn.sum("cached_tokens").as("cached_tokens"),
-        fn.sum("cost_usd").as("cost_usd"),
-        fn.count("cost_usd").as("priced"),
-      ])
-      .where("at", ">=", since.toISOString())
-      .groupBy("name");
-    if (until !== undefined) query = query.where("at", "<", until.toISOString());
+    const { table, at, calls, priced } = from;
+    const where = [sql`${at} >= ${since.toISOString()}`];
+    if (until !== undefined) where.push(sql`${at} < ${until.toISOString()}`);
     if (chatKey !== undefined) {
-      const key = isPostgres ? sql<string>`chat_key collate "C"` : sql<string>`chat_key`;
+      const key = isPostgres ? sql`chat_key collate "C"` : sql`chat_key`;
       // In the order of bytes, `/` follows the dot.
-      query = query.where((is) =>
-        withChatsBelow
-          ? is.or([
-              is(key, "=", chatKey),
-              is.and([is(key, ">=", `${chatKey}.`), is(key, "<", `${chatKey}/`)]),
-            ])
-          : is(key, "=", chatKey),
-      );
+      const below = sql`or (${key} >= ${`${chatKey}.`} and ${key} < ${`${chatKey}/`})`;
+      where.push(sql`(${key} = ${chatKey} ${withChatsBelow ? below : sql``})`);
     }
-    if (groupId !== undefined) query = query.where("group_id", "=", groupId);
-    return (await query.execute()).map(toTotal);
+    if (groupId !== undefined) where.push(sql`group_id = ${groupId}`);
+    const { rows } = await sql<SumRow>`
+      select ${groupColumn(by, at)} as name, ${calls} as calls, sum(input_tokens) as input_tokens,
+        sum(output_tokens) as output_tokens, sum(cached_tokens) as cached_tokens, sum(cost_usd) as cost_usd,
+        ${priced} as priced
+      from ${table} where ${sql.join(where, sql` and `)} group by name`.execute(db);
+    return rows.map(toTotal);
   }
-
-  /** Whole quarters of an hour. */
-  async function totalsOfSums(by: SummedBy, since: Date, until: Date | undefined): Promise<UsageTotal[]> {
-    let query = db
-      .selectFrom("usage_sums")
-      .select(({ fn }) => [
-        (by === "model"
-          ? groupColumn(by)
-          : sql<string>`substr(slice, 1, 16) || ' ' || provider || '/' || model`
-        ).as("name"),
-        fn.sum("calls").as("calls"),
-        fn.sum("input_tokens").as("input_tokens"),
-        fn.sum("output_tokens").as("output_tokens"),
-        fn.sum("cached_tokens").as("cached_tokens"),
-        fn.sum("cost_usd").as("cost_usd"),
-        fn.sum("priced").as("priced"),
-      ])
-      .where("slice", ">=", since.toISOString())
-      .groupBy("name");
-    if (until !== undefined) query = query.where("slice", "<", until.toISOString());
-    return (await query.execute()).map(toTotal);
-  }
+  const totalsOfEntries = (filter: UsageFilter) => totalsOf(ENTRIES, filter);
 
   /** From the sums, and from the entries where the time asked for begins or ends within a quarter of an hour. */
   async function totalsOfModels(by: SummedBy, since: Date, until: Date | undefined): Promise<UsageTotal[]> {
     const first = sliceOf(new Date(since.getTime() + SLICE_MS - 1));
     const end = until === undefined ? undefined : sliceOf(until);
     if (end !== undefined && end < first) return totalsOfEntries({ by, since, ...(until && { until }) });
-    const found = await totalsOfSums(by, first, end);
+    const found = await totalsOf(SUMS, { by, since: first, ...(end && { until: end }) });
     if (since < first) found.push(...(await totalsOfEntries({ by, since, until: first })));
     if (end !== undefined && until !== undefined && end < until)
       found.push(...(await totalsOfEntries({ by, since: end, until })));
@@ -126,14 +93,31 @@ async function addEntry(within: StoreTransaction, entry: UsageEntry): Promise<vo
       priced = usage_sums.priced + excluded.priced`.execute(within);
 }
 
-type SumColumns = Readonly<
-  Record<
-    "calls" | "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd" | "priced",
-    string | number | bigint | null
-  >
->;
+/** What totals are made of: every call, or the sums of whole quarters of an hour. */
+interface Summed {
+  readonly table: RawBuilder<unknown>;
+  readonly at: RawBuilder<unknown>;
+  readonly calls: RawBuilder<unknown>;
+  readonly priced: RawBuilder<unknown>;
+}
 
-function toTotal(row: SumColumns & { readonly name: string }): UsageTotal {
+const ENTRIES: Summed = {
+  table: sql`usage_entries`,
+  at: sql`at`,
+  calls: sql`count(*)`,
+  priced: sql`count(cost_usd)`,
+};
+const SUMS: Summed = {
+  table: sql`usage_sums`,
+  at: sql`slice`,
+  calls: sql`sum(calls)`,
+  priced: sql`sum(priced)`,
+};
+
+type SumColumn = "calls" | "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd" | "priced";
+type SumRow = Readonly<Record<SumColumn, string | number | bigint | null>> & { readonly name: string };
+
+function toTotal(row: SumRow): UsageTotal {
   return {
     name: row.name,
     calls: Number(row.calls),
@@ -150,15 +134,15 @@ function addUp(totals: readonly UsageTotal[]): UsageTotal[] {
   return [...Map.groupBy(totals, ({ name }) => name)].map(([name, own]) => sumUsage(name, own));
 }
 
-function groupColumn(by: UsageFilter["by"]) {
+function groupColumn(by: UsageFilter["by"], at: RawBuilder<unknown>) {
   switch (by) {
     case "model":
-      return sql<string>`provider || '/' || model`;
+      return sql`provider || '/' || model`;
     case "moment":
-      return sql<string>`substr(at, 1, 16) || ' ' || provider || '/' || model`;
+      return sql`substr(${at}, 1, 16) || ' ' || provider || '/' || model`;
     case "group":
-      return sql<string>`group_id`;
+      return sql`group_id`;
     case "chat":
-      return sql<string>`chat_key`;
+      return sql`chat_key`;
   }
 }
