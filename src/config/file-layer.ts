@@ -6,17 +6,13 @@ import { nodeAt, type SchemaNode } from "./keys.ts";
 import { coerceText } from "./scalar-values.ts";
 import { isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 import { validateSettings } from "./validate.ts";
-import { parseYamlTree } from "./yaml-tree.ts";
-
-export type FileLayer =
-  | { readonly ok: true; readonly tree: Tree; readonly positions: ReadonlyMap<string, FilePosition> }
-  | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
+import { parseYamlTree, type YamlTree } from "./yaml-tree.ts";
 
 /**
  * One file: parse, refuse literal secrets, drop empty sections, validate on its own so that every problem
  * has its line. References are left in; {@link expandReferences} replaces those that may be.
  */
-export async function readFileLayer(text: string, file: string, root: SchemaNode): Promise<FileLayer> {
+export async function readFileLayer(text: string, file: string, root: SchemaNode): Promise<YamlTree> {
   const parsed = parseYamlTree(text, file);
   if (!parsed.ok) return parsed;
   const { positions } = parsed;

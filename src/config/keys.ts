@@ -1,5 +1,6 @@
 import { maskSecrets } from "../domain/platform/mask.ts";
 import { type ConfigProblem, type FilePosition, NOTHING } from "../domain/texts/config-problem.ts";
+import type { KeyMeta } from "./schema/primitives.ts";
 import schema from "./schema.json" with { type: "json" };
 import type { Path } from "./tree.ts";
 
@@ -16,7 +17,7 @@ export interface KeyInfo {
 }
 
 /** As much of JSON Schema as the tree uses, and what `KeyMeta` adds. */
-export interface SchemaNode {
+export interface SchemaNode extends Partial<KeyMeta> {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly additionalProperties?: SchemaNode | false;
@@ -31,12 +32,6 @@ export interface SchemaNode {
   readonly minLength?: number;
   readonly pattern?: string;
   readonly default?: unknown;
-  readonly description?: string;
-  readonly secret?: boolean;
-  readonly reference?: boolean;
-  readonly size?: boolean;
-  readonly timezone?: boolean;
-  readonly shown?: string;
 }
 
 /**

@@ -1,6 +1,7 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import { attemptOr } from "../domain/platform/error-text.ts";
 import type { ConfigProblem, FilePosition } from "../domain/texts/config-problem.ts";
-import { isTree, pathText, type Tree } from "./tree.ts";
+import { isTree, type Path, pathText, type Tree } from "./tree.ts";
 
 export type YamlTree =
   | { readonly ok: true; readonly tree: Tree; readonly positions: ReadonlyMap<string, FilePosition> }
@@ -26,7 +27,8 @@ export function parseYamlTree(text: string, file: string): YamlTree {
     const detail = "Map keys must be unique";
     return { ok: false, problems: twins.map((offset) => ({ code: "invalid-yaml", detail, at: at(offset) })) };
   }
-  const tree = plain(() => document.toJS({ maxAliasCount: 100 }) ?? {});
+  // Undefined where there are too many aliases.
+  const tree = attemptOr(undefined, () => document.toJS({ maxAliasCount: 100 }) ?? {});
   if (!isTree(tree)) {
     return {
       ok: false,
@@ -34,7 +36,7 @@ export function parseYamlTree(text: string, file: string): YamlTree {
     };
   }
   const positions = new Map<string, FilePosition>();
-  if (document.contents !== null) collect(document.contents, [], at, positions);
+  noteOffsets(document.contents, [], (path, offset) => positions.set(path, at(offset)));
   const proto = [...positions].find(([key]) => /(?:^|\.)__proto__(?:$|[.[])/.test(key));
   if (proto !== undefined)
     return { ok: false, problems: [{ code: "unknown-key", key: proto[0], at: proto[1] }] };
@@ -53,44 +55,15 @@ function findTwins(node: unknown): number[] {
   });
 }
 
-function plain(read: () => unknown): unknown {
-  try {
-    return read();
-  } catch {
-    return undefined; // too many aliases
+/** Notes the offset of every key and of every item of a list, by its path. */
+function noteOffsets(node: unknown, path: Path, note: (path: string, offset: number) => void): void {
+  const parts: (readonly [step: string | number, marked: unknown, value: unknown])[] = [];
+  if (isSeq(node)) parts.push(...node.items.map((item, index) => [index, item, item] as const));
+  if (isMap(node))
+    for (const { key, value } of node.items) if (isScalar(key)) parts.push([String(key.value), key, value]);
+  for (const [step, marked, value] of parts) {
+    const offset = isNode(marked) ? marked.range?.[0] : undefined;
+    if (offset !== undefined) note(pathText([...path, step]), offset);
+    noteOffsets(value, [...path, step], note);
   }
-}
-
-function collect(
-  node: Node,
-  path: readonly (string | number)[],
-  at: (offset: number) => FilePosition,
-  positions: Map<string, FilePosition>,
-): void {
-  if (isAlias(node)) return;
-  if (isSeq(node)) {
-    for (const [index, item] of node.items.entries()) place(item, item, [...path, index], at, positions);
-  }
-  if (isMap(node)) {
-    for (const pair of node.items) {
-      const key = isScalar(pair.key) ? String(pair.key.value) : undefined;
-      if (key !== undefined) place(pair.key, pair.value, [...path, key], at, positions);
-    }
-  }
-}
-
-function place(
-  marked: unknown,
-  value: unknown,
-  path: readonly (string | number)[],
-  at: (offset: number) => FilePosition,
-  positions: Map<string, FilePosition>,
-): void {
-  const offset = isNode(marked) ? marked.range?.[0] : undefined;
-  if (offset !== undefined) positions.set(pathText(path), at(offset));
-  if (isNode(value)) collect(value, path, at, positions);
-}
-
-function isNode(value: unknown): value is Node {
-  return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value);
 }

@@ -253,30 +253,9 @@ function addUsage(
 }
 
 /** The usage of one message, and the state of the day's budget. */
-interface Account extends Pick<MeteredModels, "notices" | "used"> {
-  /** Reads again what the day has cost. */
-  look(): Promise<void>;
-  /**
-   * Waits while the requests under way may spend the rest of the day's budget, so that many at once spend no more than
-   * one after the other. The answer ends this request, once; null where the budget is spent.
-   */
-  admit(model: Model, request: ModelRequest): Promise<(() => void) | null>;
-  isOver(): boolean;
-  /** The local model in a cloud coder's place; the refusal if there is none. */
-  instead(): Model | ModelFailure;
-  refusal(): ModelFailure;
-  /** A budget cannot be kept with a model whose price is unknown. */
-  isWithoutPrice(model: Model): boolean;
-  refusalOfPrice(model: Model): ModelFailure;
-  /** Returns the cost; null if it is unknown. */
-  record(role: ModelRole, model: Model, used: ModelUsage): Promise<number | null>;
-  /** Call it when a model is asked, and the returned function when the call has ended. */
-  call(role: ModelRole, model: Model): (usage: ModelUsage | null, failure: string | null) => void;
-  recordWorker(kind: string, used: TaskUsage): Promise<void>;
-  add(entry: Omit<UsageEntry, keyof MeterContext | "at">): Promise<void>;
-}
+type Account = ReturnType<typeof openAccount>;
 
-function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Account {
+function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay) {
   const { models, usage, budget, now } = deps;
   const { daily } = budget;
   const sums = createUsageSums();
@@ -284,10 +263,11 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Ac
   const notices = new Map<BudgetNotice["kind"], BudgetNotice>();
   let spentUsd = 0;
   const note = (notice: BudgetNotice) => void notices.set(notice.kind, notice);
-  const account: Account = {
+  const account = {
     notices: () => [...notices.values()],
     used: () => ({ ...sums }),
-    async look() {
+    /** Reads again what the day has cost. */
+    async look(): Promise<void> {
       if (daily === null) return;
       // Without knowing what was spent, the day's last known sum holds.
       const start = deps.startOfDay(now());
@@ -296,7 +276,11 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Ac
       // From now on a local model answers, so its name is needed.
       if (account.isOver() && budget.on_exceed === "local") await models.look?.(AbortSignal.timeout(LOOK_MS));
     },
-    async admit(model, request) {
+    /**
+     * Waits while the requests under way may spend the rest of the day's budget, so that many at once spend no more than
+     * one after the other. The answer ends this request, once; null where the budget is spent.
+     */
+    async admit(model: Model, request: ModelRequest): Promise<(() => void) | null> {
       await account.look();
       if (account.isOver()) return null;
       // Prices are read from the list of models, which is not loaded before it is needed.
@@ -316,7 +300,8 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Ac
       }
     },
     isOver: () => daily !== null && spentUsd >= daily,
-    instead() {
+    /** The local model in a cloud coder's place; the refusal if there is none. */
+    instead(): Model | ModelFailure {
       const dailyUsd = daily ?? 0;
       const local = budget.on_exceed === "local" ? localModel(models) : undefined;
       if (local !== undefined) {
@@ -325,25 +310,32 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Ac
       }
       return account.refusal();
     },
-    refusal() {
+    refusal(): ModelFailure {
       // The figures only; the texts are added where they are shown.
       const message = `$${spentUsd.toFixed(2)} / $${(daily ?? 0).toFixed(2)}`;
       return { code: "over-budget", message, retryable: false };
     },
-    isWithoutPrice: (model) =>
+    /** A budget cannot be kept with a model whose price is unknown. */
+    isWithoutPrice: (model: Model) =>
       hasBudget &&
       !model.local &&
       deps.costOf(model, { inputTokens: 0, outputTokens: 0, cachedTokens: 0 }) === null,
     // The name only, as above.
-    refusalOfPrice: ({ model }) => ({ code: "no-price", message: model, retryable: false }),
-    async record(role, { provider, model, local }, used) {
+    refusalOfPrice: ({ model }: Model): ModelFailure => ({
+      code: "no-price",
+      message: model,
+      retryable: false,
+    }),
+    /** Returns the cost; null if it is unknown. */
+    async record(role: ModelRole, { provider, model, local }: Model, used: ModelUsage) {
       const cost = deps.costOf({ provider, model, local }, used);
       await account.add({ role, provider, model, local, ...used, costUsd: cost });
       return cost;
     },
-    call(role, { provider, model, local }) {
+    /** Call it when a model is asked, and the returned function when the call has ended. */
+    call(role: ModelRole, { provider, model, local }: Model) {
       const begun = now();
-      return (used, failure) =>
+      return (used: ModelUsage | null, failure: string | null) =>
         deps.onCall?.({
           ...context,
           role,
@@ -357,7 +349,7 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Ac
           failure,
         });
     },
-    async recordWorker(kind, { inputTokens, outputTokens, costUsd }) {
+    async recordWorker(kind: string, { inputTokens, outputTokens, costUsd }: TaskUsage): Promise<void> {
       const by = { provider: "worker-cli", model: kind, local: false };
       const used = { inputTokens, outputTokens, cachedTokens: 0 };
       // Some workers report their cost; for the others it is known if a price is configured.
@@ -366,7 +358,7 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Ac
         note({ kind: "unpriced", spentUsd, dailyUsd: daily, model: kind });
       await account.add({ role: "worker-cli", ...by, ...used, costUsd: cost });
     },
-    async add(entry) {
+    async add(entry: Omit<UsageEntry, keyof MeterContext | "at">): Promise<void> {
       const { costUsd } = entry;
       addUsage(sums, entry, costUsd);
       spentUsd += costUsd ?? 0;

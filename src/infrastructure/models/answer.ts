@@ -59,23 +59,9 @@ export function writeInOrder<T>(
   return written;
 }
 
-/** Collects while an answer is read. */
-function createTrace() {
-  const parts: TracePart[] = [];
-  return {
-    text: () => {
-      if (parts.at(-1) !== "text") parts.push("text");
-    },
-    call: (id: string) => {
-      parts.push({ call: id });
-    },
-    thought: (what: Json) => {
-      parts.push({ thought: what });
-    },
-    /** Undefined when there were no thoughts to keep. */
-    thoughts: (thinker: string): ModelThoughts | undefined =>
-      parts.some((part) => typeof part === "object" && "thought" in part) ? { thinker, parts } : undefined,
-  };
+/** Undefined when there were no thoughts to keep. */
+function thoughtsIn(parts: readonly TracePart[], thinker: string): ModelThoughts | undefined {
+  return parts.some((part) => typeof part === "object" && "thought" in part) ? { thinker, parts } : undefined;
 }
 
 const THINK_OPENINGS = ["<think>", "<thinking>"];
@@ -302,7 +288,7 @@ export interface AnswerDeps {
 const MOST_TOKENS = 100_000_000;
 
 export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: AnswerDeps): AnswerInProgress {
-  const trace = createTrace();
+  const trace: TracePart[] = [];
   let events: ModelEvent[] = [];
   let begun = false;
   let over = false;
@@ -329,14 +315,14 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
     emit({ type: "reasoning", text: piece });
   };
   const calls = createCalls(newId, (call) => {
-    trace.call(call.id);
+    trace.push({ call: call.id });
     emit({ type: "tool-call", call });
   });
   const textCalls = createTextCalls({
     offered: callsInText,
     text: (piece) => {
       text += piece;
-      trace.text();
+      if (trace.at(-1) !== "text") trace.push("text");
       emit({ type: "text", text: piece });
     },
     call: calls.add,
@@ -378,7 +364,7 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
     callEnd: calls.end,
     thought: (kept) => {
       thought = true;
-      if (kept !== undefined) trace.thought(kept);
+      if (kept !== undefined) trace.push({ thought: kept });
     },
     usage: (part) => {
       const isMeant = ([, tokens]: readonly [string, number]) => tokens <= MOST_TOKENS;
@@ -409,7 +395,7 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
         if (finish !== "filtered") return { kind: "empty", thought: thought && finish === "length" };
       }
       const why = toolCalls.length > 0 && finish === "stop" ? "tool-calls" : finish;
-      const thoughts = toolCalls.length === 0 ? undefined : trace.thoughts(thinker);
+      const thoughts = toolCalls.length === 0 ? undefined : thoughtsIn(trace, thinker);
       const answer = { text, toolCalls, finish: why, usage, ...(thoughts !== undefined && { thoughts }) };
       return { kind: "answer", answer };
     },

@@ -130,6 +130,38 @@ export function bearer({ apiKey }: Pick<ModelSettings, "apiKey">): Readonly<Reco
   return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
+/** The conversation and the tools, as OpenAI's chat completions have them and Ollama took over. */
+export function chatParts(
+  { system, messages, tools = [] }: ModelRequest,
+  write: (message: ModelMessage) => object,
+): object {
+  return {
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({
+        type: "function",
+        function: { name, description, parameters },
+      })),
+    }),
+    messages: [...(system ? [{ role: "system", content: system }] : []), ...messages.map(write)],
+  };
+}
+
+/** The parts of messages in turns: the user's and tools' follow the model's, whose neighbours are one turn. */
+export function turnsOf(
+  messages: readonly ModelMessage[],
+  partsOf: (message: ModelMessage) => readonly object[],
+): { readonly isModel: boolean; readonly parts: object[] }[] {
+  const turns: { readonly isModel: boolean; readonly parts: object[] }[] = [];
+  for (const message of messages) {
+    const isModel = message.role === "assistant";
+    const parts = partsOf(message);
+    const last = turns.at(-1);
+    if (last?.isModel === isModel) last.parts.push(...parts);
+    else if (parts.length > 0) turns.push({ isModel, parts: [...parts] });
+  }
+  return turns;
+}
+
 /** OpenAI refuses the JSON mode if no message mentions JSON. */
 export function mentionsJson({ system = "", messages }: ModelRequest): boolean {
   return /json/i.test(system) || messages.some(({ text }) => /json/i.test(text));

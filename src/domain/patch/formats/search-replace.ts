@@ -1,15 +1,10 @@
 import { createLineCounter, lineAfter, lineAt, toBytesText } from "../../platform/bytes-text.ts";
 import { compareLines } from "../compare-lines.ts";
-import {
-  type Hunk,
-  type HunkLine,
-  type ParseFailure,
-  type PatchCommand,
-  UnreadHunk,
-} from "../patch-command.ts";
+import { type Hunk, type HunkLine, type PatchCommand, UnreadHunk } from "../patch-command.ts";
 import {
   createFinder,
   type EmbeddedFormat,
+  type EmbeddedRead,
   isFenceMark,
   LONGEST_MARK,
   lineEnd,
@@ -168,7 +163,8 @@ function pathBesideFence(info: string): string | null {
   const last = info.trim().split(/\s+/).at(-1) ?? "";
   const name = last.replace(/^(?:title|file|path)=/, "").replace(/^["']|["']$/g, "");
   const afterColon = /^[\w+#-]+:(.+)$/.exec(name)?.[1] ?? name;
-  return afterColon.includes("/") || /^[^.]+\.\w+$/.test(afterColon) ? isPlausiblePath(afterColon) : null;
+  const mayBePath = afterColon.includes("/") || /^[^.]+\.\w+$/.test(afterColon);
+  return mayBePath && isNamed(afterColon, false) ? afterColon : null;
 }
 
 function pathIn(line: string): string | null {
@@ -193,22 +189,14 @@ function isNamed(name: string, certain: boolean): boolean {
   return hasExtension || (name.includes("/") && /^[^\s()]+$/.test(name));
 }
 
-function isPlausiblePath(name: string): string | null {
-  return isNamed(name, false) ? name : null;
-}
+const METADATA = { format: "search-replace" } as const;
 
 /**
  * SEARCH/REPLACE blocks. Each block is one command; one without a path of its own continues the file of the
- * block before it. Text between blocks is prose. An empty SEARCH creates the file.
+ * block before it. Text between blocks is prose. An empty SEARCH creates the file. `above` is the prose before the text,
+ * which may name the file of its first block.
  */
-export type SearchReplaceParse =
-  | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly failure: ParseFailure };
-
-const METADATA = { format: "search-replace" } as const;
-
-/** `above` is the prose before the text, which may name the file of its first block. */
-export function parseSearchReplace(text: string, above = ""): SearchReplaceParse {
+export function parseSearchReplace(text: string, above = ""): EmbeddedRead {
   const commands: PatchCommand[] = [];
   const warnings: string[] = [];
   const lineOf = createLineCounter(text);
@@ -218,8 +206,8 @@ export function parseSearchReplace(text: string, above = ""): SearchReplaceParse
     next = lineAfter(text, at);
     const start = searchMark(text, at);
     if (start === 0) continue;
-    const fail = (message: string): SearchReplaceParse => {
-      const line = createLineCounter(text)(at);
+    const fail = (message: string): EmbeddedRead => {
+      const line = lineOf(at);
       const failure = { message: `${message} (line ${line})`, line, index: commands.length };
       return { ok: false, failure: { code: "invalid-block", ...failure } };
     };
@@ -246,13 +234,9 @@ export function parseSearchReplace(text: string, above = ""): SearchReplaceParse
     proseFrom = block.next;
     next = block.next;
   }
-  if (commands.length === 0) {
-    return {
-      ok: false,
-      failure: { code: "not-a-patch", message: "no SEARCH/REPLACE block in the text", line: 1 },
-    };
-  }
-  return { ok: true, commands, warnings };
+  if (commands.length > 0) return { ok: true, commands, warnings };
+  const message = "no SEARCH/REPLACE block in the text";
+  return { ok: false, failure: { code: "not-a-patch", message, line: 1 } };
 }
 
 function blockPath(text: string, from: number, at: number, above: string): string | null {

@@ -134,14 +134,6 @@ function isEndOfFile(text: string, at: number, next: number): boolean {
   return (first === STAR || first > 127) && text.slice(at, next).trim() === END_OF_FILE;
 }
 
-/**
- * The `*** Begin Patch` format. Each operation becomes one command, in order. A text that is not well formed
- * yields no command at all: a misspelt header may hide the rest of an operation.
- */
-export type V4aParse =
-  | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly failure: ParseFailure };
-
 const BEGIN = "*** Begin Patch";
 const END = "*** End Patch";
 const OPERATION = /^\*\*\* (Add|Delete|Update) File: ?(.*)$/;
@@ -164,7 +156,11 @@ interface Operation extends HeaderLine {
   body: number;
 }
 
-export function parseV4a(text: string): V4aParse {
+/**
+ * The `*** Begin Patch` format. Each operation becomes one command, in order. A text that is not well formed
+ * yields no command at all: a misspelt header may hide the rest of an operation.
+ */
+export function parseV4a(text: string): EmbeddedRead {
   const begin = findMarker(text, BEGIN, 0, () => true);
   if (begin < 0) return v4aFailed("not-a-patch", `the first line must be '${BEGIN}'`, 1);
   const end = findMarker(text, END, lineAfter(text, begin), (at) => isEnd(text, at));
@@ -307,7 +303,7 @@ function readHunks(
   return read;
 }
 
-function invalidHeader(line: string, at: number): V4aParse {
+function invalidHeader(line: string, at: number): EmbeddedRead {
   return v4aFailed(
     "invalid-v4a",
     `'${line.trim()}' is not a valid header; valid are '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'`,
@@ -315,11 +311,9 @@ function invalidHeader(line: string, at: number): V4aParse {
   );
 }
 
-function v4aFailed(code: ParseFailure["code"], message: string, line: number, index?: number): V4aParse {
-  return {
-    ok: false,
-    failure: { code, message: `${message} (line ${line})`, line, ...(index === undefined ? {} : { index }) },
-  };
+function v4aFailed(code: ParseFailure["code"], message: string, line: number, index?: number): EmbeddedRead {
+  const failure = { code, message: `${message} (line ${line})`, line };
+  return { ok: false, failure: { ...failure, ...(index !== undefined && { index }) } };
 }
 
 const HEREDOC = /^apply_patch[ \t]+<<-?[ \t]*['"]?\w+['"]?$/;

@@ -4,7 +4,7 @@ import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { argumentsObject, probeList, type Wire } from "../wire.ts";
+import { argumentsObject, probeList, turnsOf, type Wire } from "../wire.ts";
 
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   max_tokens: "length",
@@ -29,7 +29,7 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
   // Blocks of tools that the server runs itself have the same pieces as ours.
   const calls = new Map<number, string>();
   const thoughts = new Map<number, Thought>();
-  const usage = createUsage(answer);
+  const takeUsage = createUsageReader(answer);
   const end = (index: number) => {
     answer.callEnd(index, calls.get(index));
     calls.delete(index);
@@ -64,7 +64,7 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
         // A gateway may join two messages to one stream.
         for (const open of [...calls.keys()]) end(open);
         answer.finish(undefined);
-        return usage.take(fieldAt(frame, "message", "usage"));
+        return takeUsage(fieldAt(frame, "message", "usage"));
       case "content_block_start":
         return begin(index, fieldAt(frame, "content_block"));
       case "content_block_delta":
@@ -74,7 +74,7 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
         return end(index);
       case "message_delta":
         reason = textAt(frame, "delta", "stop_reason") || reason;
-        return usage.take(fieldAt(frame, "usage"));
+        return takeUsage(fieldAt(frame, "usage"));
       case "message_stop":
         if (reason !== "") answer.finish(ownMember(FINISH, reason) ?? "stop");
         return answer.over();
@@ -84,7 +84,7 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
           begin(place, block);
           end(place);
         }
-        usage.take(fieldAt(frame, "usage"));
+        takeUsage(fieldAt(frame, "usage"));
         answer.finish(ownMember(FINISH, textAt(frame, "stop_reason")) ?? "stop");
         return answer.over();
       case "error": {
@@ -120,28 +120,24 @@ function takeDelta(answer: AnswerSink, delta: Json, thought: Thought | undefined
  * Tokens written to the cache and read from it are not in `input_tokens`. If a figure is sent twice, the
  * later one counts.
  */
-function createUsage(answer: AnswerSink) {
-  const counts: Record<string, number> = {};
-  const count = (name: string) => counts[name] ?? 0;
-  return {
-    take(usage: Json): void {
-      for (const name of FIGURES) counts[name] = countAt(usage, name) || count(name);
-      const cachedTokens = count("cache_read_input_tokens");
-      answer.usage({
-        inputTokens: count("input_tokens") + count("cache_creation_input_tokens") + cachedTokens,
-        outputTokens: count("output_tokens"),
-        cachedTokens,
-      });
-    },
+function createUsageReader(answer: AnswerSink): (usage: Json) => void {
+  const counts = {
+    input_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 0,
+  };
+  return (usage) => {
+    for (const name of Object.keys(counts) as (keyof typeof counts)[])
+      counts[name] = countAt(usage, name) || counts[name];
+    const cachedTokens = counts.cache_read_input_tokens;
+    answer.usage({
+      inputTokens: counts.input_tokens + counts.cache_creation_input_tokens + cachedTokens,
+      outputTokens: counts.output_tokens,
+      cachedTokens,
+    });
   };
 }
-
-const FIGURES = [
-  "input_tokens",
-  "cache_creation_input_tokens",
-  "cache_read_input_tokens",
-  "output_tokens",
-] as const;
 
 const VERSION = "2023-06-01";
 /** Below about a thousand tokens a prefix is not cached, and a mark would be for nothing. */
@@ -179,7 +175,9 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
   const thinking = thinkingOf(settings, request, without);
   const fixed = (system?.length ?? 0) + (tools.length === 0 ? 0 : JSON.stringify(tools).length);
   const marks = without.has("cache_control") ? "none" : fixed >= WORTH_CACHING ? "system" : "turns";
-  const messages = messagesOf(request.messages, settings);
+  const messages = turnsOf(request.messages, (message) => blocksOf(message, settings)).map(
+    ({ isModel, parts }) => ({ role: isModel ? "assistant" : "user", content: parts }),
+  );
   // The next request of the conversation is read from the cache up to here.
   const last = messages.at(-1)?.content.at(-1);
   const goesOn = request.messages.length > 1 || tools.length > 0;
@@ -237,26 +235,7 @@ function wantsBudget(model: string): boolean {
   return major !== undefined && Number(major) * 100 + Number(minor ?? 0) < 406;
 }
 
-interface WireMessage {
-  readonly role: "user" | "assistant";
-  readonly content: object[];
-}
-
 /** Turns alternate, results come first in the user's, and no text may be empty. */
-function messagesOf(messages: readonly ModelMessage[], settings: ModelSettings): WireMessage[] {
-  const turns: WireMessage[] = [];
-  for (const message of messages) {
-    const role = message.role === "assistant" ? "assistant" : "user";
-    let turn = turns.at(-1);
-    if (turn?.role !== role) {
-      turn = { role, content: [] };
-      turns.push(turn);
-    }
-    turn.content.push(...blocksOf(message, settings));
-  }
-  return turns.filter(({ content }) => content.length > 0);
-}
-
 function blocksOf(message: ModelMessage, settings: ModelSettings): readonly object[] {
   switch (message.role) {
     case "user": {

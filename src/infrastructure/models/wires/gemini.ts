@@ -4,7 +4,7 @@ import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { argumentsObject, type Wire } from "../wire.ts";
+import { argumentsObject, turnsOf, type Wire } from "../wire.ts";
 
 /** Every other reason ends an answer before its end (a filter, a list, a tool that was not offered), also one not known yet. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = { STOP: "stop", MAX_TOKENS: "length" };
@@ -137,7 +137,9 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
   const { maxTokens, temperature, effort } = requestOptions(settings, request);
   return {
     ...(request.system && { systemInstruction: { parts: [{ text: request.system }] } }),
-    contents: contentsOf(request.messages, settings),
+    contents: turnsOf(request.messages, (message) => partsOf(message, settings)).map(
+      ({ isModel, parts }) => ({ role: isModel ? "model" : "user", parts }),
+    ),
     ...(tools.length > 0 && {
       tools: [
         {
@@ -168,18 +170,6 @@ function thinkingOf(model: string, effort: Effort): object {
   if (!/gemini-[12]/.test(model))
     return { thinkingLevel: effort === "off" ? (isPro ? "low" : "minimal") : effort };
   return { thinkingBudget: effort === "off" ? (isPro ? 128 : 0) : BUDGET[effort] };
-}
-
-function contentsOf(messages: readonly ModelMessage[], settings: ModelSettings): object[] {
-  const contents: { role: string; parts: object[] }[] = [];
-  for (const message of messages) {
-    const role = message.role === "assistant" ? "model" : "user";
-    const parts = partsOf(message, settings);
-    const last = contents.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
-    else if (parts.length > 0) contents.push({ role, parts });
-  }
-  return contents;
 }
 
 function partsOf(message: ModelMessage, settings: ModelSettings): object[] {

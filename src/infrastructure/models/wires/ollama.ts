@@ -3,7 +3,7 @@ import { joinUrl } from "../../../domain/models/locality.ts";
 import type { AnswerSink } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, type OllamaSettings, requestOptions } from "../model-settings.ts";
-import { argumentsObject, bearer, type Wire } from "../wire.ts";
+import { argumentsObject, bearer, chatParts, type Wire } from "../wire.ts";
 
 /** Ollama's own API: the OpenAI-compatible one of the same server knows neither `keep_alive` nor `num_ctx`. */
 export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings): Wire {
@@ -49,7 +49,6 @@ function requestBody(
   request: ModelRequest,
   without: ReadonlySet<string>,
 ): object {
-  const { tools = [] } = request;
   const { maxTokens, temperature, effort } = requestOptions(settings, request);
   return {
     model: settings.model,
@@ -65,16 +64,7 @@ function requestBody(
       ...(temperature !== null && { temperature }),
     },
     ...(request.json === true && { format: "json" }),
-    ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, parameters }) => ({
-        type: "function",
-        function: { name, description, parameters },
-      })),
-    }),
-    messages: [
-      ...(request.system ? [{ role: "system", content: request.system }] : []),
-      ...request.messages.map(messageOf),
-    ],
+    ...chatParts(request, messageOf),
   };
 }
 

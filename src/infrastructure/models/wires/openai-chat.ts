@@ -5,7 +5,7 @@ import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { argumentsObject, bearer, mentionsJson, probeList, type Wire } from "../wire.ts";
+import { argumentsObject, bearer, chatParts, mentionsJson, probeList, type Wire } from "../wire.ts";
 
 /** As the many servers of this protocol word it; what is not here is an ordinary end. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
@@ -26,7 +26,7 @@ const TROUBLE = /^(error|network_error|insufficient_system_resource|abort)$/;
 
 /** Reads the stream of chat completions, or one whole completion. */
 export function readChat(answer: AnswerSink): (frame: Json) => void {
-  const calls = createChatCalls(answer);
+  const takeCall = createCallReader(answer);
   const thoughts = createChatThoughts(answer);
   let refused = false;
   const takeContent = (content: Json) => {
@@ -49,7 +49,7 @@ export function readChat(answer: AnswerSink): (frame: Json) => void {
       refused = true;
       answer.text(refusal);
     }
-    for (const [place, call] of listAt(delta, "tool_calls").entries()) calls.take(call, place);
+    for (const [place, call] of listAt(delta, "tool_calls").entries()) takeCall(call, place);
     const reason = textAt(choice, "finish_reason").toLowerCase();
     if (reason !== "" || isWhole) thoughts.keep();
     if (TROUBLE.test(reason)) return answer.problem({ message: reason, code: "server_error" });
@@ -107,21 +107,19 @@ function createChatThoughts(answer: AnswerSink) {
 
 const JOINED: ReadonlySet<string> = new Set(["text", "summary", "data"]);
 
-function createChatCalls(answer: AnswerSink) {
+function createCallReader(answer: AnswerSink): (call: Json, place: number) => void {
   let current = 0;
-  return {
-    take(call: Json, place: number): void {
-      const named = fieldAt(call, "index");
-      const id = textAt(call, "id");
-      // Servers without numbers send whole calls, or continue the last one.
-      current = typeof named === "number" ? named : id === "" ? current : current + 1 + place;
-      const given = fieldAt(call, "function", "arguments");
-      answer.callPart(current, {
-        id,
-        name: textAt(call, "function", "name"),
-        arguments: typeof given === "object" && given !== null ? JSON.stringify(given) : String(given ?? ""),
-      });
-    },
+  return (call, place) => {
+    const named = fieldAt(call, "index");
+    const id = textAt(call, "id");
+    // Servers without numbers send whole calls, or continue the last one.
+    current = typeof named === "number" ? named : id === "" ? current : current + 1 + place;
+    const given = fieldAt(call, "function", "arguments");
+    answer.callPart(current, {
+      id,
+      name: textAt(call, "function", "name"),
+      arguments: typeof given === "object" && given !== null ? JSON.stringify(given) : String(given ?? ""),
+    });
   };
 }
 
@@ -167,7 +165,6 @@ export function createOpenAiChatWire(settings: ModelSettings): Wire {
 }
 
 function requestBody(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
-  const { tools = [] } = request;
   const { maxTokens, temperature } = requestOptions(settings, request);
   const limit = without.has("max_tokens") ? "max_completion_tokens" : "max_tokens";
   return {
@@ -180,16 +177,7 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
     ...(request.json === true &&
       mentionsJson(request) &&
       !without.has("response_format") && { response_format: { type: "json_object" } }),
-    ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, parameters }) => ({
-        type: "function",
-        function: { name, description, parameters },
-      })),
-    }),
-    messages: [
-      ...(request.system ? [{ role: "system", content: request.system }] : []),
-      ...request.messages.map((message) => messageOf(message, settings)),
-    ],
+    ...chatParts(request, (message) => messageOf(message, settings)),
   };
 }
 
