@@ -1,6 +1,5 @@
 import { maskSecrets } from "../domain/platform/mask.ts";
 import { type ConfigProblem, type FilePosition, NOTHING } from "../domain/texts/config-problem.ts";
-import type { KeyMeta } from "./schema/primitives.ts";
 import schema from "./schema.json" with { type: "json" };
 import type { Path } from "./tree.ts";
 
@@ -14,6 +13,21 @@ export interface KeyInfo {
   readonly reference: boolean;
   /** The values that the key accepts, for people. */
   readonly expected: string;
+}
+
+/** The facts about a key, beyond its type, that the reference, the loader and the trust rules need. */
+export interface KeyMeta {
+  readonly description: string;
+  /** Holds a secret: a file may contain only `env:NAME`. */
+  readonly secret?: boolean;
+  /** `env:NAME` is kept for the user of the key to resolve, not replaced at loading. */
+  readonly reference?: boolean;
+  /** A text that is a number of bytes. */
+  readonly size?: boolean;
+  /** A text that names a time zone. */
+  readonly timezone?: boolean;
+  /** How the type reads in the reference, where the schema alone says too little. */
+  readonly shown?: string;
 }
 
 /** As much of JSON Schema as the tree uses, and what `KeyMeta` adds. */

@@ -1,21 +1,6 @@
 import { z } from "zod";
 import { parseByteSize } from "../scalar-values.ts";
 
-/** The facts about a key, beyond its type, that the reference, the loader and the trust rules need. */
-export interface KeyMeta {
-  readonly description: string;
-  /** Holds a secret: a file may contain only `env:NAME`. */
-  readonly secret?: boolean;
-  /** `env:NAME` is kept for the user of the key to resolve, not replaced at loading. */
-  readonly reference?: boolean;
-  /** A text that is a number of bytes. */
-  readonly size?: boolean;
-  /** A text that names a time zone. */
-  readonly timezone?: boolean;
-  /** How the type reads in the reference, where the schema alone says too little. */
-  readonly shown?: string;
-}
-
 export function size(bytes: number, description: string) {
   return z
     .union([z.int().nonnegative(), z.string().refine((text) => parseByteSize(text) !== undefined)])
