@@ -10,20 +10,18 @@ import {
   refuseJob,
   refusePatch,
 } from "../../domain/jobs/result.ts";
-import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { maskCommand, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
+import { repairNotes } from "../jobs/job-facts.ts";
+import { type JobRun, openJob } from "../jobs/job-run.ts";
 import {
   asksHooks,
-  beginJob,
   logParsedPatch,
   logPatchStart,
   parseCommands,
   settingRefusal,
-  stagedAs,
-} from "../jobs/execute-patch.ts";
-import { repairNotes } from "../jobs/job-facts.ts";
-import { JobRun, maskCommand } from "../jobs/job-run.ts";
+} from "../jobs/workspace-jobs.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type {
   Checked,
@@ -443,16 +441,11 @@ class OpenDraft implements Draft {
     if (contested !== undefined) begun?.noteMerged(rebased?.merged ?? []);
     if (contested !== undefined) return refuseMoved(contested.path);
     const kind = runsProcesses ? this.#deps.staging.kind : "direct";
-    const network = this.#request.network ?? true;
-    const opened = await beginJob(this.#deps, { jobId: this.id, kind, network, resting: true, again });
-    if (!opened.ok) {
-      this.#isOver ||= again;
-      return opened.refusal;
-    }
     const { source, request, groupId, sessionKey, commandTimeoutSeconds, signal } = this.#request;
     const { onStart, onEvent, onOutput } = this.#request;
-    const job = new JobRun(
-      stagedAs(this.#deps, opened),
+    const opened = await openJob(
+      this.#deps,
+      { jobId: this.id, kind, network: this.#request.network ?? true, resting: true, again },
       {
         patch: "",
         source,
@@ -470,9 +463,12 @@ class OpenDraft implements Draft {
         ...(onEvent !== undefined && { onEvent }),
         ...(onOutput !== undefined && { onOutput }),
       },
-      this.id,
-      opened.transaction,
     );
+    if (!opened.ok) {
+      this.#isOver ||= again;
+      return opened.refusal;
+    }
+    const { job } = opened;
     this.#job = job;
     job.note(repairNotes(opened.repaired));
     job.start({ again });

@@ -15,14 +15,16 @@ import {
   sealNote,
   type TransactionReason,
 } from "../../domain/jobs/result.ts";
-import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
-import { isSecretField } from "../../domain/platform/secret-name.ts";
+import { executionSummary, maskCommand, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { Checked, CheckRequest, MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type {
+  BeginRequest,
+  BeginResult,
+  RepairedJob,
   SealedChanges,
   Transaction,
   Transactions,
@@ -30,7 +32,7 @@ import type {
 } from "../ports/jobs-transaction.ts";
 import { type ExecuteRequest, JobBroken, type WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
-import { ViewFault } from "../ports/platform-view.ts";
+import { toViewFault, ViewFault } from "../ports/platform-view.ts";
 import type { AutoCommitResult } from "./auto-commit.ts";
 import {
   concludeJob,
@@ -125,27 +127,6 @@ function logCommand(
   const fields = { job_id: jobId, command_index: event.index, type, action, target };
   if (event.success) logger.info("worker", ...LOG.commandExecuted, { ...fields, output: event.output });
   else logger.error("worker", ...LOG.commandFailed, { ...fields, error: event.error });
-}
-
-/** A command as it may be shown and written down: without secrets, and without the parsed edit. */
-export function maskCommand(command: PatchCommand, mask: (text: string) => string): PatchCommand {
-  const { edit: _, ...plain } = command;
-  return {
-    ...plain,
-    target: mask(command.target),
-    content: mask(command.content),
-    ...(command.env !== undefined && { env: maskValues(command.env, mask) }),
-    ...(command.metadata !== undefined && { metadata: maskValues(command.metadata, mask) }),
-  };
-}
-
-function maskValues(values: Readonly<Record<string, string>>, mask: (text: string) => string) {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [
-      name,
-      value !== "" && isSecretField(name) ? "****" : mask(value),
-    ]),
-  );
 }
 
 /** Characters of a command from which reading, doing and telling it are steps between which others have their turn. */
@@ -285,6 +266,39 @@ interface LookedAt {
   readonly results: readonly CommandResult[];
   readonly gitCommit: string | null;
   readonly ended: readonly string[];
+}
+
+/** Opens the view of a job; a disk that is full or may not be written is a refusal, not a crash. */
+export async function openJob(
+  deps: WorkspaceDeps,
+  begin: BeginRequest,
+  request: ExecuteRequest,
+): Promise<OpenedJob | Extract<BeginResult, { ok: false }>> {
+  const begun = await beginView(deps, begin);
+  if (!begun.ok) return begun;
+  const { transaction, insteadOf, repaired } = begun;
+  // Where something else had to serve than was chosen, the job says so.
+  const isOther = insteadOf !== undefined && transaction.kind !== "direct";
+  const staging = isOther
+    ? { ...deps.staging, kind: transaction.kind, reason: insteadOf.reason }
+    : deps.staging;
+  return { ok: true, job: new JobRun({ ...deps, staging }, request, begin.jobId, transaction), repaired };
+}
+
+interface OpenedJob extends Pick<Extract<BeginResult, { ok: true }>, "ok"> {
+  readonly job: JobRun;
+  /** The earlier swap that was finished first, or could not be. */
+  readonly repaired: RepairedJob | undefined;
+}
+
+async function beginView({ transactions, root }: WorkspaceDeps, request: BeginRequest): Promise<BeginResult> {
+  try {
+    return await transactions.begin(request);
+  } catch (error) {
+    const { code, message, path } = toViewFault(error, (error as { path?: string }).path ?? root);
+    if (code !== "no-space" && code !== "read-only" && code !== "permission") throw error;
+    return { ok: false, refusal: { code, message, path } };
+  }
 }
 
 /** One job from its open view to its end. */

@@ -4,12 +4,11 @@ import { type MergeResult, mergeFile } from "../../domain/platform/merge.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { Draft, MergedNote } from "../ports/jobs-draft.ts";
-import type { BeginResult, Transaction } from "../ports/jobs-transaction.ts";
-import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
+import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { ExecuteRequest, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { ViewFault } from "../ports/platform-view.ts";
-import { beginJob, stagedAs } from "./execute-patch.ts";
 import { movedLater, toJobRecord } from "./job-facts.ts";
-import { JobRun } from "./job-run.ts";
+import { type JobRun, openJob } from "./job-run.ts";
 
 /** Runs the project's checks over the merged workspace, and words their result. */
 export type JudgeMerge = (
@@ -45,30 +44,24 @@ export async function mergeJob(
   const isKnown = ({ path }: Change) => known.has(path) || /(^|\/)\.git\//.test(path);
   if (differences.length === 0 || !job.changes.every(isKnown)) return null;
   const jobId = newJobId(deps.now(), deps.random);
-  const begun = await beginMerge(deps, jobId);
-  if (!begun.ok) return null;
-  const { transaction } = begun;
   const { signal } = new AbortController();
-  const run = new JobRun(
-    stagedAs(deps, begun),
-    {
-      patch: "",
-      request:
-        direction === "out"
-          ? deps.messages.undoByMergeTitle(nameJob(job), job.title)
-          : deps.messages.redoByMergeTitle(nameJob(job), job.title),
-      source: direction === "out" ? "undo" : "redo",
-      reverses: job.jobId,
-      dryRun: false,
-      preview: false,
-      atomic: true,
-      stopOnError: true,
-      autoCommit: false,
-      signal,
-    },
-    jobId,
-    transaction,
-  );
+  const run = await openMerge(deps, jobId, {
+    patch: "",
+    request:
+      direction === "out"
+        ? deps.messages.undoByMergeTitle(nameJob(job), job.title)
+        : deps.messages.redoByMergeTitle(nameJob(job), job.title),
+    source: direction === "out" ? "undo" : "redo",
+    reverses: job.jobId,
+    dryRun: false,
+    preview: false,
+    atomic: true,
+    stopOnError: true,
+    autoCommit: false,
+    signal,
+  });
+  if (run === null) return null;
+  const { transaction } = run;
   return run.orBroken(async () => {
     const merged: MergedNote[] = [];
     let isInConflict = false;
@@ -98,15 +91,16 @@ export async function mergeJob(
 }
 
 /** With a judge, staged so that checks can run over it; otherwise as edits only. */
-async function beginMerge(deps: MergeDeps, jobId: string): Promise<BeginResult> {
-  const { kind } = deps.staging;
-  if (deps.judge === undefined || kind === "none") return beginJob(deps, { jobId, kind: "direct" });
-  const begun = await beginJob(deps, { jobId, kind, resting: true });
-  if (!begun.ok) return begun;
-  const refusal = (await begun.transaction.layers?.wake()) ?? null;
-  if (refusal === null) return begun;
-  await begun.transaction.discard();
-  return { ok: false, refusal };
+async function openMerge(deps: MergeDeps, jobId: string, request: ExecuteRequest): Promise<JobRun | null> {
+  const isJudged = deps.judge !== undefined && deps.staging.kind !== "none";
+  const how = isJudged ? { kind: deps.staging.kind, resting: true } : { kind: "direct" as const };
+  const opened = await openJob(deps, { jobId, ...how }, request);
+  if (!opened.ok) return null;
+  const { transaction } = opened.job;
+  const refusal = isJudged ? ((await transaction.layers?.wake()) ?? null) : null;
+  if (refusal === null) return opened.job;
+  await transaction.discard();
+  return null;
 }
 
 /** Checks never block an undo that the user requested; their result is only reported. */

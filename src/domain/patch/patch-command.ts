@@ -1,5 +1,6 @@
 import { isJsonObject } from "../platform/json-members.ts";
 import { type JsonText, parseJsonText } from "../platform/json-text.ts";
+import { isSecretField } from "../platform/secret-name.ts";
 
 /**
  * Edits that are found by matching, in one intermediate form for three formats.
@@ -437,4 +438,25 @@ function firstCharacter(text: string): string | undefined {
     if (char.trim() !== "") return char;
   }
   return undefined;
+}
+
+/** A command as it may be shown and written down: without secrets, and without the parsed edit. */
+export function maskCommand(command: PatchCommand, mask: (text: string) => string): PatchCommand {
+  const { edit: _, ...plain } = command;
+  return {
+    ...plain,
+    target: mask(command.target),
+    content: mask(command.content),
+    ...(command.env !== undefined && { env: maskValues(command.env, mask) }),
+    ...(command.metadata !== undefined && { metadata: maskValues(command.metadata, mask) }),
+  };
+}
+
+function maskValues(values: Readonly<Record<string, string>>, mask: (text: string) => string) {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      value !== "" && isSecretField(name) ? "****" : mask(value),
+    ]),
+  );
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createWorkspace } from "../../application/jobs/workspace.ts";
+import { createWorkspace } from "../../application/jobs/workspace-jobs.ts";
 import {
   type ClonePoint,
   type ContainerInfo,

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { conflictsOfStuck } from "../../application/jobs/job-facts.ts";
-import { createWorkspace, type WorkspaceBacking } from "../../application/jobs/workspace.ts";
+import { createWorkspace, type WorkspaceBacking } from "../../application/jobs/workspace-jobs.ts";
 import {
   type BeginRequest,
   type BeginResult,

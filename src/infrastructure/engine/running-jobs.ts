@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
-import type { WorkspaceBacking } from "../../application/jobs/workspace.ts";
+import type { WorkspaceBacking } from "../../application/jobs/workspace-jobs.ts";
 import { createCheckSlots } from "../../application/platform/check-slots.ts";
 import type { WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
-import { executePatch } from "../../application/jobs/execute-patch.ts";
 import { diffText, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
+import { executePatch } from "../../application/jobs/workspace-jobs.ts";
 import type { SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
 import type { ExecuteRequest, Workspace, WorkspaceDeps } from "../../application/ports/jobs-workspace.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";

@@ -10,38 +10,22 @@ import {
 } from "../../domain/jobs/result.ts";
 import {
   executionSummary,
+  maskCommand,
   type ParseResult,
   type PatchCommand,
   tryJsonPatch,
 } from "../../domain/patch/patch-command.ts";
+import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import { giveWay } from "../platform/give-way.ts";
-import type { BeginRequest, BeginResult } from "../ports/jobs-transaction.ts";
-import type { ExecuteRequest, WorkspaceDeps } from "../ports/jobs-workspace.ts";
+import type { DraftRequest, OpenedDraft } from "../ports/jobs-draft.ts";
+import type { ExecuteRequest, Workspace, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
-import { toViewFault } from "../ports/platform-view.ts";
+import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import { jobGroupId } from "./conclude-job.ts";
 import { repairNotes } from "./job-facts.ts";
-import { JobRun, maskCommand } from "./job-run.ts";
-
-/** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */
-export async function beginJob(deps: WorkspaceDeps, request: BeginRequest): Promise<BeginResult> {
-  try {
-    return await deps.transactions.begin(request);
-  } catch (error) {
-    const fault = toViewFault(error, (error as { path?: string }).path ?? deps.root);
-    if (fault.code !== "no-space" && fault.code !== "read-only" && fault.code !== "permission") throw error;
-    return { ok: false, refusal: { code: fault.code, message: fault.message, path: fault.path } };
-  }
-}
-
-/** Where something else had to serve than was chosen, the job says so. */
-export function stagedAs(
-  deps: WorkspaceDeps,
-  { transaction, insteadOf }: Extract<BeginResult, { ok: true }>,
-): WorkspaceDeps {
-  if (insteadOf === undefined || transaction.kind === "direct") return deps;
-  return { ...deps, staging: { ...deps.staging, kind: transaction.kind, reason: insteadOf.reason } };
-}
+import { openJob } from "./job-run.ts";
+import type { JudgeMerge } from "./undo-by-merge.ts";
+import type { StopJobDeps } from "./unfinished-jobs.ts";
 
 /** A configured setting that this machine cannot provide. Fails closed: nothing runs. */
 export function settingRefusal(
@@ -100,23 +84,26 @@ export async function executePatch(deps: WorkspaceDeps, request: ExecuteRequest)
     kind,
   });
   const setting = runsProcesses ? settingRefusal(deps, request) : null;
-  const begun: BeginResult | { ok: false; refusal: SettingRefusal } =
+  const opened =
     setting !== null
-      ? { ok: false, refusal: setting }
-      : await beginJob(deps, {
-          jobId,
-          kind,
-          network: !request.preview || request.allowNetwork === true,
-          preview: request.preview,
-        });
-  if (!begun.ok) {
-    const { code, message } = begun.refusal;
+      ? ({ ok: false, refusal: setting } as const)
+      : await openJob(
+          deps,
+          {
+            jobId,
+            kind,
+            network: !request.preview || request.allowNetwork === true,
+            preview: request.preview,
+          },
+          request,
+        );
+  if (!opened.ok) {
+    const { code, message } = opened.refusal;
     logger.error("worker", ...LOG.executionError, { job_id: jobId, code, error: message });
-    return refuseJob(deps.root, begun.refusal);
+    return refuseJob(deps.root, opened.refusal);
   }
-  const run = new JobRun(stagedAs(deps, begun), request, jobId, begun.transaction);
-  run.note(repairNotes(begun.repaired));
-  return run.run(commands, warnings);
+  opened.job.note(repairNotes(opened.repaired));
+  return opened.job.run(commands, warnings);
 }
 
 interface LoggedPatch {
@@ -201,4 +188,82 @@ async function dryRun(
     quotaBytes: deps.config.undo_quota,
     warnings,
   });
+}
+
+/** The parts that a folder and a container implement differently. */
+export interface WorkspaceBacking extends Pick<StopJobDeps, "worksOn" | "signal" | "pause"> {
+  readonly deps: WorkspaceDeps;
+  /** Where its jobs are kept. */
+  readonly storage: string;
+  readonly files: WorkspaceFiles;
+  readonly isAlive: Workspace["isAlive"];
+  /** Opens a job that stays open; drafts are built on jobs, so it is given. */
+  readonly openDraft: (deps: WorkspaceDeps, request: DraftRequest) => Promise<OpenedDraft>;
+  /** Absent if merged undos are not judged. */
+  readonly judgeMerge?: JudgeMerge | undefined;
+}
+
+/** The jobs over a workspace's parts. Parts that a first job does not need are loaded when called. */
+export function createWorkspace({
+  deps,
+  storage,
+  files,
+  isAlive,
+  openDraft,
+  judgeMerge: judge,
+  ...processes
+}: WorkspaceBacking): Workspace {
+  const { root, config, policy, archive, staging, transactions, mask, clock } = deps;
+  const closeDeadJobs = async () => (await import("./dead-jobs.ts")).closeDeadJobs({ ...deps, isAlive });
+  return {
+    root,
+    rootNames: policy.rootNames,
+    storage,
+    files,
+    protection: policy.protection,
+    archive,
+    staging,
+    mask,
+    isAlive,
+    execute: (request) =>
+      executePatch(deps, {
+        ...request,
+        dryRun: request.dryRun ?? config.dry_run,
+        preview: request.preview ?? false,
+        atomic: request.atomic ?? false,
+        stopOnError: request.stopOnError ?? config.stop_on_error,
+        autoCommit: request.autoCommit ?? config.auto_commit,
+      }),
+    begin: (request) => transactions.begin(request),
+    openDraft: (request) => openDraft(deps, request),
+    commitPreview: async (jobId) => (await import("./unfinished-jobs.ts")).commitPreview(deps, jobId),
+    discardPreview: async (jobId) => (await import("./unfinished-jobs.ts")).discardPreview(deps, jobId),
+    withdraw: async (jobId) => (await import("./unfinished-jobs.ts")).withdrawJob(deps, jobId),
+    takeBack: async (request) =>
+      (await import("./undo-job.ts")).takeBack(
+        {
+          ...deps,
+          mergeJob: async (job, direction) =>
+            (await import("./undo-by-merge.ts")).mergeJob({ ...deps, judge }, job, direction),
+        },
+        request,
+      ),
+    stop: async (jobId) =>
+      (await import("./unfinished-jobs.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),
+    afterMessage: async (variables) => {
+      if (deps.hooks === undefined || deps.hooks.after_message.length === 0) return [];
+      const { runHooks } = await import("./hooks.ts");
+      const failed = await runHooks(deps, "after_message", { variables });
+      for (const note of failed)
+        deps.logger.error("worker", "worker.hook_failed", "worker.hook_failed", {
+          error: wordNote(deps.messages, note),
+        });
+      return failed;
+    },
+    repair: (halted) => transactions.repair(halted),
+    repairRecords: async () => (await transactions.repairRecords?.()) ?? [],
+    findDamagedUndo: async (options) => (await transactions.findDamagedUndo?.(options)) ?? [],
+    findInterruption: async () => (await transactions.findInterruption?.()) ?? null,
+    closeDeadJobs,
+  };
 }
