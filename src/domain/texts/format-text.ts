@@ -7,6 +7,33 @@ export function cutMiddle(text: string, limit: number): string {
   return `${head}\n… [${text.length - 2 * half} characters cut] …\n${tail}`;
 }
 
+/** A sentence, or how facts become one. */
+export type Wording<Fact> = string | ((fact: Fact) => string);
+
+export function wordFact<Fact>(words: Wording<Fact>, fact: Fact): string {
+  return typeof words === "string" ? words : words(fact);
+}
+
+/** Words for each member of a union, by its code. */
+export type WordTable<Key extends string, Fact extends Readonly<Record<Key, string>>> = {
+  readonly [Code in Fact[Key]]: Wording<MemberOf<Fact, Key, Code>>;
+};
+
+type MemberOf<Fact extends Readonly<Record<Key, string>>, Key extends string, Code> = Fact extends unknown
+  ? Code extends Fact[Key]
+    ? Fact
+    : never
+  : never;
+
+/** The words of a table for one of its facts. */
+export function wordBy<Key extends string, Fact extends Readonly<Record<Key, string>>>(
+  key: Key,
+  table: WordTable<Key, Fact>,
+): (fact: Fact) => string {
+  // A stored fact of another version may have a code that has no words here.
+  return (fact) => wordFact(table[fact[key]] ?? "", fact as never);
+}
+
 /** The words that a person types about a job: `/undo #4` in a chat, `picoclaw undo 4` in a shell, to which `#` begins a comment. */
 export function jobOrder(
   at: "terminal" | "chat",

@@ -1,4 +1,4 @@
-import { tokenVariables } from "../format-text.ts";
+import { tokenVariables, wordBy } from "../format-text.ts";
 
 /** Why there is no pull request. `stands`: the branch whose commit could not be reverted. */
 export type PullStop =
@@ -88,22 +88,17 @@ function forgeTrouble(forge: string, code: string, message: string): string {
 }
 
 function pushTrouble(reason: string, forge: string, branch: string, message: string): string {
-  switch (reason) {
-    case "protected-branch":
-      return `${forge} protects the branch ${branch}: pushes to it are not allowed.`;
-    case "unauthorized":
-      return `${forge} refused the push: it accepts neither a token nor a key of yours.`;
-    case "no-permission":
-      return `You may not push to this repository on ${forge}.`;
-    case "not-found":
-      return `The repository does not exist on ${forge}, or you may not see it.`;
-    case "unreachable":
-      return `${forge} cannot be reached.`;
-    case "aborted":
-      return "Stopped.";
-    default:
-      return `${forge} did not accept the branch ${branch}.${message === "" ? "" : `\n${message}`}`;
-  }
+  const known: Readonly<Record<string, string>> = {
+    "protected-branch": `${forge} protects the branch ${branch}: pushes to it are not allowed.`,
+    unauthorized: `${forge} refused the push: it accepts neither a token nor a key of yours.`,
+    "no-permission": `You may not push to this repository on ${forge}.`,
+    "not-found": `The repository does not exist on ${forge}, or you may not see it.`,
+    unreachable: `${forge} cannot be reached.`,
+    aborted: "Stopped.",
+  };
+  return (
+    known[reason] ?? `${forge} did not accept the branch ${branch}.${message === "" ? "" : `\n${message}`}`
+  );
 }
 
 const STAYS = "Undo removes the commit here; what was pushed stays on the forge.";
@@ -115,26 +110,18 @@ export const pulls = {
     `Committed ${files(paths.length)}: ${title}${left === 0 ? "" : `\nNot in it: ${files(left)} with other changes.`}\nNothing was pushed. /undo removes the commit; /pr opens a pull request.`,
   commitDry: ({ title, files: paths }: CommitFacts) =>
     `Would commit: ${title}\n${paths.map((path) => `  ${path}`).join("\n")}`,
-  commitStop: (stop: CommitStop): string => {
-    switch (stop.why) {
-      case "unavailable":
-        return "Commits cannot be made from here.";
-      case "no-git":
-        return "No commit: git is not installed.";
-      case "no-repository":
-        return "No commit: this folder is not a git repository.";
-      case "unborn":
-        return "No commit: the repository has no first commit yet. Make it yourself: git add, git commit.";
-      case "failed":
-        return `No commit: ${stop.message}`;
-      case "conflicted":
-        return `No commit: these files are in conflict. ${stop.paths.join(", ")}`;
-      case "nothing":
-        return stop.changed === 0
-          ? "Nothing to commit: the working tree is clean."
-          : `Nothing to commit: nothing is staged, and the ${files(stop.changed)} with changes ${stop.changed === 1 ? "is" : "are"} not this chat's. Stage what belongs together (git add), then /commit.`;
-    }
-  },
+  commitStop: wordBy<"why", CommitStop>("why", {
+    unavailable: "Commits cannot be made from here.",
+    "no-git": "No commit: git is not installed.",
+    "no-repository": "No commit: this folder is not a git repository.",
+    unborn: "No commit: the repository has no first commit yet. Make it yourself: git add, git commit.",
+    failed: ({ message }) => `No commit: ${message}`,
+    conflicted: ({ paths }) => `No commit: these files are in conflict. ${paths.join(", ")}`,
+    nothing: ({ changed }) =>
+      changed === 0
+        ? "Nothing to commit: the working tree is clean."
+        : `Nothing to commit: nothing is staged, and the ${files(changed)} with changes ${changed === 1 ? "is" : "are"} not this chat's. Stage what belongs together (git add), then /commit.`,
+  }),
   pullUsage:
     'Usage: /pr [--draft] [--base BRANCH] [TITLE]. A title with words that begin with -- goes in quotes: /pr "Add --verbose"',
   reviewPosted: (url: string) => `The review was posted: ${url}`,
@@ -186,57 +173,36 @@ export const pulls = {
       `To have it opened next time, set ${tokenName(variable)}.`,
       STAYS,
     ].join("\n\n"),
-  pullStop: (stop: PullStop): string => {
-    switch (stop.why) {
-      case "unavailable":
-        return "Pull requests cannot be opened from here.";
-      case "no-git":
-        return "No pull request: git is not installed.";
-      case "no-repository":
-        return "No pull request: this folder is not a git repository.";
-      case "unborn":
-        return "No pull request: the repository has no commit yet.";
-      case "no-remote":
-        return "No pull request: the repository has no remote. Add one: git remote add origin URL";
-      case "foreign-remote":
-        return `No pull request: the remote ${stop.remote} (${stop.url}) is neither GitHub nor GitLab. For your own server, set forges.github.base_url or forges.gitlab.base_url.`;
-      case "no-token":
-        return `There is no token for ${stop.forge}. Set ${tokenName(stop.variable)}.`;
-      case "other-repository":
-        return `That is not a pull request of ${stop.repository}, the repository of this folder.`;
-      case "not-a-pull":
-        return `#${stop.number} is not a pull request.`;
-      case "git-failed":
-        return `No pull request: git failed. ${stop.message}`;
-      case "conflicted":
-        return `No pull request: these files are in conflict. ${stop.paths.join(", ")}`;
-      case "archived":
-        return `No pull request: ${stop.repository} is archived and accepts none.`;
-      case "no-base":
-        return `No pull request: ${stop.repository} has no branch ${stop.base}.`;
-      case "nothing":
-        return `Nothing to propose: everything here is already in ${stop.base}.${stop.kept.length === 0 ? "" : ` Protected files are never committed: ${stop.kept.join(", ")}`}`;
-      case "names-taken":
-        return `No pull request: there are already too many branches named ${stop.branch}.`;
-      case "forge":
-        return stop.code === "not-found"
-          ? `No pull request: ${stop.repository} does not exist on ${stop.forge}, or the token may not see it.`
-          : `No pull request. ${forgeTrouble(stop.forge, stop.code, stop.message)}`;
-      case "not-committed":
-        return `No pull request: the change could not be committed.\n${stop.message}`;
-      case "not-opened":
-        return `The branch ${stop.branch} was pushed, but the pull request was not opened. ${forgeTrouble(stop.forge, stop.code, stop.message)}\nTo try again: /pr\n\n${STAYS}`;
-      case "secret":
-        return `No pull request: the change contains one of your secrets. ${standing(stop.stands)}`;
-      case "branch-taken":
-        return `No pull request: the branch ${stop.branch} has commits on the forge that are not here. Pull them first. ${standing(stop.stands)}`;
-      case "not-pushed": {
-        const token =
-          stop.variable === null
-            ? ""
-            : ` There is no token for ${stop.forge}: set ${tokenName(stop.variable)}.`;
-        return `No pull request. ${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)}${token} ${standing(stop.stands)}`;
-      }
-    }
-  },
+  pullStop: wordBy<"why", PullStop>("why", {
+    unavailable: "Pull requests cannot be opened from here.",
+    "no-git": "No pull request: git is not installed.",
+    "no-repository": "No pull request: this folder is not a git repository.",
+    unborn: "No pull request: the repository has no commit yet.",
+    "no-remote": "No pull request: the repository has no remote. Add one: git remote add origin URL",
+    "foreign-remote": ({ remote, url }) =>
+      `No pull request: the remote ${remote} (${url}) is neither GitHub nor GitLab. For your own server, set forges.github.base_url or forges.gitlab.base_url.`,
+    "no-token": ({ forge, variable }) => `There is no token for ${forge}. Set ${tokenName(variable)}.`,
+    "other-repository": ({ repository }) =>
+      `That is not a pull request of ${repository}, the repository of this folder.`,
+    "not-a-pull": ({ number }) => `#${number} is not a pull request.`,
+    "git-failed": ({ message }) => `No pull request: git failed. ${message}`,
+    conflicted: ({ paths }) => `No pull request: these files are in conflict. ${paths.join(", ")}`,
+    archived: ({ repository }) => `No pull request: ${repository} is archived and accepts none.`,
+    "no-base": ({ repository, base }) => `No pull request: ${repository} has no branch ${base}.`,
+    nothing: ({ base, kept }) =>
+      `Nothing to propose: everything here is already in ${base}.${kept.length === 0 ? "" : ` Protected files are never committed: ${kept.join(", ")}`}`,
+    "names-taken": ({ branch }) => `No pull request: there are already too many branches named ${branch}.`,
+    forge: ({ code, repository, forge, message }) =>
+      code === "not-found"
+        ? `No pull request: ${repository} does not exist on ${forge}, or the token may not see it.`
+        : `No pull request. ${forgeTrouble(forge, code, message)}`,
+    "not-committed": ({ message }) => `No pull request: the change could not be committed.\n${message}`,
+    "not-opened": ({ branch, forge, code, message }) =>
+      `The branch ${branch} was pushed, but the pull request was not opened. ${forgeTrouble(forge, code, message)}\nTo try again: /pr\n\n${STAYS}`,
+    secret: ({ stands }) => `No pull request: the change contains one of your secrets. ${standing(stands)}`,
+    "branch-taken": ({ branch, stands }) =>
+      `No pull request: the branch ${branch} has commits on the forge that are not here. Pull them first. ${standing(stands)}`,
+    "not-pushed": ({ reason, forge, branch, message, variable, stands }) =>
+      `No pull request. ${pushTrouble(reason, forge, branch, message)}${variable === null ? "" : ` There is no token for ${forge}: set ${tokenName(variable)}.`} ${standing(stands)}`,
+  }),
 };

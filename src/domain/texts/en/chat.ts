@@ -13,7 +13,7 @@ import type { RedReason } from "../../jobs/result.ts";
 import type { ModelTrouble, UsageTotal } from "../../models/model-facts.ts";
 import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";
-import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
+import { formatBytes, formatCost, formatTokens, type Wording, wordBy, wordFact } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
 import { schedules } from "./chat-schedules.ts";
 import { coderAgent, coderProgress, wordCandidates } from "./coder.ts";
@@ -137,45 +137,39 @@ const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
   deadline: "the time limit was reached",
 };
 
+const SEND_LATER = "Send it again in a while.";
+const SEND_AGAIN = "Nothing was run. Send it again.";
+const setRightKey = ({ provider }: AskedModel) =>
+  `Put the right key into the variable that providers.${provider || "<name>"}.api_key names (env:NAME; add the line where there is none).`;
+
 /** Advice beside the model's own message. */
-function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
-  switch (code) {
-    case "unreachable":
-      return provider === "ollama" ? "Start Ollama: ollama serve" : "";
-    case "unknown-model":
-      return provider === "ollama"
-        ? `Get it with: ollama pull ${model}`
-        : `Check the name of the model (roles.${role}.model).`;
-    case "timeout":
-    case "rate-limited":
-    case "server-error":
-    case "empty":
-      return "Send it again in a while.";
-    case "cut-off":
-    case "cut-by-length":
-    case "filtered":
-      return "Nothing was run. Send it again.";
-    case "unauthorized":
-    case "no-key":
-      return `Put the right key into the variable that providers.${provider || "<name>"}.api_key names (env:NAME; add the line where there is none).`;
-    case "context-too-long":
-      return "Shorten it, or start a new conversation: /new";
-    case "not-configured":
-      return `Configure roles.${role} and providers (see: picoclaw doctor, picoclaw config show).`;
-    case "refused-remote":
-      return "Coding needs no local model: /code REQUEST";
-    case "over-budget":
-      return "Send this again tomorrow, or raise the daily budget (budget.daily).";
-    case "no-images":
-      return `Choose a model that sees them (/model ${role} …; models.json in PICOCLAW_HOME says which do), or describe the image in words.`;
-    case "no-price":
-      return "Add its price (budget.prices, or models.json in PICOCLAW_HOME), or remove the budget (budget.daily).";
-    case "deadline":
-      return `Ask for less at a time, or raise the limit (${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"}).`;
-    default:
-      return "";
-  }
-}
+const HINTS: Readonly<Partial<Record<ModelTrouble, Wording<AskedModel>>>> = {
+  unreachable: ({ provider }) => (provider === "ollama" ? "Start Ollama: ollama serve" : ""),
+  "unknown-model": ({ role, provider, model }) =>
+    provider === "ollama"
+      ? `Get it with: ollama pull ${model}`
+      : `Check the name of the model (roles.${role}.model).`,
+  timeout: SEND_LATER,
+  "rate-limited": SEND_LATER,
+  "server-error": SEND_LATER,
+  empty: SEND_LATER,
+  "cut-off": SEND_AGAIN,
+  "cut-by-length": SEND_AGAIN,
+  filtered: SEND_AGAIN,
+  unauthorized: setRightKey,
+  "no-key": setRightKey,
+  "context-too-long": "Shorten it, or start a new conversation: /new",
+  "not-configured": ({ role }) =>
+    `Configure roles.${role} and providers (see: picoclaw doctor, picoclaw config show).`,
+  "refused-remote": "Coding needs no local model: /code REQUEST",
+  "over-budget": "Send this again tomorrow, or raise the daily budget (budget.daily).",
+  "no-images": ({ role }) =>
+    `Choose a model that sees them (/model ${role} …; models.json in PICOCLAW_HOME says which do), or describe the image in words.`,
+  "no-price":
+    "Add its price (budget.prices, or models.json in PICOCLAW_HOME), or remove the budget (budget.daily).",
+  deadline: ({ role }) =>
+    `Ask for less at a time, or raise the limit (${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"}).`,
+};
 
 function reason(code: ModelTrouble, detail: string): string {
   if (code === "deadline") return "the time limit was reached";
@@ -189,25 +183,26 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
   if (code === "aborted") return "Stopped.";
   const why = reason(code, detail);
   // The model's own message often says what helps.
-  const help = detail.includes("→") ? "" : hint(code, asked);
+  const help = detail.includes("→") ? "" : wordFact(HINTS[code] ?? "", asked);
   return `${asked.agent} could not answer: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
 /** An edit that was not carried out because it looks like a mistake. */
-function doubt(one: Doubt): string {
-  switch (one.kind) {
-    case "masked":
-      return `${one.path}: **** hides a secret in a name, so it is unknown which file is meant`;
-    case "unseen":
-      return `${one.path} would be replaced whole, and the coder has not seen it`;
-    case "elision":
-      return `${one.path} would contain the line "${one.line}" in place of its code`;
-    case "shrinks":
-      return `${one.path} would shrink from ${one.from} to ${one.to} lines`;
-  }
-}
+const doubt = wordBy<"kind", Doubt>("kind", {
+  masked: ({ path }) => `${path}: **** hides a secret in a name, so it is unknown which file is meant`,
+  unseen: ({ path }) => `${path} would be replaced whole, and the coder has not seen it`,
+  elision: ({ path, line }) => `${path} would contain the line "${line}" in place of its code`,
+  shrinks: ({ path, from, to }) => `${path} would shrink from ${from} to ${to} lines`,
+});
 const doubts = (of: readonly Doubt[]) => of.map(doubt).join("; ");
 const unusable = (detail: string) => `The proposal could not be carried out; nothing was changed.\n${detail}`;
+
+const ownTrouble = wordBy<"why", OwnTrouble>("why", {
+  route: ({ route }) =>
+    `there is no route ${route}; it is routed like any other message. Routes: ${ROUTES.join(", ")}`,
+  unclosed: "its header is not closed with ---, so it counts as text.",
+  line: ({ line }) => `this line of its header cannot be read: ${line}`,
+});
 
 export const chatTexts = {
   // A coder's job
@@ -293,16 +288,12 @@ export const chatTexts = {
   noPreview: "There is no preview to apply.",
 
   // Models
-  imageTrouble: (trouble: ImageTrouble): string => {
-    switch (trouble.kind) {
-      case "not-an-image":
-        return `${trouble.name} is not an image that models take (PNG, JPEG, GIF or WebP).`;
-      case "too-large":
-        return `${trouble.name} is too large to be shown to a model: ${formatBytes(trouble.sizeBytes)}, at most ${formatBytes(MOST_IMAGE_BYTES)}.`;
-      case "too-many":
-        return `${trouble.count} images are too many for one message: at most ${MOST_IMAGES}.`;
-    }
-  },
+  imageTrouble: wordBy<"kind", ImageTrouble>("kind", {
+    "not-an-image": ({ name }) => `${name} is not an image that models take (PNG, JPEG, GIF or WebP).`,
+    "too-large": ({ name, sizeBytes }) =>
+      `${name} is too large to be shown to a model: ${formatBytes(sizeBytes)}, at most ${formatBytes(MOST_IMAGE_BYTES)}.`,
+    "too-many": ({ count }) => `${count} images are too many for one message: at most ${MOST_IMAGES}.`,
+  }),
   imageGone: (names: readonly string[]) => `${names.join(", ")}: no longer kept here. Send it again.`,
   imageNotFetched: (name: string, detail: string) =>
     `${name} could not be fetched: ${detail}. Send it again.`,
@@ -381,16 +372,7 @@ export const chatTexts = {
   ...schedules,
   ownHidden: (file: string, name: string) =>
     `${file} is not used: /${name} is a command of PicoClaw. Give the file another name.`,
-  ownTrouble: (file: string, trouble: OwnTrouble): string => {
-    switch (trouble.why) {
-      case "route":
-        return `${file}: there is no route ${trouble.route}; it is routed like any other message. Routes: ${ROUTES.join(", ")}`;
-      case "unclosed":
-        return `${file}: its header is not closed with ---, so it counts as text.`;
-      case "line":
-        return `${file}: this line of its header cannot be read: ${trouble.line}`;
-    }
-  },
+  ownTrouble: (file: string, trouble: OwnTrouble): string => `${file}: ${ownTrouble(trouble)}`,
   commandUntrusted: (name: string) =>
     `/${name} is a command of this folder, but the folder is not trusted, or its commands or skills changed since. Read .picoclaw/ there, then run: picoclaw trust`,
   /** The ten that are needed most. */
@@ -501,20 +483,14 @@ export const chatTexts = {
   // The terminal
   progress: coderProgress,
   agentDoing: coderAgent,
-  doing: (what: WhatIsDoing, detail: string): string => {
-    switch (what) {
-      case "waiting":
-        return `waiting (${detail} ahead)`;
-      case "deciding":
-        return "choosing who answers";
-      case "thinking":
-        return `${detail} is thinking`;
-      case "running":
-        return `running ${detail}`;
-      case "tool":
-        return `tool ${detail}`;
-    }
-  },
+  doing: (what: WhatIsDoing, detail: string): string =>
+    ({
+      waiting: `waiting (${detail} ahead)`,
+      deciding: "choosing who answers",
+      thinking: `${detail} is thinking`,
+      running: `running ${detail}`,
+      tool: `tool ${detail}`,
+    })[what],
   /** Above a conversation: where it works, and with whom. */
   badChatName: (name: string) =>
     `${name} is not a valid chat name: use letters, digits, - and _, at most 40.`,
@@ -773,16 +749,14 @@ export const memoryTexts = {
   memoKept: (name: string, value: string) => `Kept in mind for this session: ${name} = ${value}`,
   memoTooMuch: "That is too much: up to 50 names, of 60 characters, with values of 1,000.",
   forgotten: (pattern: string) => `Forgotten: ${pattern}`,
-  ruleProblem(problem: RuleProblem): string {
-    switch (problem.kind) {
-      case "not-a-pattern":
-        return `The rule "${problem.pattern}" is not used: it is not a regular expression: ${problem.detail}`;
-      case "catastrophic":
-        return `The rule "${problem.pattern}" is not used: matching it could take forever: ${problem.detail}`;
-      case "example":
-        return `The rule "${problem.pattern}" is not used: it ${problem.expected ? "does not match" : "matches"} its example "${problem.example}"`;
-    }
-  },
+  ruleProblem: wordBy<"kind", RuleProblem>("kind", {
+    "not-a-pattern": ({ pattern, detail }) =>
+      `The rule "${pattern}" is not used: it is not a regular expression: ${detail}`,
+    catastrophic: ({ pattern, detail }) =>
+      `The rule "${pattern}" is not used: matching it could take forever: ${detail}`,
+    example: ({ pattern, expected, example }) =>
+      `The rule "${pattern}" is not used: it ${expected ? "does not match" : "matches"} its example "${example}"`,
+  }),
 
   compacted: (messages: number) =>
     messages === 0

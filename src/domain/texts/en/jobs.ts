@@ -14,7 +14,16 @@ import type {
 } from "../../jobs/result.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../platform/machine-trouble.ts";
 import { type ConfigProblem, type ConfigWarning, filePositionText, NOTHING } from "../config-problem.ts";
-import { formatBytes, jobOrder, listPaths, nameFew, namePaths } from "../format-text.ts";
+import {
+  formatBytes,
+  jobOrder,
+  listPaths,
+  nameFew,
+  namePaths,
+  type Wording,
+  wordBy,
+  wordFact,
+} from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 
 export interface CommandCounts {
@@ -412,13 +421,42 @@ export const machineTexts = {
   promise: (promised: MachinePromise, kept: boolean) => PROMISES[promised][kept ? 0 : 1],
 };
 
+const problemText = wordBy<"code", ConfigProblem>("code", {
+  "unknown-key": ({ key, nearest }) => `unknown key ${key}${perhaps(nearest)}`,
+  "invalid-value": ({ variable, key, value, expected }) => {
+    const who = variable === undefined ? key : `${variable} (${key})`;
+    return value === NOTHING
+      ? `${who} is missing; expected ${expected}`
+      : `${who} cannot be ${value}; expected ${expected}`;
+  },
+  "literal-secret": ({ key }) =>
+    `${key} must not hold the secret itself. Put it into an environment variable and write env:NAME; for a model's key: picoclaw login`,
+  "unset-reference": ({ key, variable }) =>
+    `${key} refers to the environment variable ${variable}, which is not set.`,
+  "invalid-yaml": ({ detail }) => `not valid YAML: ${detail}`,
+  "unreadable-file": ({ detail }) => `the configuration file cannot be read: ${detail}`,
+});
+
+const warningText = wordBy<"code", ConfigWarning>("code", {
+  "unknown-variable": ({ variable, nearest }) =>
+    `ignored the unknown environment variable ${variable}${perhaps(nearest)}`,
+  "unusable-variable": ({ variable, key }) =>
+    `ignored the environment variable ${variable}: it does not fit ${key}.`,
+  "untrusted-keys": ({ file, keys }) =>
+    `ignored in ${file}, because the folder is not trusted: ${nameFew(keys, (rest) => `… and ${rest} more`)}. ` +
+    machineTexts.remedy("trust-workspace"),
+  "ignored-key": ({ at, key }) => `${filePositionText(at)}${key} has no effect and was ignored.`,
+  "docker-socket": "mount_docker_socket is on: a container has root access to this machine.",
+  "cloud-allowed": "security.local_only is off: chat text may be sent to cloud models.",
+});
+
 /** The configuration, and how a command is called. */
 export const configurationTexts = {
   configInvalid: "The configuration is not valid. Nothing was run.",
   /** Valid, and nevertheless without an answer. */
   cannotWork: (role: string, why: string) => `roles.${role} cannot work as it is: ${why}`,
   configValid: "The configuration is valid.",
-  configProblem: problemText,
+  configProblem: (problem: ConfigProblem) => `${filePositionText(problem.at)}${problemText(problem)}`,
   moreProblems: (rest: number) => `… and ${rest} more`,
   configWarning: warningText,
   workspaceTrusted: (path: string, files: readonly string[]): string =>
@@ -452,47 +490,6 @@ export const configurationTexts = {
 
 function perhaps(nearest: string | null | undefined): string {
   return (nearest ?? null) === null ? "" : ` (did you mean ${nearest}?)`;
-}
-
-function problemText(problem: ConfigProblem): string {
-  switch (problem.code) {
-    case "unknown-key":
-      return `${filePositionText(problem.at)}unknown key ${problem.key}${perhaps(problem.nearest)}`;
-    case "invalid-value": {
-      const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
-      if (problem.value === NOTHING)
-        return `${filePositionText(problem.at)}${who} is missing; expected ${problem.expected}`;
-      return `${filePositionText(problem.at)}${who} cannot be ${problem.value}; expected ${problem.expected}`;
-    }
-    case "literal-secret":
-      return `${filePositionText(problem.at)}${problem.key} must not hold the secret itself. Put it into an environment variable and write env:NAME; for a model's key: picoclaw login`;
-    case "unset-reference":
-      return `${filePositionText(problem.at)}${problem.key} refers to the environment variable ${problem.variable}, which is not set.`;
-    case "invalid-yaml":
-      return `${filePositionText(problem.at)}not valid YAML: ${problem.detail}`;
-    case "unreadable-file":
-      return `${filePositionText(problem.at)}the configuration file cannot be read: ${problem.detail}`;
-  }
-}
-
-function warningText(warning: ConfigWarning): string {
-  switch (warning.code) {
-    case "unknown-variable":
-      return `ignored the unknown environment variable ${warning.variable}${perhaps(warning.nearest)}`;
-    case "unusable-variable":
-      return `ignored the environment variable ${warning.variable}: it does not fit ${warning.key}.`;
-    case "untrusted-keys":
-      return (
-        `ignored in ${warning.file}, because the folder is not trusted: ${nameFew(warning.keys, (rest) => `… and ${rest} more`)}. ` +
-        machineTexts.remedy("trust-workspace")
-      );
-    case "ignored-key":
-      return `${filePositionText(warning.at)}${warning.key} has no effect and was ignored.`;
-    case "docker-socket":
-      return "mount_docker_socket is on: a container has root access to this machine.";
-    case "cloud-allowed":
-      return "security.local_only is off: chat text may be sent to cloud models.";
-  }
 }
 
 const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
@@ -532,36 +529,23 @@ const commands = (count: number) => (count === 1 ? "1 command" : `${count} comma
 const changedFiles = (count: number) => (count === 1 ? "1 changed file is" : `${count} changed files are`);
 
 /** The first line of every report: what became of a job. */
-function status(is: JobStatus, failed: number): string {
-  switch (is) {
-    case "applied":
-      return "Applied";
-    case "partly":
-      return `Applied, ${commands(failed)} failed`;
-    case "preview":
-      return "Preview, nothing applied";
-    case "worse":
-      return "Not applied: checks got worse";
-    case "unended":
-      return "Not applied: checks did not end";
-    case "stopped":
-      return "Stopped, nothing changed";
-    case "discarded":
-      return "Discarded";
-    case "no-change":
-      return failed > 0 ? `No change, ${commands(failed)} failed` : "No change";
-    case "taken-back":
-      return "Undone";
-    case "refused":
-      return "Refused";
-    case "running":
-      return "Running";
-    case "interrupted":
-      return "Interrupted";
-    case "unreadable":
-      return "Record unreadable";
-  }
-}
+const STATUSES: Readonly<Record<JobStatus, Wording<number>>> = {
+  applied: "Applied",
+  partly: (failed) => `Applied, ${commands(failed)} failed`,
+  preview: "Preview, nothing applied",
+  worse: "Not applied: checks got worse",
+  unended: "Not applied: checks did not end",
+  stopped: "Stopped, nothing changed",
+  discarded: "Discarded",
+  "no-change": (failed) => (failed > 0 ? `No change, ${commands(failed)} failed` : "No change"),
+  "taken-back": "Undone",
+  refused: "Refused",
+  running: "Running",
+  interrupted: "Interrupted",
+  unreadable: "Record unreadable",
+};
+
+const status = (is: JobStatus, failed: number): string => wordFact(STATUSES[is], failed);
 
 interface ChatSentence {
   /** In words. */

@@ -1,5 +1,5 @@
 import type * as en from "../en/chat-pulls.ts";
-import { tokenVariables } from "../format-text.ts";
+import { tokenVariables, wordBy } from "../format-text.ts";
 
 const standing = (branch: string | null) =>
   branch === null
@@ -25,22 +25,18 @@ function forgeTrouble(forge: string, code: string, message: string): string {
 }
 
 function pushTrouble(reason: string, forge: string, branch: string, message: string): string {
-  switch (reason) {
-    case "protected-branch":
-      return `${forge} でブランチ ${branch} は保護されていて、プッシュできません。`;
-    case "unauthorized":
-      return `${forge} にプッシュできません。トークンや鍵がないか、受け付けられませんでした。`;
-    case "no-permission":
-      return `${forge} のこのリポジトリにプッシュする権限がありません。`;
-    case "not-found":
-      return `${forge} にリポジトリが見つからないか、閲覧の権限がありません。`;
-    case "unreachable":
-      return `${forge} に接続できません。`;
-    case "aborted":
-      return "中断しました。";
-    default:
-      return `${forge} がブランチ ${branch} を受け付けませんでした。${message === "" ? "" : `\n${message}`}`;
-  }
+  const known: Readonly<Record<string, string>> = {
+    "protected-branch": `${forge} でブランチ ${branch} は保護されていて、プッシュできません。`,
+    unauthorized: `${forge} にプッシュできません。トークンや鍵がないか、受け付けられませんでした。`,
+    "no-permission": `${forge} のこのリポジトリにプッシュする権限がありません。`,
+    "not-found": `${forge} にリポジトリが見つからないか、閲覧の権限がありません。`,
+    unreachable: `${forge} に接続できません。`,
+    aborted: "中断しました。",
+  };
+  return (
+    known[reason] ??
+    `${forge} がブランチ ${branch} を受け付けませんでした。${message === "" ? "" : `\n${message}`}`
+  );
 }
 
 const STAYS = "手元のコミットは取り消せます。リモートにあるものはそのまま残ります。";
@@ -52,26 +48,19 @@ export const pulls: typeof en.pulls = {
     `${paths.length} 個のファイルをコミットしました: ${title}${left === 0 ? "" : `\n含めていない変更: ${left} 個のファイル`}\nプッシュはしていません。/undo でコミットを取り消し、/pr でプルリクエストを作成できます。`,
   commitDry: ({ title, files: paths }) =>
     `次の内容でコミットすることになります: ${title}\n${paths.map((path) => `  ${path}`).join("\n")}`,
-  commitStop: (stop) => {
-    switch (stop.why) {
-      case "unavailable":
-        return "ここからはコミットできません。";
-      case "no-git":
-        return "コミットできません: git がインストールされていません。";
-      case "no-repository":
-        return "コミットできません: このフォルダーは git リポジトリではありません。";
-      case "unborn":
-        return "コミットできません: リポジトリに最初のコミットがありません。git add と git commit で作成してください。";
-      case "failed":
-        return `コミットできません: ${stop.message}`;
-      case "conflicted":
-        return `コミットできません: 競合しているファイルがあります。${stop.paths.join(", ")}`;
-      case "nothing":
-        return stop.changed === 0
-          ? "コミットする変更はありません。"
-          : `コミットする変更がありません: ステージされたファイルがなく、変更のある ${stop.changed} 個のファイルはこのチャットのものではありません。git add でステージしてから /commit を実行してください。`;
-    }
-  },
+  commitStop: wordBy("why", {
+    unavailable: "ここからはコミットできません。",
+    "no-git": "コミットできません: git がインストールされていません。",
+    "no-repository": "コミットできません: このフォルダーは git リポジトリではありません。",
+    unborn:
+      "コミットできません: リポジトリに最初のコミットがありません。git add と git commit で作成してください。",
+    failed: ({ message }) => `コミットできません: ${message}`,
+    conflicted: ({ paths }) => `コミットできません: 競合しているファイルがあります。${paths.join(", ")}`,
+    nothing: ({ changed }) =>
+      changed === 0
+        ? "コミットする変更はありません。"
+        : `コミットする変更がありません: ステージされたファイルがなく、変更のある ${changed} 個のファイルはこのチャットのものではありません。git add でステージしてから /commit を実行してください。`,
+  }),
   pullUsage:
     '使い方: /pr [--draft] [--base ブランチ] [タイトル]。-- で始まる語を含むタイトルは引用符で囲んでください: /pr "Add --verbose"',
   reviewPosted: (url) => `レビューを投稿しました: ${url}`,
@@ -101,57 +90,43 @@ export const pulls: typeof en.pulls = {
       `次回から作成まで任せるには、${tokenName(variable)} を設定してください。`,
       STAYS,
     ].join("\n\n"),
-  pullStop: (stop) => {
-    switch (stop.why) {
-      case "unavailable":
-        return "ここからはプルリクエストを作成できません。";
-      case "no-git":
-        return "プルリクエストを作成できません: git が入っていません。";
-      case "no-repository":
-        return "プルリクエストを作成できません: このフォルダは git リポジトリではありません。";
-      case "unborn":
-        return "プルリクエストを作成できません: リポジトリにまだコミットがありません。";
-      case "no-remote":
-        return "プルリクエストを作成できません: リモートがありません。追加するには: git remote add origin URL";
-      case "foreign-remote":
-        return `プルリクエストを作成できません: リモート ${stop.remote}（${stop.url}）は GitHub でも GitLab でもありません。自前のサーバーなら forges.github.base_url か forges.gitlab.base_url を設定してください。`;
-      case "no-token":
-        return `${stop.forge} のトークンがありません。${tokenName(stop.variable)} を設定してください。`;
-      case "other-repository":
-        return `このフォルダのリポジトリ ${stop.repository} のプルリクエストではありません。`;
-      case "not-a-pull":
-        return `#${stop.number} はプルリクエストではありません。`;
-      case "git-failed":
-        return `プルリクエストを作成できません: git の状態を読めませんでした。${stop.message}`;
-      case "conflicted":
-        return `プルリクエストを作成できません: 競合しているファイルがあります。${stop.paths.join("、")}`;
-      case "archived":
-        return `プルリクエストを作成できません: ${stop.repository} はアーカイブされています。`;
-      case "no-base":
-        return `プルリクエストを作成できません: ${stop.repository} にブランチ ${stop.base} がありません。`;
-      case "nothing":
-        return `提案する変更がありません。ここにあるものはすべて ${stop.base} に入っています。${stop.kept.length === 0 ? "" : `保護されたファイルはコミットしません: ${stop.kept.join("、")}`}`;
-      case "names-taken":
-        return `プルリクエストを作成できません: ${stop.branch} という名前のブランチが多すぎます。`;
-      case "forge":
-        return stop.code === "not-found"
-          ? `プルリクエストを作成できません: ${stop.forge} に ${stop.repository} が見つからないか、トークンに閲覧の権限がありません。`
-          : `プルリクエストを作成できません。${forgeTrouble(stop.forge, stop.code, stop.message)}`;
-      case "not-committed":
-        return `プルリクエストを作成できません: 変更をコミットできませんでした。\n${stop.message}`;
-      case "not-opened":
-        return `ブランチ ${stop.branch} はプッシュしましたが、プルリクエストは作成できませんでした。${forgeTrouble(stop.forge, stop.code, stop.message)}\nもう一度試すには: /pr\n\n${STAYS}`;
-      case "secret":
-        return `プルリクエストを作成できません: 変更に秘密の値が含まれています。${standing(stop.stands)}`;
-      case "branch-taken":
-        return `プルリクエストを作成できません: リモートのブランチ ${stop.branch} に、手元にないコミットがあります。先に取り込んでください。${standing(stop.stands)}`;
-      case "not-pushed": {
-        const token =
-          stop.variable === null
-            ? ""
-            : `${stop.forge} のトークンがありません。${tokenName(stop.variable)} を設定してください。`;
-        return `プルリクエストを作成できません。${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)}${token}${standing(stop.stands)}`;
-      }
-    }
-  },
+  pullStop: wordBy("why", {
+    unavailable: "ここからはプルリクエストを作成できません。",
+    "no-git": "プルリクエストを作成できません: git が入っていません。",
+    "no-repository": "プルリクエストを作成できません: このフォルダは git リポジトリではありません。",
+    unborn: "プルリクエストを作成できません: リポジトリにまだコミットがありません。",
+    "no-remote":
+      "プルリクエストを作成できません: リモートがありません。追加するには: git remote add origin URL",
+    "foreign-remote": ({ remote, url }) =>
+      `プルリクエストを作成できません: リモート ${remote}（${url}）は GitHub でも GitLab でもありません。自前のサーバーなら forges.github.base_url か forges.gitlab.base_url を設定してください。`,
+    "no-token": ({ forge, variable }) =>
+      `${forge} のトークンがありません。${tokenName(variable)} を設定してください。`,
+    "other-repository": ({ repository }) =>
+      `このフォルダのリポジトリ ${repository} のプルリクエストではありません。`,
+    "not-a-pull": ({ number }) => `#${number} はプルリクエストではありません。`,
+    "git-failed": ({ message }) => `プルリクエストを作成できません: git の状態を読めませんでした。${message}`,
+    conflicted: ({ paths }) =>
+      `プルリクエストを作成できません: 競合しているファイルがあります。${paths.join("、")}`,
+    archived: ({ repository }) => `プルリクエストを作成できません: ${repository} はアーカイブされています。`,
+    "no-base": ({ repository, base }) =>
+      `プルリクエストを作成できません: ${repository} にブランチ ${base} がありません。`,
+    nothing: ({ base, kept }) =>
+      `提案する変更がありません。ここにあるものはすべて ${base} に入っています。${kept.length === 0 ? "" : `保護されたファイルはコミットしません: ${kept.join("、")}`}`,
+    "names-taken": ({ branch }) =>
+      `プルリクエストを作成できません: ${branch} という名前のブランチが多すぎます。`,
+    forge: ({ code, forge, repository, message }) =>
+      code === "not-found"
+        ? `プルリクエストを作成できません: ${forge} に ${repository} が見つからないか、トークンに閲覧の権限がありません。`
+        : `プルリクエストを作成できません。${forgeTrouble(forge, code, message)}`,
+    "not-committed": ({ message }) =>
+      `プルリクエストを作成できません: 変更をコミットできませんでした。\n${message}`,
+    "not-opened": ({ branch, forge, code, message }) =>
+      `ブランチ ${branch} はプッシュしましたが、プルリクエストは作成できませんでした。${forgeTrouble(forge, code, message)}\nもう一度試すには: /pr\n\n${STAYS}`,
+    secret: ({ stands }) =>
+      `プルリクエストを作成できません: 変更に秘密の値が含まれています。${standing(stands)}`,
+    "branch-taken": ({ branch, stands }) =>
+      `プルリクエストを作成できません: リモートのブランチ ${branch} に、手元にないコミットがあります。先に取り込んでください。${standing(stands)}`,
+    "not-pushed": ({ reason, forge, branch, message, variable, stands }) =>
+      `プルリクエストを作成できません。${pushTrouble(reason, forge, branch, message)}${variable === null ? "" : `${forge} のトークンがありません。${tokenName(variable)} を設定してください。`}${standing(stands)}`,
+  }),
 };

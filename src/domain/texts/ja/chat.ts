@@ -1,3 +1,4 @@
+import type { OwnTrouble } from "../../chat/message-commands.ts";
 import { type RewindJob, rewindJobs, rewindMessages } from "../../chat/rewind-plan.ts";
 import { otherRoute, ROUTES } from "../../config/configured-kinds.ts";
 import type { Doubt } from "../../drafts/check-edits.ts";
@@ -5,7 +6,7 @@ import type { RedReason } from "../../jobs/result.ts";
 import type { ModelTrouble } from "../../models/model-facts.ts";
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
 import type * as en from "../en/chat.ts";
-import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
+import { formatBytes, formatCost, formatTokens, type Wording, wordBy, wordFact } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
 import { schedules } from "./chat-schedules.ts";
 import { coderAgent, coderProgress, wordCandidates } from "./coder.ts";
@@ -75,45 +76,39 @@ const DROPPED: Readonly<Record<RedReason, string>> = {
   "still-red": "停止、変更なし: まだ失敗",
 };
 
+const SEND_LATER = "しばらくしてから、もう一度送ってください。";
+const SEND_AGAIN = "何も実行していません。もう一度送ってください。";
+const setRightKey = ({ provider }: en.AskedModel) =>
+  `providers.${provider || "<名前>"}.api_key が指す環境変数に正しいキーを設定してください（env:名前。設定がなければ追加してください）。`;
+
 /** Advice beside the model's own message. */
-function hint(code: ModelTrouble, { role, provider, model }: en.AskedModel): string {
-  switch (code) {
-    case "unreachable":
-      return provider === "ollama" ? "Ollama を起動してください: ollama serve" : "";
-    case "unknown-model":
-      return provider === "ollama"
-        ? `取得するには: ollama pull ${model}`
-        : `モデル名（roles.${role}.model）を確認してください。`;
-    case "timeout":
-    case "rate-limited":
-    case "server-error":
-    case "empty":
-      return "しばらくしてから、もう一度送ってください。";
-    case "cut-off":
-    case "cut-by-length":
-    case "filtered":
-      return "何も実行していません。もう一度送ってください。";
-    case "unauthorized":
-    case "no-key":
-      return `providers.${provider || "<名前>"}.api_key が指す環境変数に正しいキーを設定してください（env:名前。設定がなければ追加してください）。`;
-    case "context-too-long":
-      return "短くするか、/new で会話を始め直してください。";
-    case "not-configured":
-      return `roles.${role} と providers を設定してください（確認: picoclaw doctor、picoclaw config show）。`;
-    case "refused-remote":
-      return "コードの変更にはローカルのモデルは要りません: /code 依頼";
-    case "over-budget":
-      return "明日もう一度送るか、1 日の予算（budget.daily）を上げてください。";
-    case "no-images":
-      return `画像を見られるモデルを選ぶか（/model ${role} …。PICOCLAW_HOME の models.json で指定できます）、画像の内容を言葉で説明してください。`;
-    case "no-price":
-      return "料金を設定する（budget.prices、または PICOCLAW_HOME の models.json）か、予算（budget.daily）を外してください。";
-    case "deadline":
-      return `依頼を小さく分けるか、制限時間（${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"}）を延ばしてください。`;
-    default:
-      return "";
-  }
-}
+const HINTS: Readonly<Partial<Record<ModelTrouble, Wording<en.AskedModel>>>> = {
+  unreachable: ({ provider }) => (provider === "ollama" ? "Ollama を起動してください: ollama serve" : ""),
+  "unknown-model": ({ role, provider, model }) =>
+    provider === "ollama"
+      ? `取得するには: ollama pull ${model}`
+      : `モデル名（roles.${role}.model）を確認してください。`,
+  timeout: SEND_LATER,
+  "rate-limited": SEND_LATER,
+  "server-error": SEND_LATER,
+  empty: SEND_LATER,
+  "cut-off": SEND_AGAIN,
+  "cut-by-length": SEND_AGAIN,
+  filtered: SEND_AGAIN,
+  unauthorized: setRightKey,
+  "no-key": setRightKey,
+  "context-too-long": "短くするか、/new で会話を始め直してください。",
+  "not-configured": ({ role }) =>
+    `roles.${role} と providers を設定してください（確認: picoclaw doctor、picoclaw config show）。`,
+  "refused-remote": "コードの変更にはローカルのモデルは要りません: /code 依頼",
+  "over-budget": "明日もう一度送るか、1 日の予算（budget.daily）を上げてください。",
+  "no-images": ({ role }) =>
+    `画像を見られるモデルを選ぶか（/model ${role} …。PICOCLAW_HOME の models.json で指定できます）、画像の内容を言葉で説明してください。`,
+  "no-price":
+    "料金を設定する（budget.prices、または PICOCLAW_HOME の models.json）か、予算（budget.daily）を外してください。",
+  deadline: ({ role }) =>
+    `依頼を小さく分けるか、制限時間（${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"}）を延ばしてください。`,
+};
 
 function reason(code: ModelTrouble, detail: string): string {
   if (code === "deadline") return "制限時間を超えたため打ち切りました";
@@ -127,7 +122,7 @@ function trouble(code: ModelTrouble, asked: en.AskedModel, detail: string): stri
   if (code === "aborted") return "中断しました。";
   const why = reason(code, detail);
   // The model's own message often says what helps.
-  const help = detail.includes("→") ? "" : hint(code, asked);
+  const help = detail.includes("→") ? "" : wordFact(HINTS[code] ?? "", asked);
   return `${asked.agent} は答えられませんでした: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
@@ -159,18 +154,19 @@ const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
   deadline: "制限時間に達しました",
 };
 
-function doubt(one: Doubt): string {
-  switch (one.kind) {
-    case "masked":
-      return `${one.path} の **** は伏せられた秘密で、どのファイルのことか分かりません`;
-    case "unseen":
-      return `${one.path} を、コーダーが見ていないまま全体で置き換えようとしました`;
-    case "elision":
-      return `${one.path} に、コードの代わりに省略の行「${one.line}」が入ります`;
-    case "shrinks":
-      return `${one.path} が ${one.from} 行から ${one.to} 行に縮みます`;
-  }
-}
+const doubt = wordBy<"kind", Doubt>("kind", {
+  masked: ({ path }) => `${path} の **** は伏せられた秘密で、どのファイルのことか分かりません`,
+  unseen: ({ path }) => `${path} を、コーダーが見ていないまま全体で置き換えようとしました`,
+  elision: ({ path, line }) => `${path} に、コードの代わりに省略の行「${line}」が入ります`,
+  shrinks: ({ path, from, to }) => `${path} が ${from} 行から ${to} 行に縮みます`,
+});
+
+const ownTrouble = wordBy<"why", OwnTrouble>("why", {
+  route: ({ route }) =>
+    `route ${route} はないので、普通のメッセージとして振り分けます。使えるもの: ${ROUTES.join(", ")}`,
+  unclosed: "先頭部分が --- で閉じていないので、本文として扱います。",
+  line: ({ line }) => `先頭部分のこの項目は読めません: ${line}`,
+});
 
 export const chatTexts: typeof en.chatTexts = {
   riskNote: (risk) => `リスク: ${risk}`,
@@ -246,16 +242,13 @@ export const chatTexts: typeof en.chatTexts = {
   mcpUnavailable: (server, detail) => `MCP サーバー ${server} は使えません: ${detail}`,
   noPreview: "適用できるプレビューはありません。",
 
-  imageTrouble: (trouble) => {
-    switch (trouble.kind) {
-      case "not-an-image":
-        return `${trouble.name} はモデルに見せられる画像（PNG・JPEG・GIF・WebP）ではありません。`;
-      case "too-large":
-        return `${trouble.name} は大きすぎてモデルに見せられません: ${formatBytes(trouble.sizeBytes)}（最大 ${formatBytes(MOST_IMAGE_BYTES)}）。`;
-      case "too-many":
-        return `画像が ${trouble.count} 枚あります。1 つのメッセージに添付できるのは ${MOST_IMAGES} 枚までです。`;
-    }
-  },
+  imageTrouble: wordBy("kind", {
+    "not-an-image": ({ name }) => `${name} はモデルに見せられる画像（PNG・JPEG・GIF・WebP）ではありません。`,
+    "too-large": ({ name, sizeBytes }) =>
+      `${name} は大きすぎてモデルに見せられません: ${formatBytes(sizeBytes)}（最大 ${formatBytes(MOST_IMAGE_BYTES)}）。`,
+    "too-many": ({ count }) =>
+      `画像が ${count} 枚あります。1 つのメッセージに添付できるのは ${MOST_IMAGES} 枚までです。`,
+  }),
   imageGone: (names) => `${names.join("、")}: もう保存されていません。もう一度送ってください。`,
   imageNotFetched: (name, detail) => `${name} を取得できませんでした: ${detail}。もう一度送ってください。`,
   modelTrouble: trouble,
@@ -332,16 +325,7 @@ export const chatTexts: typeof en.chatTexts = {
   ...schedules,
   ownHidden: (file, name) =>
     `${file} は使われません: /${name} は PicoClaw のコマンドです。別の名前にしてください。`,
-  ownTrouble: (file, trouble) => {
-    switch (trouble.why) {
-      case "route":
-        return `${file}: route ${trouble.route} はないので、普通のメッセージとして振り分けます。使えるもの: ${ROUTES.join(", ")}`;
-      case "unclosed":
-        return `${file}: 先頭部分が --- で閉じていないので、本文として扱います。`;
-      case "line":
-        return `${file}: 先頭部分のこの項目は読めません: ${trouble.line}`;
-    }
-  },
+  ownTrouble: (file, trouble) => `${file}: ${ownTrouble(trouble)}`,
   commandUntrusted: (name) =>
     `/${name} はこのフォルダのコマンドですが、フォルダが信頼されていないか、信頼した後にコマンドやスキルが変わりました。.picoclaw/ の内容を確認してから、次を実行してください: picoclaw trust`,
   help: [
@@ -455,20 +439,14 @@ export const chatTexts: typeof en.chatTexts = {
 
   progress: coderProgress,
   agentDoing: coderAgent,
-  doing: (what, detail) => {
-    switch (what) {
-      case "waiting":
-        return `順番を待っています（前に ${detail} 件）`;
-      case "deciding":
-        return "担当を決めています";
-      case "thinking":
-        return `${detail} が考えています`;
-      case "running":
-        return `実行しています ${detail}`;
-      case "tool":
-        return `ツール ${detail}`;
-    }
-  },
+  doing: (what, detail) =>
+    ({
+      waiting: `順番を待っています（前に ${detail} 件）`,
+      deciding: "担当を決めています",
+      thinking: `${detail} が考えています`,
+      running: `実行しています ${detail}`,
+      tool: `ツール ${detail}`,
+    })[what],
   badChatName: (name) => `${name} はチャットの名前に使えません。英数字と - と _ で 40 字までです。`,
   noSuchChat: (name) => `このフォルダのチャット ${name} では、まだ何も話していません。`,
   chatTaken: (name) => `チャット ${name} はもう始まっています。--name で別の名前を付けてください。`,
@@ -620,16 +598,14 @@ export const memoryTexts: typeof en.memoryTexts = {
   memoKept: (name, value) => `このセッションの間、覚えておきます: ${name} = ${value}`,
   memoTooMuch: "多すぎます。名前は 50 件、各 60 文字まで、値は 1,000 文字までです。",
   forgotten: (pattern) => `忘れました: ${pattern}`,
-  ruleProblem(problem) {
-    switch (problem.kind) {
-      case "not-a-pattern":
-        return `ルール「${problem.pattern}」は正規表現として読めないため使いません: ${problem.detail}`;
-      case "catastrophic":
-        return `ルール「${problem.pattern}」は照合が終わらなくなる恐れがあるため使いません: ${problem.detail}`;
-      case "example":
-        return `ルール「${problem.pattern}」は例「${problem.example}」に一致${problem.expected ? "しない" : "する"}ため使いません`;
-    }
-  },
+  ruleProblem: wordBy("kind", {
+    "not-a-pattern": ({ pattern, detail }) =>
+      `ルール「${pattern}」は正規表現として読めないため使いません: ${detail}`,
+    catastrophic: ({ pattern, detail }) =>
+      `ルール「${pattern}」は照合が終わらなくなる恐れがあるため使いません: ${detail}`,
+    example: ({ pattern, example, expected }) =>
+      `ルール「${pattern}」は例「${example}」に一致${expected ? "しない" : "する"}ため使いません`,
+  }),
 
   compacted: (messages) =>
     messages === 0

@@ -9,7 +9,16 @@ import type {
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../platform/machine-trouble.ts";
 import { type ConfigProblem, type ConfigWarning, filePositionText, NOTHING } from "../config-problem.ts";
 import type * as en from "../en/jobs.ts";
-import { formatBytes, jobOrder, listPaths, nameFew, namePaths } from "../format-text.ts";
+import {
+  formatBytes,
+  jobOrder,
+  listPaths,
+  nameFew,
+  namePaths,
+  type Wording,
+  wordBy,
+  wordFact,
+} from "../format-text.ts";
 
 const SWAPS = { commit: "適用", undo: "取り消し", redo: "やり直し" } as const;
 
@@ -401,12 +410,41 @@ export const machineTexts: typeof en.machineTexts = {
   promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
 };
 
+const problemText = wordBy<"code", ConfigProblem>("code", {
+  "unknown-key": ({ key, nearest }) => `不明なキー ${key}${perhaps(nearest)}`,
+  "invalid-value": ({ variable, key, value, expected }) => {
+    const who = variable === undefined ? key : `${variable} (${key})`;
+    return value === NOTHING
+      ? `${who} がありません。期待する値: ${expected}`
+      : `${who} の値 ${value} は使えません。期待する値: ${expected}`;
+  },
+  "literal-secret": ({ key }) =>
+    `${key} に秘密の値を直接書けません。環境変数に入れて env:NAME と書いてください（モデルのキーなら picoclaw login）。`,
+  "unset-reference": ({ key, variable }) => `${key} が参照する環境変数 ${variable} は設定されていません。`,
+  "invalid-yaml": ({ detail }) => `YAML として読めません: ${detail}`,
+  "unreadable-file": ({ detail }) => `設定ファイルを読めません: ${detail}`,
+});
+
+const warningText = wordBy<"code", ConfigWarning>("code", {
+  "unknown-variable": ({ variable, nearest }) =>
+    `不明な環境変数 ${variable} を無視しました${perhaps(nearest)}`,
+  "unusable-variable": ({ variable, key }) =>
+    `環境変数 ${variable} は ${key} に使えない値なので無視しました。`,
+  "untrusted-keys": ({ file, keys }) =>
+    `${file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${nameFew(keys, (rest) => `… ほか ${rest} 件`)}。` +
+    machineTexts.remedy("trust-workspace"),
+  "ignored-key": ({ at, key }) => `${filePositionText(at)}${key} は使われないため無視しました。`,
+  "docker-socket": "mount_docker_socket が有効です。コンテナはホストの root と同じ権限を持ちます。",
+  "cloud-allowed":
+    "security.local_only が無効です。チャットの内容がクラウドのモデルに送られることがあります。",
+});
+
 /** The configuration, and how a command is called. */
 export const configurationTexts: typeof en.configurationTexts = {
   configInvalid: "設定に誤りがあるため、何も実行していません。",
   cannotWork: (role, why) => `roles.${role} はこのままでは使えません: ${why}`,
   configValid: "設定に問題はありません。",
-  configProblem: problemText,
+  configProblem: (problem) => `${filePositionText(problem.at)}${problemText(problem)}`,
   moreProblems: (rest) => `… ほか ${rest} 件`,
   configWarning: warningText,
   workspaceTrusted: (path, files) =>
@@ -442,47 +480,6 @@ function perhaps(nearest: string | null | undefined): string {
   return (nearest ?? null) === null ? "" : `（もしかして: ${nearest}）`;
 }
 
-function problemText(problem: ConfigProblem): string {
-  switch (problem.code) {
-    case "unknown-key":
-      return `${filePositionText(problem.at)}不明なキー ${problem.key}${perhaps(problem.nearest)}`;
-    case "invalid-value": {
-      const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
-      if (problem.value === NOTHING)
-        return `${filePositionText(problem.at)}${who} がありません。期待する値: ${problem.expected}`;
-      return `${filePositionText(problem.at)}${who} の値 ${problem.value} は使えません。期待する値: ${problem.expected}`;
-    }
-    case "literal-secret":
-      return `${filePositionText(problem.at)}${problem.key} に秘密の値を直接書けません。環境変数に入れて env:NAME と書いてください（モデルのキーなら picoclaw login）。`;
-    case "unset-reference":
-      return `${filePositionText(problem.at)}${problem.key} が参照する環境変数 ${problem.variable} は設定されていません。`;
-    case "invalid-yaml":
-      return `${filePositionText(problem.at)}YAML として読めません: ${problem.detail}`;
-    case "unreadable-file":
-      return `${filePositionText(problem.at)}設定ファイルを読めません: ${problem.detail}`;
-  }
-}
-
-function warningText(warning: ConfigWarning): string {
-  switch (warning.code) {
-    case "unknown-variable":
-      return `不明な環境変数 ${warning.variable} を無視しました${perhaps(warning.nearest)}`;
-    case "unusable-variable":
-      return `環境変数 ${warning.variable} は ${warning.key} に使えない値なので無視しました。`;
-    case "untrusted-keys":
-      return (
-        `${warning.file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${nameFew(warning.keys, (rest) => `… ほか ${rest} 件`)}。` +
-        machineTexts.remedy("trust-workspace")
-      );
-    case "ignored-key":
-      return `${filePositionText(warning.at)}${warning.key} は使われないため無視しました。`;
-    case "docker-socket":
-      return "mount_docker_socket が有効です。コンテナはホストの root と同じ権限を持ちます。";
-    case "cloud-allowed":
-      return "security.local_only が無効です。チャットの内容がクラウドのモデルに送られることがあります。";
-  }
-}
-
 const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   special: (names) => `適用していません（ファイル・フォルダ・リンクではないため）: ${names}`,
   device: (names) => `適用していません（デバイスのため）: ${names}`,
@@ -508,36 +505,23 @@ export const sealedOtherwise: typeof en.sealedOtherwise = ({ what, paths, count 
 
 const APPLIED = "適用済み";
 
-function status(is: JobStatus, failed: number): string {
-  switch (is) {
-    case "applied":
-      return APPLIED;
-    case "partly":
-      return `適用済み、${failed} 件のコマンドが失敗`;
-    case "preview":
-      return "プレビュー（まだ何も適用していません）";
-    case "worse":
-      return "適用していません: チェックの結果が悪くなりました";
-    case "unended":
-      return "適用していません: チェックが終わりませんでした";
-    case "stopped":
-      return "中断しました（何も変更していません）";
-    case "discarded":
-      return "破棄しました";
-    case "no-change":
-      return failed > 0 ? `変更なし、${failed} 件のコマンドが失敗` : "変更なし";
-    case "taken-back":
-      return "取り消しました";
-    case "refused":
-      return "実行できません";
-    case "running":
-      return "実行中";
-    case "interrupted":
-      return "途中で終了";
-    case "unreadable":
-      return "記録を読み取れません";
-  }
-}
+const STATUSES: Readonly<Record<JobStatus, Wording<number>>> = {
+  applied: APPLIED,
+  partly: (failed) => `適用済み、${failed} 件のコマンドが失敗`,
+  preview: "プレビュー（まだ何も適用していません）",
+  worse: "適用していません: チェックの結果が悪くなりました",
+  unended: "適用していません: チェックが終わりませんでした",
+  stopped: "中断しました（何も変更していません）",
+  discarded: "破棄しました",
+  "no-change": (failed) => (failed > 0 ? `変更なし、${failed} 件のコマンドが失敗` : "変更なし"),
+  "taken-back": "取り消しました",
+  refused: "実行できません",
+  running: "実行中",
+  interrupted: "途中で終了",
+  unreadable: "記録を読み取れません",
+};
+
+const status = (is: JobStatus, failed: number): string => wordFact(STATUSES[is], failed);
 
 export const reportTexts: typeof en.reportTexts = {
   status,
