@@ -8,7 +8,7 @@ import type { Row } from "./measure.ts";
 
 interface Options {
   readonly long: boolean;
-  /** Of `real` the folder of the tasks, of `requests` and `proofs` that of the mirrors, and whether recorded answers take the place of a model. */
+  /** Of `real` the folder of the tasks, of `verdict` that of the projects, of `requests` and `proofs` that of the mirrors, and whether recorded answers take the place of a model. */
   readonly tasks: string | undefined;
   readonly recorded: boolean;
 }
@@ -22,7 +22,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = 
   sandbox: async () => (await import("./sandbox-cost.ts")).sandboxCost(),
   drafts: async () => (await import("./drafts.ts")).drafts(),
   history: async () => (await import("./history.ts")).history(),
-  verdict: async () => (await import("./verdict-price.ts")).verdictPrice(),
+  verdict: async (options) => (await import("./verdict-price.ts")).verdictPrice(options),
   many: async () => (await import("./many-at-once.ts")).manyAtOnce(),
   context: async () => (await import("./context.ts")).context(),
   requests: async (options) => (await import("./requests.ts")).requests(options),

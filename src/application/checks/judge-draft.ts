@@ -525,12 +525,9 @@ async function settledBaseline(pending: Promise<Baseline>): Promise<readonly Che
 /** Checks that take no longer than this run whole, without the affected tests first. */
 const QUICK_MS = 5000;
 
-async function isKnownQuick(
-  { memory, checks }: JudgeDraftDeps,
-  pending: Promise<Baseline>,
-): Promise<boolean> {
+async function isKnownQuick(deps: JudgeDraftDeps, pending: Promise<Baseline>): Promise<boolean> {
   await settledBaseline(pending);
-  const record = recallChecks(memory, checks);
+  const record = recallChecks(deps.memory, deps.checks);
   return record !== null && !record.wasEnded && record.durationMs <= QUICK_MS;
 }
 

@@ -434,12 +434,8 @@ function toUnableCheck(command: string): KnownCheck {
 }
 
 /** The facts of a change that nothing judges. */
-export function factsWithoutChecks({
-  why,
-  commands,
-  absent,
-  install,
-}: Extract<FoundChecks, { ok: false }>): ChecksFacts {
+export function factsWithoutChecks(found: Extract<FoundChecks, { ok: false }>): ChecksFacts {
+  const { why, commands, absent, install } = found;
   return withFound(notChecked(why, commands), { absent, ...(install !== null && { install }) });
 }
 

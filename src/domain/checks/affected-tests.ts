@@ -58,17 +58,19 @@ export function onlyAddsTests(
   differences: readonly { readonly before: string; readonly after: string }[],
 ): boolean {
   return differences.every(({ before, after }) => {
-    const old = before.split("\n");
+    const [old = [], now = []] = [before, after].map((text) =>
+      text.split("\n").filter((line) => line.trim() !== ""),
+    );
     let at = 0;
     let place: "old" | "decorated" | "new" = "old";
     let opened = 0;
-    for (const line of after.split("\n")) {
+    for (const line of now) {
       if (line === old[at] && place !== "decorated") {
         at++;
         place = "old";
         // A fixture may change the old tests, and so may code after a new test or a second test of an old name.
       } else if (/^\s*@.*fixture/.test(line)) return false;
-      else if (line.trim() !== "" && (place !== "new" || /^\w/.test(line) || BEGINS_TEST.test(line))) {
+      else if (place !== "new" || /^\w/.test(line) || BEGINS_TEST.test(line)) {
         const [, ...names] = BEGINS_TEST.exec(line) ?? [];
         const name = names.find((one) => one !== undefined);
         const isMark = MARKS_TEST.test(line) || (place === "decorated" && opened > 0);
@@ -77,7 +79,7 @@ export function onlyAddsTests(
         place = name === undefined ? "decorated" : "new";
       }
     }
-    return at >= old.length - 1 && place !== "decorated";
+    return at === old.length && place !== "decorated";
   });
 }
 

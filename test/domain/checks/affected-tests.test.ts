@@ -261,6 +261,10 @@ test("a file that only gained tests demands what it demanded", () => {
     onlyAddsTests([
       { before: inClass, after: inClass.replace("    def test_old", `${lines}    def test_old`) },
     ]);
+  const next = "\n\nclass TestNext:\n    def test_next(self):\n        assert next() == 1\n";
+  const spaced = "\n    def test_new(self):\n        x = new()\n\n        assert x == 0\n";
+  expect(onlyAddsTests([{ before: inClass + next, after: inClass + spaced + next }])).toBe(true);
+  expect(onlyAddsTests([{ before: inClass + next, after: inClass + spaced }])).toBe(false);
   const fresh = "    def test_new(self):\n        pass\n\n";
   const quiet = "    def _quiet(self, monkeypatch):\n        monkeypatch.setattr(old, 1)\n\n";
   expect(inFront(`    @pytest.mark.parametrize(\n        "x", [")"],\n    )\n    @slow\n${fresh}`)).toBe(

@@ -318,6 +318,12 @@ describe("a test script of which not everything is installed", () => {
       command: "python3 x.py && node --test",
       leftOut: ["no-such-pm lint"],
     });
+    const quoted = `node -e "if (1 && \\"a && b\\") f('x')" && vitest -t 'a && b' && flow check`;
+    expect(project("package-lock.json", quoted, ["vitest"])).toMatchObject({
+      command: quoted.replace(" && flow check", ""),
+      leftOut: ["flow check"],
+      instead: [{ command: "vitest -t 'a && b'" }],
+    });
     // No installation brings what no dependency names.
     const script = "mkdir -p out && deno test -A";
     expect(project("package-lock.json", script, [])).toEqual({

@@ -27,6 +27,8 @@ const OTHER_SCRIPT =
   /^(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)?(?: (?:-s|--silent))* ([\w:.-]+)(?: --( .+))?$/;
 /** A program of the dependencies, called through a package manager: the program is what counts. */
 const MANAGED = /^(?:(?:pnpm|yarn)(?: exec)?|npx(?: --no-install| -y| --yes)*|bunx|bun x) +(?=[a-z])/;
+/** Outside of quotes. */
+const BETWEEN_CALLS = /&&(?=(?:\\.|[^"'\\]|"(?:\\.|[^"\\])*"|'[^']*')*$)/s;
 export const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
 
 /**
@@ -43,7 +45,7 @@ function scriptChain(
   const path = [...seen, name];
   const own = scripts[name] === undefined ? [] : [`${scripts[name]}${handedOn}`];
   const texts = [scripts[`pre${name}`] ?? [], own, scripts[`post${name}`] ?? []].flat();
-  const parts = texts.flatMap((text) => text.split("&&")).map((part) => part.trim());
+  const parts = texts.flatMap((text) => text.split(BETWEEN_CALLS)).map((part) => part.trim());
   const chains = parts.map((text): ScriptChain => {
     const [, other = "", more] = OTHER_SCRIPT.exec(text) ?? [];
     if (scripts[other] !== undefined) return scriptChain(scripts, other, path, more);
