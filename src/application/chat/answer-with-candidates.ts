@@ -3,12 +3,11 @@ import { type ChecksFacts, toChecksRecord } from "../../domain/checks/findings.t
 import {
   type ChosenBy,
   type CoderCandidateFacts,
-  compareByChecks,
+  provesFix,
   rankCoderCandidates,
 } from "../../domain/coder/candidates.ts";
 import { countLines } from "../../domain/patch/compare-lines.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { type BaselineDeps, provesFix } from "../checks/baseline.ts";
 import type { CoderEnding } from "../ports/coder.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -75,7 +74,7 @@ export async function answerWithCandidates(
         beside: contest.beside(role),
         ...(!atOnce && { time }),
       }),
-    choose: (waiting) => (turn.signal.aborted ? Promise.resolve(null) : contest.choose(waiting)),
+    choose: (waiting) => Promise.resolve(turn.signal.aborted ? null : contest.choose(waiting)),
   }).finally(desk.close);
   return wordCandidates(deps, turn, ends, contest.result());
 }
@@ -138,7 +137,6 @@ interface CandidatesResult {
 function createDraftContest({ workspace }: JobDeps) {
   const measure = shareBaseline();
   const drafts = new Map<CoderRole, Draft>();
-  let judging: BaselineDeps | null = null;
   let result: CandidatesResult = { facts: new Map(), taken: null, by: "only" };
 
   function beside(role: CoderRole): SharedChecks {
@@ -147,35 +145,13 @@ function createDraftContest({ workspace }: JobDeps) {
       if (opened.ok) drafts.set(role, opened.draft);
       return opened;
     };
-    return {
-      openDraft,
-      measure(deps, draft) {
-        judging = deps;
-        return measure(deps, draft);
-      },
-    };
+    return { openDraft, measure };
   }
 
-  async function proves(role: CoderRole): Promise<boolean> {
-    const draft = drafts.get(role);
-    if (draft === undefined || judging === null) return false;
-    return provesFix(judging, draft, await measure(judging, draft));
-  }
-
-  async function choose(waiting: ReadonlyMap<CoderRole, CandidateEnding>): Promise<CoderRole | null> {
-    const candidates = [...waiting].map(([role, ended]) => ({
+  function choose(waiting: ReadonlyMap<CoderRole, CandidateEnding>): CoderRole | null {
+    const judged = [...waiting].map(([role, ended]) => ({
       role,
       ...toCandidateFacts(workspace.mask, role, ended, drafts.get(role)),
-    }));
-    // The proof by a test is needed only if the checks rank two equally.
-    const [best] = candidates.toSorted(compareByChecks);
-    const equal = candidates.filter(
-      (candidate) => best !== undefined && compareByChecks(candidate, best) === 0,
-    );
-    const proofs = equal.length < 2 ? [] : await Promise.all(equal.map(({ role }) => proves(role)));
-    const judged = candidates.map((candidate) => ({
-      ...candidate,
-      provesFix: proofs[equal.indexOf(candidate)] ?? false,
     }));
     const { ranked, by } = rankCoderCandidates(judged);
     const taken = ranked[0]?.role ?? null;
@@ -194,6 +170,7 @@ function toCandidateFacts(
   const counts = (draft?.diff() ?? []).map(({ before, after }) =>
     before === undefined || after === undefined ? null : countLines(before, after),
   );
+  const checks = checked && toChecksRecord(checked);
   return {
     agent: agentOf(role),
     outcome: red?.kind ?? "green",
@@ -201,8 +178,8 @@ function toCandidateFacts(
     attempts,
     files: draft?.changes().length ?? 0,
     size: counts.reduce((sum, one) => sum + (one === null ? 1 : one.added + one.removed), 0),
-    provesFix: false,
-    checks: checked && toChecksRecord(checked),
+    provesFix: provesFix(checks),
+    checks,
   };
 }
 

@@ -110,10 +110,23 @@ export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   };
 }
 
-export interface RepeatDeps extends Omit<OldTestsDeps, "baseline"> {
-  readonly judgement: Judgement;
-  /** Everything that the draft changes: without these paths, the check sees the old code. */
-  readonly paths: readonly string[];
+/**
+ * Repeats failing tests. If the draft only adds tests to their files, without those: the same run then shows that their old version
+ * fails, too. Where one passes so, all are repeated as they were.
+ */
+async function repeatFailing<Ran extends Pick<AffectedJudgement, "results">>(
+  draft: Pick<Draft, "diff">,
+  names: readonly string[],
+  run: (more: Partial<CheckRequest>) => Promise<Ran | null>,
+): Promise<Ran | null> {
+  const added = onlyAdds(draft)
+    ? toTexts(draft).filter((one) => isTestPath(one.path) && one.before !== "")
+    : [];
+  const isOld = (name: string) =>
+    added.some((one) => one.before.includes(bareTestName(name).replace(/\[.*/, "")));
+  const ran = names.every(isOld) ? await run({ asBefore: added.map(({ path }) => path) }) : null;
+  const red = ran?.results.flatMap(failingTests) ?? [];
+  return names.every((name) => red.includes(name)) ? ran : run({ again: true });
 }
 
 /**
@@ -121,8 +134,11 @@ export interface RepeatDeps extends Omit<OldTestsDeps, "baseline"> {
  * would repeat the load that makes a test flaky. Null where only a whole run can decide: a test cannot run alone, or fails alone over
  * the old code, too.
  */
-export async function repeatWorse(deps: RepeatDeps, affected: Affected) {
-  const { checks, results, judgement, check, paths } = deps;
+export async function repeatWorse(
+  deps: AffectedDeps & Pick<AffectedJudgement, "results" | "judgement">,
+  affected: Affected,
+) {
+  const { checks, results, judgement, check, draft } = deps;
   // A test that is gone cannot be repeated; it may have moved, which the verdict decides.
   const fails = (name: string) => results.some((one) => one.results?.tests.get(name) === "fail");
   const names = [...judgement.worse, ...judgement.newFailing].filter(fails);
@@ -132,16 +148,18 @@ export async function repeatWorse(deps: RepeatDeps, affected: Affected) {
   const files = filesOfTests(names, affected.texts);
   const alone = files === null ? null : affected.narrow(test, files);
   if (alone === null) return null;
-  const run = async (more: Partial<CheckRequest>): Promise<CheckResult | null> => {
+  const run = async (more: Partial<CheckRequest>) => {
     const ran = await check([alone], more);
-    return ran.ok ? (checkResults([alone], ran.runs)[0] ?? null) : null;
+    return ran.ok ? { results: checkResults([alone], ran.runs) } : null;
   };
-  const now = await run({ again: true });
-  if (now === null) return null;
-  const flaky = names.filter((name) => passesIn(now, name));
+  const passes = (ran: Awaited<ReturnType<typeof run>>, name: string) =>
+    ran?.results.every((one) => passesIn(one, name)) === true;
+  const again = await repeatFailing(draft, names, run);
+  if (again === null) return null;
+  const flaky = names.filter((name) => passes(again, name));
   const red = judgement.worse.filter((name) => fails(name) && !flaky.includes(name));
-  const before = red.length === 0 ? null : await run({ asBefore: paths });
-  if (red.length > 0 && (before === null || red.some((name) => !passesIn(before, name)))) return null;
+  const before = red.length === 0 ? null : await run({ asBefore: draft.changes().map(({ path }) => path) });
+  if (red.some((name) => !passes(before, name))) return null;
   const settled = results.map((result, at) => (checks[at] === test ? countAsPassed(result, flaky) : result));
   return { results: settled, flaky };
 }
@@ -223,8 +241,9 @@ export async function judgeAffected(
   const names = [...red.worse, ...red.newFailing];
   const ran = new Map(affected.files.map((path) => [path, affected.texts.get(path) ?? ""]));
   const files = names.length === 0 ? null : filesOfTests(names, ran);
-  const again =
-    files === null ? null : await runFiles(deps, affected, { test, files, more: { again: true } });
+  const repeat = (more: Partial<CheckRequest>) =>
+    runFiles(deps, affected, { test, files: files ?? [], more });
+  const again = files === null ? null : await repeatFailing(deps.draft, names, repeat);
   if (again === null) return compared ?? compareWithOldCode(deps, affected, now);
   const flaky = names.filter((name) => again.results.every((one) => passesIn(one, name)));
   const settled = { ...(first ? again : now), flaky };

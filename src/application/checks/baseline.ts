@@ -10,14 +10,12 @@ import {
 } from "../../domain/checks/find-checks.ts";
 import type { WhyNotChecked } from "../../domain/checks/findings.ts";
 import { narrowLine, takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
-import { isTestPath } from "../../domain/checks/path-kinds.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
   absentProgram,
   type CheckResult,
   checkRunState,
-  judgeAll,
   judgesBaseline,
 } from "../../domain/checks/verdict.ts";
 import type { Baseline, CheckMemory, CheckRecord } from "../ports/checks.ts";
@@ -378,31 +376,6 @@ function listBelow(files: OpenChecksDeps["files"], names: readonly string[]): re
 /** Tests may never end without the change: over the old or broken code they get several times their usual time. */
 export function proofSeconds(usualMs: number, most: number): number {
   return Math.min(most, 20 + Math.ceil((4 * usualMs) / 1000));
-}
-
-/** Whether a draft adds a test that fails on the old code: runs its tests over the workspace's code. */
-export async function provesFix(
-  { checks, settings, signal, memory }: BaselineDeps,
-  draft: Pick<Draft, "check" | "changes">,
-  baseline: Baseline,
-): Promise<boolean> {
-  const paths = draft.changes().map(({ path }) => path);
-  const code = paths.filter((path) => !isTestPath(path));
-  const tests = checks.filter(({ kind }) => kind === "test");
-  if (!baseline.ok || tests.length === 0 || code.length === 0 || code.length === paths.length) return false;
-  const usualMs = recallChecks(memory, checks)?.durationMs ?? settings.timeout * 1000;
-  const checked = await draft.check({
-    commands: tests.map(({ line }) => line),
-    over: "draft",
-    asBefore: code,
-    network: settings.network,
-    timeoutSeconds: proofSeconds(usualMs, settings.timeout),
-    signal,
-  });
-  if (!checked.ok) return false;
-  const results = checkResults(tests, checked.runs);
-  const { verdict, newFailing } = judgeAll({ baseline: baseline.results, draft: results, old: null });
-  return newFailing.length > 0 || verdict === "worse" || verdict === "new-failing";
 }
 
 /** The commands that may run these test files, in the fallback order of the project's checks; empty if none is known. */

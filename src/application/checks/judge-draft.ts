@@ -301,9 +301,8 @@ async function judgeWithHome(judging: Judging): Promise<WhyNotChecked | null> {
 /** Repeats what is red: the failing tests alone where the output names them, else the whole check. */
 async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   if (!isRed(judging)) return null;
-  const { checks, check, changes, affected, runs, results, judgement } = judging;
-  const paths = changes.map(({ path }) => path);
-  const repeated = await repeatWorse({ checks, results, judgement, check, paths }, affected);
+  const { checks, check, affected, runs, results } = judging;
+  const repeated = await repeatWorse(judging, affected);
   if (repeated !== null) {
     judging.results = repeated.results;
     const { flaky = [] } = findingsByCode(judging);

@@ -1,4 +1,4 @@
-import { rankCoderCandidates } from "../../domain/coder/candidates.ts";
+import { provesFix, rankCoderCandidates } from "../../domain/coder/candidates.ts";
 import { workerOfHead } from "../../domain/config/configured-kinds.ts";
 import {
   type CandidateFacts,
@@ -94,7 +94,7 @@ function toRankedCandidate({ work, stop }: Candidate, place: number) {
     place,
     outcome: stop !== null ? "none" : patch === "" ? "said" : isRed ? red : ("green" as const),
     checks: judged,
-    provesFix: judged?.newTests !== undefined && judged.newTests.count > judged.newTests.passWithout,
+    provesFix: provesFix(judged),
     // A small change does not count in favour of a candidate that did not finish.
     size: stop === null ? patch.length : -patch.length,
   } as const;

@@ -54,8 +54,14 @@ const VERDICTS: Readonly<Record<ChecksRecord["verdict"], number>> = {
   worse: 7,
 };
 
+/** Whether a new test fails on the old code. */
+export function provesFix(checks: ChecksRecord | null): boolean {
+  const { count = 0, passWithout = 0 } = checks?.newTests ?? {};
+  return count > passWithout;
+}
+
 /** Compares by the checks: the outcome, weakened tests, what the checks show, the number of fixed tests. */
-export function compareByChecks(one: RankedCoderCandidate, other: RankedCoderCandidate): number {
+function compareByChecks(one: RankedCoderCandidate, other: RankedCoderCandidate): number {
   const places = ({ outcome, checks }: RankedCoderCandidate) => [
     OUTCOMES[outcome],
     checks?.weakensTests === true ? 1 : 0,

@@ -154,6 +154,24 @@ describe.if(python)("runs of pytest", () => {
     ]);
   });
 
+  test("a test that got worse beside a new one is repeated without that, and its old version is not run again", async () => {
+    const broken = upper.replace('return "a"\n\n\ndef shout', 'return "A"\n\n\ndef shout');
+    const right = replace("src/mod_a.py", '    return "A"', '    return "a"  # as it was');
+    await openPython([comment, proposal("Try", `${broken}\n${shoutTest}`), proposal("Right", right)]);
+    await at.send("/code3 comment src/mod_b.py");
+    const before = listRuns().length;
+    const reply = await at.send("/code3 add shout to src/mod_a.py, with a test");
+    expect(reply.text).toContain("8 passed (1 new)");
+    expect(listRuns().slice(before)).toEqual([
+      { over: "draft", altered: false, files: expect.any(Array) },
+      // The old test without the new one, the old code, and the second attempt with its proof.
+      { over: "draft", altered: true, files: ["test_a"] },
+      { over: "draft", altered: true, files: ["test_a"] },
+      { over: "draft", altered: false, files: [] },
+      { over: "draft", altered: true, files: ["test_a"] },
+    ]);
+  });
+
   test("a test that only a new test makes fail is not worse", async () => {
     const first = "def test_first():\n    import mod_a\n    mod_a.NAME = 'x'\n\n\ndef test_gives_a():";
     const adds = `${replace("src/mod_a.py", 'NAME = "a"', 'NAME = "a"  # here')}\n${replace("tests/test_a.py", "def test_gives_a():", first)}`;
