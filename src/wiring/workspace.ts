@@ -17,6 +17,7 @@ import { findGit } from "../infrastructure/platform/git-roots.ts";
 import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/platform/workspace-storage.ts";
 import { findFolderTrouble, protectFolder } from "../infrastructure/policy/folder-protection.ts";
 import { ownPathsInside, readHomeRules } from "../infrastructure/sandbox/homes-inside.ts";
+import { noteLanding } from "../infrastructure/sandbox/process-record.ts";
 import { chooseStaging } from "../infrastructure/sandbox/staging.ts";
 import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
 import { type Environment, openServices, type Services } from "./services.ts";
@@ -79,6 +80,7 @@ export async function openWorkspace(
       rootNames: [...new Set([root, given])],
     },
     sandbox: () => openSandbox(services, storage, staging, emptied),
+    onSwapped: () => noteLanding(home, root, folder.deps.now()),
     logger: services.log,
     messages,
     mask,

@@ -44,3 +44,21 @@ export interface Staging {
 
 /** The message for a sandbox that ended without output, for example because it was killed. */
 export const SILENT_SANDBOX = "the sandbox did not start";
+
+/** Thrown by a call to an executor that has ended. */
+export class ChannelClosed extends Error {
+  readonly code = "EXECUTOR_ENDED";
+
+  constructor() {
+    super("the executor ended");
+  }
+}
+
+/** The real location of the entry at a path of a view. */
+export interface LayeredPath {
+  /** The upper, or the workspace itself. */
+  readonly root: string;
+  readonly below: string;
+  /** The folder of the workspace that shows through it, where it is a folder of the upper. */
+  readonly shows?: string;
+}

@@ -51,7 +51,6 @@ import { collectGarbage } from "../platform/unattended.ts";
 import type { Storage } from "../platform/workspace-storage.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import type { OverlayOptions, Sandbox } from "../sandbox/create-sandbox.ts";
-import { noteLanding } from "../sandbox/process-record.ts";
 import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
 import { createJobArchive, keepImages } from "./job-archive.ts";
 import { evictPastQuota, jobBytes, removeOldStories } from "./job-quota.ts";
@@ -473,6 +472,7 @@ export interface FolderWorkspaceDeps
   readonly staging: Staging;
   /** Stages jobs with processes; loaded with the first. */
   readonly sandbox: NonNullable<TransactionDeps["sandbox"]>;
+  readonly onSwapped: NonNullable<TransactionDeps["onSwapped"]>;
   readonly openDraft: WorkspaceBacking["openDraft"];
   readonly judgeMerge?: WorkspaceBacking["judgeMerge"];
 }
@@ -482,7 +482,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
   readonly workspace: Workspace;
   readonly deps: WorkspaceDeps;
 } {
-  const { storage, home, config, staging, sandbox, openDraft, judgeMerge, ...rest } = given;
+  const { storage, home, config, staging, sandbox, onSwapped, openDraft, judgeMerge, ...rest } = given;
   const ours = jobsOfThisProcess();
   const { now } = ours;
   const deps: WorkspaceDeps = {
@@ -499,7 +499,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
       sandbox,
       copyAttributes: (from, fd) => void copyXattrs(from, fd),
       now,
-      onSwapped: () => noteLanding(home, storage.workspace, now()),
+      onSwapped,
     }),
     archive: createJobArchive(storage.folder, now, storage.workspace),
     ownGit: async () => {

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/platform-view.ts";
+import type { LayeredPath } from "../../application/ports/sandbox.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { SYSTEM_PATH } from "../platform/find-program.ts";
@@ -11,7 +12,6 @@ import { bytesBelow } from "../platform/read-file.ts";
 import { namesIn, type WalkOptions, walkBytes, walkFolder } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
 import type { LaidRoot } from "../sandbox/create-sandbox.ts";
-import type { LayeredPath } from "../sandbox/executor-channel.ts";
 
 /** One entry of an overlay's upper: what the job left at a path. */
 export interface UpperEntry {

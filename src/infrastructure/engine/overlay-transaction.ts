@@ -16,7 +16,7 @@ import type {
   Transaction,
 } from "../../application/ports/jobs-transaction.ts";
 import { ViewFault } from "../../application/ports/platform-view.ts";
-import { SILENT_SANDBOX } from "../../application/ports/sandbox.ts";
+import { ChannelClosed, SILENT_SANDBOX } from "../../application/ports/sandbox.ts";
 import { gatherSealNotes } from "../../domain/jobs/result.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import {
@@ -38,12 +38,6 @@ import { mountBelow } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import type { LaidRoot, OverlayBeginResult, OverlayDeps } from "../sandbox/create-sandbox.ts";
-import {
-  ChannelClosed,
-  createRemoteView,
-  restoreThrough,
-  rewriteThrough,
-} from "../sandbox/executor-channel.ts";
 import { createWakeable, startExecutor, type Wakeable } from "../sandbox/start-executor.ts";
 import { readSettled } from "./compare-entries.ts";
 import { keepImages } from "./job-archive.ts";
@@ -283,17 +277,12 @@ function openOverlay(state: OpenOverlay): Transaction {
     foreignOwner = found === null ? null : relative(workspace, found);
     return foreignOwner;
   };
-  const call: typeof executor.call = (head, body) => {
-    try {
-      return executor.call(head, body);
-    } catch (error) {
-      if (error instanceof ViewFault && /EOVERFLOW/.test(error.message)) metForeign();
-      throw error;
-    }
+  const onFault = (error: unknown) => {
+    if (error instanceof ViewFault && /EOVERFLOW/.test(error.message)) metForeign();
   };
   return {
     kind: "overlay",
-    view: watchView(createRemoteView(call), (path) => sight.note(join(workspace, path))),
+    view: watchView(executor.view(onFault), (path) => sight.note(join(workspace, path))),
     directory: workspace,
     environment: state.environment,
     ...(limited !== undefined && { network: limited }),
@@ -317,13 +306,12 @@ function openOverlay(state: OpenOverlay): Transaction {
       if (paths.length === 0) return;
       for (const path of paths)
         if (nameless.has(path)) lost.push(path);
-        else
-          retryDespiteOthers(() => restoreThrough(executor.call, resolve(workspace, path)), isChannelClosed);
+        else retryDespiteOthers(() => executor.restore(resolve(workspace, path)), isChannelClosed);
       takeChanges();
     },
     rewrite(path, bytes) {
       const absolute = resolve(workspace, path);
-      const rewrite = () => rewriteThrough(executor.call, absolute, bytes, findLayeredPath(roots, absolute));
+      const rewrite = () => executor.rewrite(absolute, bytes, findLayeredPath(roots, absolute));
       retryDespiteOthers(rewrite, isChannelClosed);
       takeChanges();
     },

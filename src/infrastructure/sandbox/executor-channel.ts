@@ -27,6 +27,7 @@ import {
   ViewFault,
   type ViewFaultCode,
 } from "../../application/ports/platform-view.ts";
+import { ChannelClosed, type LayeredPath } from "../../application/ports/sandbox.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";
 import { identify, isAbsence } from "../platform/entry-identity.ts";
 import { inParent } from "../platform/open-folder.ts";
@@ -83,14 +84,6 @@ export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint
       onFrame({ head, body });
     }
   };
-}
-
-export class ChannelClosed extends Error {
-  readonly code = "EXECUTOR_ENDED";
-
-  constructor() {
-    super("the executor ended");
-  }
 }
 
 export function writeFrame(descriptor: number, frame: Uint8Array): void {
@@ -507,13 +500,4 @@ export function createProcessServer(
         write(encodeFrame({ id, processes: await runner.killJobProcesses(String(head.jobMarker)) }));
     }
   }
-}
-
-/** The real location of the entry at a path of a view. */
-export interface LayeredPath {
-  /** The upper, or the workspace itself. */
-  readonly root: string;
-  readonly below: string;
-  /** The folder of the workspace that shows through it, where it is a folder of the upper. */
-  readonly shows?: string;
 }

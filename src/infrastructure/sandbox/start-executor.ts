@@ -8,7 +8,7 @@ import {
 } from "../../application/ports/jobs-transaction.ts";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type { View } from "../../application/ports/platform-view.ts";
-import { SILENT_SANDBOX } from "../../application/ports/sandbox.ts";
+import { ChannelClosed, type LayeredPath, SILENT_SANDBOX } from "../../application/ports/sandbox.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { keyringFilter } from "../platform/call-filter.ts";
@@ -28,13 +28,14 @@ import { walkFolder } from "../platform/walk-folder.ts";
 import type { ExecutorSettings } from "./executor.ts";
 import {
   type Call,
-  ChannelClosed,
   createCall,
   createFrameReader,
   createRemoteProcesses,
   createRemoteView,
   encodeFrame,
   type Frame,
+  restoreThrough,
+  rewriteThrough,
   writeFrame,
 } from "./executor-channel.ts";
 import type { PrivateHome } from "./home.ts";
@@ -489,7 +490,19 @@ export function createWakeable(deps: {
   const call: Call = (head, body) => executor().call(head, body);
   return {
     processes,
-    call,
+    /** The job's files; `onFault` hears of each fault before the caller does. */
+    view: (onFault: (error: unknown) => void): View =>
+      createRemoteView((head, body) => {
+        try {
+          return call(head, body);
+        } catch (error) {
+          onFault(error);
+          throw error;
+        }
+      }),
+    restore: (absolute: string) => restoreThrough(call, absolute),
+    rewrite: (absolute: string, bytes: Uint8Array, place: LayeredPath | null) =>
+      rewriteThrough(call, absolute, bytes, place),
     /** Why an executor ended without being asked to. */
     whyEnded: (): Error | null => why ?? awake?.executor.whyEnded() ?? null,
     isAwake: () => awake !== null,
