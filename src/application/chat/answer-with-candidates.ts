@@ -5,7 +5,7 @@ import {
   type CoderCandidateFacts,
   provesFix,
   rankCoderCandidates,
-} from "../../domain/coder/candidates.ts";
+} from "../../domain/coder/proposal.ts";
 import { countLines } from "../../domain/patch/compare-lines.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { CoderEnding } from "../ports/coder.ts";

@@ -21,7 +21,14 @@ import {
 } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
 import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../coder/coder-loop.ts";
-import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked, wishOf } from "../coder/explorer.ts";
+import {
+  createCoderLooks,
+  createExplorer,
+  DELEGATE_TOOL,
+  type Delegation,
+  showAsked,
+  wishOf,
+} from "../coder/explorer.ts";
 import { type ContestedFile, createShownFiles, type ShownFiles } from "../drafts/shown-files.ts";
 import { actionsFor } from "../jobs/action-report.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
@@ -45,7 +52,7 @@ import {
   type JobDeps,
   toReplyModel,
 } from "./chat-turn.ts";
-import { createCoderLooks, createCoderTalk, createSkills } from "./coder-talk.ts";
+import { createCoderTalk, createSkills } from "./coder-talk.ts";
 import { createLineOutput } from "./held-output.ts";
 import { type CoderFacts, type ReplyPiece, say, toReplyFacts } from "./reply-words.ts";
 

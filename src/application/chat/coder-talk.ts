@@ -4,11 +4,11 @@ import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { type ContextBudget, coderContext, contextBudget, type RecentFile } from "../coder/coder-context.ts";
 import type { CoderAnswer } from "../coder/coder-loop.ts";
-import type { Explorer, SearchedFiles } from "../coder/explorer.ts";
+import type { CoderLooks, SearchedFiles } from "../coder/explorer.ts";
 import type { ShownFiles } from "../drafts/shown-files.ts";
 import type { RequestSize } from "../models/complete.ts";
 import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
-import type { Model, ModelAnswer, ModelMessage, ToolCall } from "../ports/models.ts";
+import type { Model, ModelMessage } from "../ports/models.ts";
 import { type AgentRequest, askAgent, fitMessage, isMessageCut, SMALL_MESSAGE_CHARS } from "./ask-agent.ts";
 import { type AgentDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { createDraftOutput } from "./draft-output.ts";
@@ -48,99 +48,6 @@ export function createSkills(own: OwnCommands) {
         return text === null ? null : { text: text.slice(0, limitChars), cut: text.length > limitChars };
       },
     }),
-  };
-}
-
-/** A coder's tool calls in one message. They keep their place in the exchange, so that sent content is only extended. */
-export type CoderLooks = ReturnType<typeof createCoderLooks>;
-
-export interface CoderLooksDeps {
-  readonly explorer: Explorer;
-  /** Rounds of calls (`coder.explore`). */
-  readonly rounds: number;
-  readonly tell: (calls: readonly ToolCall[]) => void;
-}
-
-const NO_ROUND =
-  "refused: no rounds of lookups are left. Write the proposal now, based on what you have seen.";
-const SAME_AGAIN =
-  "(this call returned the same result before; write the proposal, or look at something else)";
-/** The element of a file that is shown whole, without line numbers. */
-const WHOLE_FILE = /^<file path="([^"\n]+)">\n/;
-/** After this many rounds without a new result, no further calls are allowed. */
-const MOST_SAME_ROUNDS = 3;
-/** The coder is informed of the remaining rounds when this many or fewer are left. */
-const FEW_ROUNDS = 3;
-/** After this many refused rounds, the last answer counts. */
-const PATIENCE = 2;
-
-export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps) {
-  const looks: { readonly after: number; readonly messages: readonly ModelMessage[] }[] = [];
-  const seen = new Map<string, string>();
-  let sent: readonly string[] = [];
-  let used = 0;
-  let same = 0;
-  let offered = rounds > 0;
-
-  /** The results, and whether anything among them is new. */
-  async function look(calls: readonly ToolCall[]) {
-    const results = await Promise.all(calls.map((call) => explorer.call(call)));
-    const texts = results.map(({ text }, at) => {
-      const key = JSON.stringify([calls[at]?.name, calls[at]?.arguments]);
-      const isSame = seen.get(key) === text;
-      seen.set(key, text);
-      if (isSame) return { text: SAME_AGAIN, isSame };
-      const path = WHOLE_FILE.exec(text)?.[1];
-      const isAbove = path !== undefined && sent.some((message) => message.includes(text));
-      return { text: isAbove ? `(${path} is already above, whole and unchanged)` : text, isSame: isAbove };
-    });
-    same = texts.every(({ isSame }) => isSame) ? same + 1 : 0;
-    return texts;
-  }
-
-  return {
-    /** None once a server refused a request with tools. */
-    tools: () => (offered ? explorer.tools : []),
-    withoutTools() {
-      offered = false;
-    },
-    /** The messages of the request that is sent now. */
-    sent(messages: readonly ModelMessage[]) {
-      sent = messages.flatMap(({ role, text }) => (role === "assistant" ? [] : [text]));
-    },
-    /** The exchange with every call at its place. */
-    woven(exchange: readonly ModelMessage[]) {
-      const all: ModelMessage[] = [];
-      for (let at = 0; at <= exchange.length; at++) {
-        for (const { after, messages } of looks) if (after === at) all.push(...messages);
-        const next = exchange[at];
-        if (next !== undefined) all.push(next);
-      }
-      return all;
-    },
-    /** Carries out the calls of an answer in parallel; false if it has none, or if the coder does not stop calling. */
-    async take(exchange: readonly ModelMessage[], { text, toolCalls, thoughts }: ModelAnswer) {
-      if (toolCalls.length === 0 || used >= rounds + PATIENCE) return false;
-      used++;
-      if (same >= MOST_SAME_ROUNDS) used = Math.max(used, rounds + 1);
-      const left = rounds - used;
-      if (left >= 0) tell(toolCalls);
-      const results = left < 0 ? toolCalls.map(() => ({ text: NO_ROUND })) : await look(toolCalls);
-      const count = left === 1 ? "1 round of calls is left" : `${Math.max(0, left)} rounds of calls are left`;
-      const answers = results.map((result, at): ModelMessage => {
-        const { id: callId, name } = toolCalls[at] as ToolCall;
-        const isLast = at === results.length - 1 && left >= 0 && left <= FEW_ROUNDS;
-        return { role: "tool", callId, name, text: isLast ? `${result.text}\n(${count})` : result.text };
-      });
-      const said: ModelMessage = {
-        role: "assistant",
-        text,
-        toolCalls,
-        ...(thoughts !== undefined && { thoughts }),
-      };
-      looks.push({ after: exchange.length, messages: [said, ...answers] });
-      return true;
-    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { provesFix, rankCoderCandidates } from "../../domain/coder/candidates.ts";
+import { provesFix, rankCoderCandidates } from "../../domain/coder/proposal.ts";
 import { workerOfHead } from "../../domain/config/configured-kinds.ts";
 import {
   type CandidateFacts,

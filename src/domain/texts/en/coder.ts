@@ -1,4 +1,4 @@
-import type { ChosenBy, CoderCandidateFacts, CoderCandidatesFacts } from "../../coder/candidates.ts";
+import type { ChosenBy, CoderCandidateFacts, CoderCandidatesFacts } from "../../coder/proposal.ts";
 import { checksMessagesFor } from "../checks.ts";
 
 const checks = checksMessagesFor("en");

@@ -1,4 +1,4 @@
-import type { ChosenBy, CoderCandidateFacts } from "../../coder/candidates.ts";
+import type { ChosenBy, CoderCandidateFacts } from "../../coder/proposal.ts";
 import { checksMessagesFor } from "../checks.ts";
 import type * as en from "../en/coder.ts";
 
