@@ -1,3 +1,4 @@
+import { attemptOr } from "../domain/platform/error-text.ts";
 import { isJsonObject, ownMember } from "../domain/platform/json-members.ts";
 import type { SchemaNode } from "./keys.ts";
 
@@ -68,10 +69,8 @@ function listOf(text: string): string[] {
 }
 
 function parseJsonSetting(text: string, accepts: (value: unknown) => boolean): unknown {
-  try {
+  return attemptOr(undefined, () => {
     const value: unknown = JSON.parse(text);
     return accepts(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }

@@ -63,12 +63,10 @@ function isFolder(path: string): boolean {
 }
 
 function readPlain(path: string): Uint8Array | null {
-  try {
+  return attemptOr(null, () => {
     const { size, isFile } = { size: lstatSync(path).size, isFile: lstatSync(path).isFile() };
     return isFile && size <= MOST_BYTES ? readFileSync(path) : null;
-  } catch {
-    return null;
-  }
+  });
 }
 
 /**
@@ -189,13 +187,11 @@ export function distrustWorkspace(at: { readonly home: string; readonly workspac
 }
 
 function readTrust(home: string): TrustList {
-  try {
+  return attemptOr({}, () => {
     const data: unknown = JSON.parse(readFileSync(join(home, "trust.json"), "utf8"));
     if (typeof data !== "object" || data === null || !("workspaces" in data)) return {};
     return (data.workspaces ?? {}) as TrustList;
-  } catch {
-    return {};
-  }
+  });
 }
 
 function writeTrust(
@@ -238,12 +234,10 @@ function realPath(path: string): string | undefined {
 const MOST_SETTINGS_BYTES = 1024 * 1024;
 
 function readFile(path: string): Uint8Array | undefined {
-  try {
+  return attemptOr(undefined, () => {
     const stats = statSync(path);
     return stats.isFile() && stats.size <= MOST_SETTINGS_BYTES ? readFileSync(path) : undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 /** Loaded when it is used: it costs 10 ms, and most workspaces have no file to be trusted. */

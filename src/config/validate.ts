@@ -1,4 +1,5 @@
 import { isTimeZone } from "../domain/platform/days.ts";
+import { attemptOr } from "../domain/platform/error-text.ts";
 import { nearestName } from "../domain/platform/nearest.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
 import type { ConfigProblem } from "../domain/texts/config-problem.ts";
@@ -196,12 +197,10 @@ export async function checkSchedules(config: Config, origin: Origin): Promise<Co
   if (rules.length === 0) return [];
   const { Cron } = await import("croner");
   const comes = (cron: string, timezone: string) => {
-    try {
+    return attemptOr(false, () => {
       // Five or six fields name no year: a rule that ever fires also fires after any given day.
       return new Cron(cron, { timezone, paused: true }).nextRun(new Date(0)) !== null;
-    } catch {
-      return false;
-    }
+    });
   };
   return rules.flatMap(({ key, cron, timezone }) =>
     comes(cron, timezone ?? session.timezone ?? "UTC")

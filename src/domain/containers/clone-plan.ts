@@ -1,4 +1,5 @@
 import { FORGE_KINDS, type ForgeKind, forgeFacts } from "../config/configured-kinds.ts";
+import { attemptOr } from "../platform/error-text.ts";
 import { quoteWords } from "../platform/paths.ts";
 import { gitVariables } from "../policy/git-files.ts";
 import { CLEAR_TOOL_FOLDERS } from "../policy/protection.ts";
@@ -124,14 +125,12 @@ function isOnForge(
   baseUrl: string | null,
   usual: string,
 ): boolean {
-  try {
+  return attemptOr(false, () => {
     const forge = new URL(baseUrl ?? usual);
     // GitHub's programming interface has a host of its own; its repositories are not there.
     const forgeHost = forge.host === "api.github.com" ? "github.com" : forge.host;
     return forgeHost === host && (protocol === "https" || forge.protocol === "http:");
-  } catch {
-    return false;
-  }
+  });
 }
 
 /** Which part of a repository's history is wanted. */

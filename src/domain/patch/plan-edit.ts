@@ -1,4 +1,5 @@
 import { fromBytesText, readableText, toBytesText } from "../platform/bytes-text.ts";
+import { attemptOr } from "../platform/error-text.ts";
 import { editFile, type MatchRule } from "./apply-hunks.ts";
 import type {
   BinaryPatch,
@@ -68,12 +69,10 @@ function binaryResult(patch: BinaryPatch, old: Uint8Array, options: PlanOptions)
 }
 
 function inflated(patch: BinaryPatch, options: PlanOptions): Uint8Array | null {
-  try {
+  return attemptOr(null, () => {
     const data = options.inflate(patch.data, patch.size);
     return data.length === patch.size ? data : null;
-  } catch {
-    return null;
-  }
+  });
 }
 
 function isFullBlob(blob: string | undefined): blob is string {

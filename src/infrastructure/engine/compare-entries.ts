@@ -63,15 +63,13 @@ const HASH_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** The hash of a file's bytes or a link's target; undefined where reading it would cost too much. */
 export function hashAt(absolute: string, identity: Identity, isIndex: boolean): string | undefined {
-  try {
+  return attemptOr(undefined, () => {
     if (identity.kind === "symlink") return digest(readlinkSync(absolute));
     if (identity.kind !== "file" || identity.size > HASH_LIMIT_BYTES) return undefined;
     if (!isIndex && identity.size < USUAL.length) return digestSmall(absolute, identity.size);
     const bytes = readNoFollow(absolute);
     return (isIndex ? indexKey(bytes) : null) ?? digest(bytes);
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 /** Most files of a project fit. The runtime's own way of reading takes a page of memory for each, however small it is. */

@@ -7,6 +7,7 @@ import type {
   ToolCall,
 } from "../../application/ports/models.ts";
 import { createCircleWatch } from "../../domain/models/circles.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { fieldAt, type Json } from "./json-fields.ts";
 import type { ModelSettings } from "./model-settings.ts";
 
@@ -210,13 +211,11 @@ function unfenced(text: string): string {
 }
 
 function callsIn(document: string, offered: ReadonlySet<string>): ReadCalls["calls"] | undefined {
-  try {
+  return attemptOr(undefined, () => {
     const value: unknown = JSON.parse(document);
     const calls = (Array.isArray(value) ? value : [value]).map((one) => asCall(one, offered));
     return calls.length > 0 && calls.every((one) => one !== undefined) ? calls : undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 function asCall(value: unknown, offered: ReadonlySet<string>) {

@@ -58,15 +58,13 @@ export function isFileLocked(path: string): boolean {
 
 /** The holder of a folder's lock, as `flock (pid 12)`; null where that cannot be seen, or no process holds it now. */
 export function nameLockHolder(folder: string): string | null {
-  try {
+  return attemptOr(null, () => {
     const lock = statSync(folder, { bigint: true });
     const locks = readFileSync("/proc/locks", "utf8").matchAll(/FLOCK\s+\S+\s+WRITE\s+(\d+)/g);
     const pids = new Set([...locks].map(([, pid]) => Number(pid)));
     const pid = [...pids].find((one) => one !== process.pid && one > 0 && holdsLock(one, lock));
     return pid === undefined ? null : `${readFileSync(`/proc/${pid}/comm`, "utf8").trim()} (pid ${pid})`;
-  } catch {
-    return null;
-  }
+  });
 }
 
 /** Whether one of its open files is this folder, and locked. A path says nothing: it leads elsewhere in a container. */

@@ -186,12 +186,10 @@ export function mayLive(pid: number, birth: string | undefined): boolean {
 
 /** Where process numbers mean the same: one boot and one pid namespace, or one host where there is no /proc. */
 function processNamespace(): string {
-  try {
+  return attemptOr(hostname(), () => {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     return `${boot}/${readlinkSync("/proc/self/ns/pid")}`;
-  } catch {
-    return hostname();
-  }
+  });
 }
 
 /** Names by which any process of the same machine can find out whether the process that made them still runs. */

@@ -117,12 +117,10 @@ function isSameFolder(one: KnownFolder, other: KnownFolder): boolean {
 }
 
 function readKnownFolder(path: string): KnownFolder | null {
-  try {
+  return attemptOr(null, () => {
     const { dev, ino, birthtimeNs } = lstatSync(path, { bigint: true });
     return { path, dev: String(dev), ino: String(ino), born: String(birthtimeNs) };
-  } catch {
-    return null;
-  }
+  });
 }
 
 function readNote(entry: string): KnownFolder | null {

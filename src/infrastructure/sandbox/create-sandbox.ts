@@ -10,6 +10,7 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import type { Staging } from "../../application/ports/sandbox.ts";
 import type { TransactionReason } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { HOME_LAYER, type JobFolder, type Plan } from "../jobs/job-folder.ts";
 import { SYSTEM_PATH } from "../platform/find-program.ts";
@@ -71,13 +72,11 @@ function createForeignFiles(deps: { readonly roots: readonly string[]; readonly 
   }
 
   function recall(): ForeignFilesMemory | null {
-    try {
+    return attemptOr(null, () => {
       const memory = JSON.parse(readFileSync(file, "utf8")) as ForeignFilesMemory;
       if (memory.asked !== asked()) return null;
       return memory.found === null || stillForeign(memory.found) ? memory : null;
-    } catch {
-      return null;
-    }
+    });
   }
 
   function stillForeign(path: string): boolean {

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { maskSecrets } from "../../domain/platform/mask.ts";
 import lists from "./home-lists.json" with { type: "json" };
 
@@ -28,23 +29,19 @@ export function findHomeSecrets(home: string): string[] {
 }
 
 function namesOf(path: string): string[] {
-  try {
+  return attemptOr([], () => {
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined) return [];
     const own = join(realpathSync(dirname(path)), basename(path));
     return stats.isSymbolicLink() && existsSync(own) ? [own, realpathSync(own)] : [own];
-  } catch {
-    return [];
-  }
+  });
 }
 
 function holdsSecret(file: string): boolean {
-  try {
+  return attemptOr(false, () => {
     const text = readFileSync(file, "utf8");
     return stripSecrets(text) !== text;
-  } catch {
-    return false;
-  }
+  });
 }
 
 /**

@@ -68,7 +68,7 @@ interface SeenHomeEntry {
  * or above it, is not followed: it would show everything.
  */
 function lookAtHomeEntry(home: string, path: string): SeenHomeEntry | null {
-  try {
+  return attemptOr(null, () => {
     // Most of the names that tools use are not there: an error for each would cost more than the look.
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) return null;
@@ -79,9 +79,7 @@ function lookAtHomeEntry(home: string, path: string): SeenHomeEntry | null {
     if (!isInside(home, real)) return { kind: "elsewhere", path: real, links };
     if (stats.isDirectory()) return { kind: "folder", path: real, links };
     return stats.isFile() ? { kind: "file", path: real, links } : null;
-  } catch {
-    return null;
-  }
+  });
 }
 
 /** Makes the folder below a job's home: the files and links that it may see, and nothing else. */

@@ -82,12 +82,10 @@ export function namedInHome(home: string, entries: readonly string[]): string[] 
 
 /** Names directly in a home that its own repository tracks: a home can be a project's folder. */
 function trackedNames(home: string): ReadonlySet<string> {
-  try {
+  return attemptOr(new Set(), () => {
     const entries = readGitIndex(readFileSync(join(home, ".git/index"))) ?? [];
     return new Set(entries.map(({ path }) => path.split("/")[0] as string));
-  } catch {
-    return new Set();
-  }
+  });
 }
 
 /** Entries that are looked at for links, and how deep they lie: `.config/nvim/init.lua`. */

@@ -71,12 +71,10 @@ export function workspaceProcessesFolder(home: string, root: string): string {
 
 /** Null where there is none, or a crash left half of one. */
 export function readProcessRecord(folder: string): ProcessRecord | null {
-  try {
+  return attemptOr(null, () => {
     const record = JSON.parse(readFileSync(join(folder, RECORD), "utf8")) as ProcessRecord;
     return typeof record.id === "string" && typeof record.name === "string" ? record : null;
-  } catch {
-    return null;
-  }
+  });
 }
 
 export function writeProcessRecord(folder: string, record: ProcessRecord): void {
@@ -186,13 +184,11 @@ export function readLogTail(
 }
 
 function readEnd(file: string): { readonly text: string; readonly cut: boolean } {
-  try {
+  return attemptOr({ text: "", cut: false }, () => {
     const bytes = readFileSync(file);
     const cut = bytes.length > TAIL_BYTES;
     return { text: bytes.subarray(cut ? bytes.length - TAIL_BYTES : 0).toString("utf8"), cut };
-  } catch {
-    return { text: "", cut: false };
-  }
+  });
 }
 
 export function isProcessName(name: string): boolean {

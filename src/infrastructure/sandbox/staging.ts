@@ -81,12 +81,10 @@ export function forgetSuccess(memory: string): void {
 
 /** A failure counts until the kernel, its settings or bubblewrap change. */
 function recallFailure(memory: string, bubblewrap: string): Failure["reason"] | null {
-  try {
+  return attemptOr(null, () => {
     const { machine, reason } = JSON.parse(readFileSync(join(memory, "no-overlay.json"), "utf8")) as Failure;
     return machine === machineOf(bubblewrap) ? reason : null;
-  } catch {
-    return null;
-  }
+  });
 }
 
 function machineOf(bubblewrap: string): string {

@@ -109,12 +109,10 @@ function findLimitReached({ job, home, roots, limits }: WatchedDisk): LimitReach
 }
 
 function freeAt(folder: string): number {
-  try {
+  return attemptOr(0, () => {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
-  } catch {
-    return 0;
-  }
+  });
 }
 
 /** The disk space of the files below a folder; a sparse one takes little. */

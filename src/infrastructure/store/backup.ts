@@ -16,6 +16,7 @@ import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 import type { FillResult, StoreData } from "../../application/ports/store.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { openMigratedStore, openSqlite } from "./open-store.ts";
 import { type Database, migrationStatus } from "./schema.ts";
@@ -282,12 +283,10 @@ async function readBackup(db: Kysely<Database>, folder: string): Promise<FillRes
 }
 
 function manifestIn(folder: string): Manifest | null {
-  try {
+  return attemptOr(null, () => {
     const read = JSON.parse(readFileSync(join(folder, MANIFEST), "utf8")) as Partial<Manifest>;
     return Array.isArray(read.migrations) && typeof read.tables === "object" ? (read as Manifest) : null;
-  } catch {
-    return null;
-  }
+  });
 }
 
 async function* rowsIn(file: string): AsyncGenerator<StoredRow> {
