@@ -1,5 +1,5 @@
 import type { CloneRange } from "../../domain/containers/clone-plan.ts";
-import type { PrepareFailure } from "../../domain/containers/preparation.ts";
+import type { PrepareFailure, SANDBOX_FAILURES } from "../../domain/containers/preparation.ts";
 import type { OutputStream, ProcessRequest, ProcessResult } from "./platform-processes.ts";
 
 /**
@@ -285,25 +285,7 @@ export interface SandboxFacts {
 /** `actor`: who can do something about it. `detail` is the engine's own word, without secrets. */
 export interface SandboxFailure {
   readonly ok: false;
-  readonly code:
-    | "engine-unreachable"
-    | "engine-forbidden"
-    | "engine-timeout"
-    | "engine-error"
-    | "bad-host"
-    | "image-missing"
-    | "name-taken"
-    | "container-missing"
-    | "container-stopped"
-    | "no-resources"
-    | "no-proxy"
-    | "not-allowed"
-    | "bad-spec"
-    | "outside"
-    | "cwd-missing"
-    | "program-missing"
-    | "disconnected"
-    | "aborted";
+  readonly code: keyof typeof SANDBOX_FAILURES;
   readonly actor: "model" | "user" | "operator";
   readonly retryable: boolean;
   readonly detail: string;

@@ -1,6 +1,28 @@
 import { classifyAddress, createNetworkPolicy, mayDial } from "../policy/network.ts";
 import type { EnvironmentNotice } from "./environments.ts";
 
+/** How containers fail, and who can do something about it. */
+export const SANDBOX_FAILURES = {
+  "engine-unreachable": "operator",
+  "engine-forbidden": "operator",
+  "engine-timeout": "operator",
+  "engine-error": "operator",
+  "bad-host": "user",
+  "image-missing": "user",
+  "name-taken": "user",
+  "container-missing": "user",
+  "container-stopped": "user",
+  "no-resources": "operator",
+  "no-proxy": "operator",
+  "not-allowed": "user",
+  "bad-spec": "user",
+  outside: "model",
+  "cwd-missing": "model",
+  "program-missing": "model",
+  disconnected: "operator",
+  aborted: "user",
+} as const;
+
 /** The events of the preparation of an environment, as they happen. */
 export type PrepareEvent =
   | { readonly type: "step"; readonly step: PrepareStep; readonly subject: string }

@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxFacts, SandboxFailure } from "../../application/ports/containers.ts";
+import { SANDBOX_FAILURES } from "../../domain/containers/preparation.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import {
   callEngine,
@@ -14,27 +15,6 @@ import {
 
 type FailureCode = SandboxFailure["code"];
 
-const FAILURE_ACTORS: Readonly<Record<FailureCode, SandboxFailure["actor"]>> = {
-  "engine-unreachable": "operator",
-  "engine-forbidden": "operator",
-  "engine-timeout": "operator",
-  "engine-error": "operator",
-  "bad-host": "user",
-  "image-missing": "user",
-  "name-taken": "user",
-  "container-missing": "user",
-  "container-stopped": "user",
-  "no-resources": "operator",
-  "no-proxy": "operator",
-  "not-allowed": "user",
-  "bad-spec": "user",
-  outside: "model",
-  "cwd-missing": "model",
-  "program-missing": "model",
-  disconnected: "operator",
-  aborted: "user",
-};
-
 const RETRYABLE_CODES: ReadonlySet<FailureCode> = new Set([
   "engine-unreachable",
   "engine-timeout",
@@ -46,7 +26,7 @@ export function sandboxFailure(code: FailureCode, detail: string, cause?: unknow
   return {
     ok: false,
     code,
-    actor: FAILURE_ACTORS[code],
+    actor: SANDBOX_FAILURES[code],
     retryable: RETRYABLE_CODES.has(code),
     detail,
     ...(cause !== undefined && { cause }),

@@ -29,7 +29,9 @@ import {
 } from "../../application/ports/platform-view.ts";
 import { ChannelClosed, type LayeredPath } from "../../application/ports/sandbox.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 import { identify, isAbsence } from "../platform/entry-identity.ts";
+import { createHeadReader } from "../platform/frames.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { readNoFollow } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
@@ -61,29 +63,17 @@ export function encodeFrame(head: Readonly<Record<string, unknown>>, body: Uint8
 }
 
 export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint8Array) => void {
-  let held: Uint8Array[] = [];
-  let [length, wanted] = [0, PREFIX_BYTES];
-  return (bytes) => {
-    held.push(bytes);
-    length += bytes.length;
-    while (length >= wanted) {
-      const whole = held.length === 1 ? (held[0] as Uint8Array) : Buffer.concat(held);
-      const view = new DataView(whole.buffer, whole.byteOffset);
-      const [headLength, bodyLength] = [view.getUint32(0, true), view.getUint32(4, true)];
-      const end = PREFIX_BYTES + headLength + bodyLength;
-      held = [whole];
-      wanted = end;
-      if (length < end) return;
-      const head = JSON.parse(
-        Buffer.from(whole.subarray(PREFIX_BYTES, PREFIX_BYTES + headLength)).toString("utf8"),
-      ) as Frame["head"];
-      const body = whole.slice(PREFIX_BYTES + headLength, end);
-      held = end < whole.length ? [whole.subarray(end)] : [];
-      length -= end;
-      wanted = PREFIX_BYTES;
-      onFrame({ head, body });
-    }
+  const lengths = (prefix: Buffer) => [prefix.readUInt32LE(0), prefix.readUInt32LE(4)] as const;
+  const shape = {
+    headBytes: PREFIX_BYTES,
+    limitBytes: Number.POSITIVE_INFINITY,
+    lengthOf: (prefix: Buffer) => lengths(prefix)[0] + lengths(prefix)[1],
   };
+  return createHeadReader(shape, (prefix, payload) => {
+    const [length] = lengths(prefix);
+    const head = JSON.parse(payload.toString("utf8", 0, length)) as Frame["head"];
+    onFrame({ head, body: new Uint8Array(payload.subarray(length)) });
+  });
 }
 
 export function writeFrame(descriptor: number, frame: Uint8Array): void {
@@ -239,47 +229,28 @@ function readSentEdits({ head, body }: Frame): TakenEdit[] {
   );
 }
 
-/** The executor's side of `createRemoteView`. */
+/** The executor's side of `createRemoteView`, by the names of its calls: answers, or nothing for an empty one. */
+const VIEW_CALLS: Readonly<Record<string, (view: View, frame: Frame) => unknown>> = {
+  look: (view, { head }) => encodeFrame({ entry: view.look(String(head.path)) }),
+  read: (view, { head }) => encodeFrame({}, view.read(String(head.path))),
+  list: (view, { head }) => encodeFrame({ names: view.list(String(head.path)) }),
+  write: (view, { head, body }) => view.write(String(head.path), body, head.mode as number | undefined),
+  makeSymlink: (view, { head }) => view.makeSymlink(String(head.path), String(head.target)),
+  makeDirectory: (view, { head }) => view.makeDirectory(String(head.path)),
+  remove: (view, { head }) => view.remove(String(head.path)),
+  rename: (view, { head }) => view.rename(String(head.path), String(head.to)),
+  copy: (view, { head }) => view.copy(String(head.path), String(head.to)),
+  restore: (_, { head, body }) => restoreHere(head, body),
+  takeIn: (view, frame) => takeInEdits(view, readSentEdits(frame)),
+};
+
 export function answerViewCall(view: View, frame: Frame): Uint8Array {
-  const { head, body } = frame;
-  const path = String(head.path);
-  const to = String(head.to);
+  const op = String(frame.head.op);
   try {
-    switch (head.op) {
-      case "look":
-        return encodeFrame({ entry: view.look(path) });
-      case "read":
-        return encodeFrame({}, view.read(path));
-      case "list":
-        return encodeFrame({ names: view.list(path) });
-      case "write":
-        view.write(path, body, head.mode as number | undefined);
-        break;
-      case "makeSymlink":
-        view.makeSymlink(path, String(head.target));
-        break;
-      case "makeDirectory":
-        view.makeDirectory(path);
-        break;
-      case "remove":
-        view.remove(path);
-        break;
-      case "rename":
-        view.rename(path, to);
-        break;
-      case "copy":
-        view.copy(path, to);
-        break;
-      case "restore":
-        restoreHere(head, body);
-        break;
-      case "takeIn":
-        takeInEdits(view, readSentEdits(frame));
-        break;
-      default:
-        return encodeFrame({ bug: `unknown call: ${String(head.op)}` });
-    }
-    return encodeFrame({});
+    const call = ownMember(VIEW_CALLS, op);
+    if (call === undefined) return encodeFrame({ bug: `unknown call: ${op}` });
+    const answer = call(view, frame);
+    return answer instanceof Uint8Array ? answer : encodeFrame({});
   } catch (error) {
     if (error instanceof ViewFault)
       return encodeFrame({ fault: { code: error.code, path: error.path, message: error.message } });
@@ -287,7 +258,14 @@ export function answerViewCall(view: View, frame: Frame): Uint8Array {
   }
 }
 
-type Send = (head: Readonly<Record<string, unknown>>) => void;
+type Send = (head: Frame["head"]) => void;
+
+/** What is heard of a request before its answer. */
+interface Waiting {
+  readonly onOutput?: ProcessRequest["onOutput"];
+  /** The executor has handed on what was sent last. */
+  readonly onTaken?: () => void;
+}
 
 /** Runs processes inside the view, through its executor. A dead executor ends every run as "signaled". */
 export function createRemoteProcesses(send: Send): {
@@ -295,34 +273,18 @@ export function createRemoteProcesses(send: Send): {
   readonly onFrame: (frame: Frame) => void;
   readonly onEnd: () => void;
 } {
-  const waiting = new Map<
-    number,
-    {
-      readonly settle: (answer: Readonly<Record<string, unknown>> | null) => void;
-      readonly onOutput?: ProcessRequest["onOutput"];
-      /** The executor has handed on what was sent last. */
-      readonly onTaken?: () => void;
-    }
-  >();
+  const waiting = new Map<number, Waiting & { readonly settle: (answer: Frame["head"] | null) => void }>();
   let next = 1;
   let ended = false;
 
-  function ask(
-    head: Readonly<Record<string, unknown>>,
-    onOutput?: ProcessRequest["onOutput"],
-    onTaken?: () => void,
-  ): { readonly id: number; readonly answer: Promise<Readonly<Record<string, unknown>> | null> } {
+  function ask(head: Frame["head"], events: Waiting = {}) {
     const id = next++;
-    const answer = new Promise<Readonly<Record<string, unknown>> | null>((settle) => {
-      if (ended) settle(null);
-      else
-        waiting.set(id, {
-          settle,
-          ...(onOutput !== undefined && { onOutput }),
-          ...(onTaken !== undefined && { onTaken }),
-        });
-    });
-    if (!ended) send({ ...head, id });
+    const { promise: answer, resolve: settle } = Promise.withResolvers<Frame["head"] | null>();
+    if (ended) settle(null);
+    else {
+      waiting.set(id, { ...events, settle });
+      send({ ...head, id });
+    }
     return { id, answer };
   }
 
@@ -337,8 +299,7 @@ export function createRemoteProcesses(send: Send): {
           request: { ...plain, timeoutMs: clampTimeout(plain.timeoutMs) },
           reads: stdin !== undefined,
         },
-        onOutput,
-        input.onTaken,
+        { onOutput, onTaken: input.onTaken },
       );
       stdin?.(input.input);
       const abort = () => send({ op: "abort", id });

@@ -69,22 +69,13 @@ async function openLivePlace(
   const confined = await confineAt(sandbox, request, copies, findSocketsBelow(root));
   if (confined !== null) return confined;
   const limited = (await sandbox.limit()?.(run, [{ copy: root }], { network: true })) ?? null;
-  if (limited !== null)
-    return {
-      processes: limited.processes,
-      environment: limited.environment,
-      confinement: "limited",
-      whyEnded: () => null,
-      insidePorts: null,
-      stop: async () => limited.stop(),
-    };
   return {
-    processes: boundRunner(createProcessRunner(), 0),
-    environment: {},
-    confinement: "none",
+    processes: limited?.processes ?? boundRunner(createProcessRunner(), 0),
+    environment: limited?.environment ?? {},
+    confinement: limited === null ? "none" : "limited",
     whyEnded: () => null,
     insidePorts: null,
-    stop: async () => {},
+    stop: async () => limited?.stop(),
   };
 }
 

@@ -20,57 +20,30 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { openMigratedStore, openSqlite } from "./open-store.ts";
 import { type Database, migrationStatus } from "./schema.ts";
-
-/**
- * The tables that are a user's data, and those that only state who works on what at the moment. The process
- * that next serves a workspace adds its waiting work to the queue again, so that a copy takes no claims
- * along.
- */
-const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
-  migrations: "passing",
-  jobs: "kept",
-  events: "kept",
-  sessions: "kept",
-  turns: "kept",
-  images: "kept",
-  file_pieces: "kept",
-  daily_notes: "kept",
-  chat_settings: "kept",
-  decisions: "kept",
-  learned_rules: "kept",
-  usage_entries: "kept",
-  usage_sums: "kept",
-  messages: "kept",
-  replies: "kept",
-  job_owners: "kept",
-  people: "kept",
-  pairings: "kept",
-  pushes: "kept",
-  login_links: "passing",
-  web_sessions: "kept",
-  api_tokens: "kept",
-  solve_tasks: "kept",
-  forge_deliveries: "kept",
-  forge_events: "kept",
-  task_steps: "kept",
-  dead_work: "kept",
-  schedules: "kept",
-  chat_schedules: "kept",
-  schedule_runs: "kept",
-  work: "passing",
-  work_claims: "passing",
-  work_owners: "passing",
-  machines: "passing",
-  machine_processes: "passing",
-  told_away: "passing",
-  control_orders: "passing",
-  order_answers: "passing",
-  fleet_jobs: "passing",
-};
+import { ADDED_TABLES, TABLES } from "./tables.ts";
 
 export type KeptTable = keyof Database;
 
-const KEPT_TABLES = (Object.keys(TABLES) as KeptTable[]).filter((name) => TABLES[name] === "kept");
+/**
+ * The tables that only state who works on what at the moment; all others are a user's data. The process that next serves a
+ * workspace adds its waiting work to the queue again, so that a copy takes no claims along.
+ */
+const PASSING: ReadonlySet<string> = new Set<KeptTable>([
+  "login_links",
+  "work",
+  "work_claims",
+  "work_owners",
+  "machines",
+  "machine_processes",
+  "told_away",
+  "control_orders",
+  "order_answers",
+  "fleet_jobs",
+]);
+
+const KEPT_TABLES = [...TABLES, ...ADDED_TABLES]
+  .flatMap((statement) => /^create table (\w+)/.exec(statement)?.[1] ?? [])
+  .filter((name): name is KeptTable => !PASSING.has(name));
 
 /** Rows that any process writes by itself, so that they do not make a store one in use. */
 const INDEX_TABLES: readonly KeptTable[] = ["jobs", "events", "forge_deliveries"];
