@@ -4,7 +4,7 @@ import {
   isTestFile,
   onlyAddsTests,
 } from "../../domain/checks/affected-tests.ts";
-import { filesHolding } from "../../domain/checks/connected.ts";
+import { filesHolding, titleOf } from "../../domain/checks/connected.ts";
 import { changesImportsOnly } from "../../domain/checks/deciding-files.ts";
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
@@ -122,8 +122,7 @@ async function repeatFailing<Ran extends Pick<AffectedJudgement, "results">>(
   const added = onlyAdds(draft)
     ? toTexts(draft).filter((one) => isTestPath(one.path) && one.before !== "")
     : [];
-  const isOld = (name: string) =>
-    added.some((one) => one.before.includes(bareTestName(name).replace(/\[.*/, "")));
+  const isOld = (name: string) => added.some((one) => one.before.includes(titleOf(name)));
   const ran = names.every(isOld) ? await run({ asBefore: added.map(({ path }) => path) }) : null;
   const red = ran?.results.flatMap(failingTests) ?? [];
   return names.every((name) => red.includes(name)) ? ran : run({ again: true });

@@ -142,7 +142,7 @@ async function runChecksOnce(
   // The affected tests then judge alone.
   if (deps.settings.enabled === "auto" && isSlow(checks, deps)) return { ok: false, why: "slow" };
   const limit = limitSeconds(deps.settings, known !== null && !known.wasEnded);
-  const first = await runBaseline(deps, draft, { lines, limit });
+  const first = await runBaseline(deps, draft, { commands: lines, timeoutSeconds: limit });
   if (!first.ok) return first;
   const down = await climbDown(deps, draft, { results: checkResults(checks, first.runs), limit });
   if (down === null) return ABORTED;
@@ -168,25 +168,11 @@ function limitSeconds({ timeout, auto_limit: autoLimit, enabled }: CheckSettings
 }
 
 async function runBaseline(
-  { settings, signal }: BaselineDeps,
-  draft: Pick<Draft, "check" | "homes">,
-  {
-    lines,
-    limit,
-    ...more
-  }: { readonly lines: readonly string[]; readonly limit: number } & Partial<CheckRequest>,
+  { settings: { network }, signal }: BaselineDeps,
+  draft: Pick<Draft, "check">,
+  request: Pick<CheckRequest, "commands" | "timeoutSeconds"> & Partial<CheckRequest>,
 ): Promise<Checked> {
-  const { network } = settings;
-  return draft.check({
-    commands: lines,
-    over: "baseline",
-    attempt: 0,
-    network,
-    timeoutSeconds: limit,
-    signal,
-    home: "bare",
-    ...more,
-  });
+  return draft.check({ over: "baseline", attempt: 0, network, signal, home: "bare", ...request });
 }
 
 /** The first rung hides the private home, so that no earlier job influences the result; the next one shows it, if it is needed. */
@@ -217,7 +203,11 @@ async function climbDown(
     const rungs = judgesBaseline(result) || check === undefined ? [] : rungsBelow(check, draft);
     for (const { home, ...rung } of rungs) {
       if (result.state === "timed-out" && rung.isShorter !== true) continue;
-      const tried = await runBaseline(deps, draft, { lines: [rung.line], limit, home: home ?? "bare" });
+      const tried = await runBaseline(deps, draft, {
+        commands: [rung.line],
+        timeoutSeconds: limit,
+        ...(home !== undefined && { home }),
+      });
       if (!tried.ok) return null;
       const [lower] = checkResults([{ ...rung, kind: result.kind }], tried.runs);
       // If the lower rung is slow, the affected tests can still judge; with a check that cannot run, nothing can.

@@ -15,7 +15,7 @@ import {
 } from "../../domain/checks/findings.ts";
 import { decidesChecks, isDocumentation, isTestPath } from "../../domain/checks/path-kinds.ts";
 import { createTestCounter } from "../../domain/checks/read-results.ts";
-import { settleRedTests } from "../../domain/checks/settle-red.ts";
+import { type RedTests, settleRedTests } from "../../domain/checks/settle-red.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
   type CheckResult,
@@ -187,11 +187,7 @@ export async function judgeDraft(
       options,
     );
     if (judged === null) return null;
-    const changed = changes.map(({ path }) => path);
-    const { declarations } = deps;
-    const { texts } = affected;
-    const diff = toChangedTexts(draft);
-    const settled = settleRedTests({ ...judged, declarations, changed, texts, diff });
+    const settled = settleByDeclarations({ deps, draft, affected }, judged);
     const findings = addFindings([], settled.found);
     return { ...judged, judgement: settled.judgement, findings, isBlind: false };
   };
@@ -381,19 +377,17 @@ async function judgeWithOldSettings(judging: Judging): Promise<WhyNotChecked | n
   return null;
 }
 
+function settleByDeclarations(
+  { deps: { declarations }, draft, affected: { texts } }: Pick<Judging, "deps" | "draft" | "affected">,
+  judged: Pick<RedTests, "before" | "checks" | "results" | "judgement">,
+) {
+  const diff = toChangedTexts(draft);
+  return settleRedTests({ ...judged, declarations, changed: diff.map(({ path }) => path), texts, diff });
+}
+
 /** Decides which red tests the change answers for, by facts and by what the coder declares. */
 async function settleRed(judging: Judging): Promise<null> {
-  const { deps, changes, baseline, checks, results, judgement, affected } = judging;
-  const settled = settleRedTests({
-    declarations: deps.declarations,
-    changed: changes.map(({ path }) => path),
-    before: baseline.results,
-    checks,
-    results,
-    judgement,
-    texts: affected.texts,
-    diff: toChangedTexts(judging.draft),
-  });
+  const settled = settleByDeclarations(judging, { ...judging, before: judging.baseline.results });
   judging.judgement = settled.judgement;
   add(judging, settled.found);
   return null;

@@ -244,7 +244,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   }
   function baselineOf(draft: JudgedDraft): Promise<Baseline> {
     if (measured === null) {
-      measured = (deps.measure ?? measureBaseline)(deps, runs.over(draft));
+      measured = (deps.measure ?? measureBaseline)(deps, draft);
       // A draft may end, and abort its baseline, before `judge` awaits it.
       measured.catch(() => {});
     }
@@ -259,7 +259,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   async function isFresh(draft: JudgedDraft): Promise<boolean> {
     if (judgedOver !== null) return judgedOver === memory.fingerprint();
     if (deps.none !== undefined) return true;
-    const baseline = await baselineOf(draft);
+    const baseline = await baselineOf(runs.over(draft));
     return !baseline.ok || baseline.fingerprint === memory.fingerprint();
   }
   function rememberHung(): void {
@@ -325,7 +325,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
       declarations.push(...more);
       return more.length === 0 ? words : withoutDeclarations(words);
     },
-    begin: (draft) => void (deps.none === undefined && baselineOf(draft)),
+    begin: (draft) => void (deps.none === undefined && baselineOf(runs.over(draft))),
     judge,
     async confirm(draft, attempt) {
       if (last === null || !(await isFresh(draft))) return judge(draft, attempt);

@@ -50,7 +50,6 @@ export function createRunMemory(deps: RunMemoryDeps) {
   let hung: Map<string, HungTest> | null = null;
   /** Those of them that this job saw, or left out of a run. */
   const named = new Set<string>();
-  const remembering = new WeakSet<JudgedDraft>();
   /** Milliseconds of the runs that ended, by line: how long a line usually takes. */
   const usual = new Map<string, number>();
 
@@ -119,7 +118,8 @@ export function createRunMemory(deps: RunMemoryDeps) {
         runs.push(seen.run);
         continue;
       }
-      const part = request.again === true ? null : findPart(layers, how, line);
+      const restOf = (part: string) => restOfLine(line, part, () => findAffected(draft).texts);
+      const part = request.again === true ? null : findPart(layers, how, restOf);
       const isBefore = layers.instead.size === 0;
       const runOne = (one: string) => runLine(draft, { ...request, timeoutSeconds }, { line: one, isBefore });
       const checked = part === null ? await runOne(line) : await runRest(runOne, line, part);
@@ -141,9 +141,8 @@ export function createRunMemory(deps: RunMemoryDeps) {
     named: (): readonly string[] => [...named],
     /** The draft as checks see it, with every run remembered. Files of the workspace count as they are at the first run. */
     over(draft: JudgedDraft): JudgedDraft {
-      if (remembering.has(draft)) return draft;
       let workspace: string | null = null;
-      const judged: JudgedDraft = {
+      return {
         homes: () => draft.homes?.() ?? null,
         get files() {
           return draft.files;
@@ -158,8 +157,6 @@ export function createRunMemory(deps: RunMemoryDeps) {
           return check(draft, layersOf(workspace, instead), request);
         },
       };
-      remembering.add(judged);
-      return judged;
     },
   };
 }
@@ -211,9 +208,9 @@ function isSameContent(one: ReadonlyMap<string, SeenFile>, other: ReadonlyMap<st
 }
 
 /** A green run of some of the line's tests over the same files, and the line for the rest of them. */
-function findPart({ runs }: RunLayers, how: string, line: string) {
+function findPart({ runs }: RunLayers, how: string, restOf: (part: string) => string | null) {
   for (const [key, { run }] of runs) {
-    const rest = run.exitCode === 0 && key.startsWith(`${how} `) ? restOfLine(line, run.command) : null;
+    const rest = run.exitCode === 0 && key.startsWith(`${how} `) ? restOf(run.command) : null;
     if (rest !== null) return { run, rest };
   }
   return null;

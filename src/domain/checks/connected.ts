@@ -111,6 +111,11 @@ export function findTestFile(
   return file === undefined || more.length > 0 ? null : file;
 }
 
+/** The words of a file that begin a test: in Go, those of the function around a subtest; elsewhere without the case of a table. */
+export function titleOf(test: string): string {
+  return /^\S+ › (\w+)(?:\/.+)?$/.exec(test)?.[1] ?? bareTestName(test).replace(/ #\d+$|\[.*\]$/, "");
+}
+
 /** The file that a test's name begins with, the file of its Java class, or every test file that contains its title. */
 export function filesHolding(
   test: string,
@@ -122,8 +127,7 @@ export function filesHolding(
   const ofClass = `/${first.replace(/\$.*/, "").replaceAll(".", "/")}.`;
   const tests = [...texts].filter(([path]) => mayHold(path));
   const classes = tests.filter(([path]) => /\.(?:java|kt|groovy)$/.test(path) && path.includes(ofClass));
-  const title = bareTestName(test).replace(/ #\d+$|\[.*\]$/, "");
-  const holding = classes.length > 0 ? classes : tests.filter(([, text]) => text.includes(title));
+  const holding = classes.length > 0 ? classes : tests.filter(([, text]) => text.includes(titleOf(test)));
   return holding.map(([path]) => path);
 }
 

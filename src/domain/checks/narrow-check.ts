@@ -45,7 +45,14 @@ const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The line for all tests except those of `part`, which is the same line with some files; null where it cannot be made. */
-export function restOfLine(line: string, part: string): string | null {
+export function restOfLine(line: string, part: string, texts: () => ReadonlyMap<string, string>) {
+  const [, folders = "", names] = /^go test -v (\S.*) -run '\^\((.+)\)\$'$/.exec(part) ?? [];
+  if (names !== undefined && line === "go test -v ./...") {
+    // The option leaves out the tests of these names in every package.
+    const others = [...texts()].filter(([path]) => !folders.split(" ").includes(folderOfGo(path)));
+    const isTwice = (name: string) => others.some(([, text]) => text.includes(`func ${name}(`));
+    return names.split("|").some(isTwice) ? null : `${line} -skip '^(${names})$'`;
+  }
   const files = part.startsWith(`${line} `) ? splitWords(part.slice(line.length)) : [];
   const flag = LEFT_OUT.find(([runner]) => runner.test(nameCheck(line)))?.[1];
   if (flag === undefined || files.length === 0 || files.some((file) => !isTestPath(file))) return null;
@@ -157,6 +164,8 @@ export function quotePath(path: string): string {
   return /^[\w./@+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`;
 }
 
+const folderOfGo = (path: string) => `./${path.slice(0, Math.max(0, path.lastIndexOf("/")))}`;
+
 /** Go compiles whole packages; a pattern of names selects their tests. */
 function narrowGo(files: readonly string[], texts: ReadonlyMap<string, string>): string | null {
   const names = files.flatMap((path) =>
@@ -165,7 +174,7 @@ function narrowGo(files: readonly string[], texts: ReadonlyMap<string, string>):
     ),
   );
   if (names.length === 0) return null;
-  const folders = new Set(files.map((path) => `./${path.slice(0, Math.max(0, path.lastIndexOf("/")))}`));
+  const folders = new Set(files.map(folderOfGo));
   return `go test -v ${[...folders].map(quotePath).join(" ")} -run '^(${[...new Set(names)].join("|")})$'`;
 }
 

@@ -82,6 +82,39 @@ test.each([
   expect(readResults(run?.whole ?? "")?.counts.passed).toBe(passed);
 });
 
+test("the rest of a Go suite leaves out what ran first, unless another package has a test of that name", async () => {
+  const texts: Record<string, string> = {
+    "a_test.go": "func TestOne(t *testing.T) {}\n",
+    "sub/b_test.go": "func TestTwo(t *testing.T) {}\n",
+  };
+  const lines: string[] = [];
+  const draft: JudgedDraft = {
+    files: {
+      list: (folder: string) => (folder === "" ? ["a_test.go", "sub"] : ["b_test.go"]),
+      look: (path: string) => ({ kind: path === "sub" ? "directory" : "file", mode: 0o644, size: 1 }),
+      read: (path: string) => Buffer.from(texts[path] ?? ""),
+    } as unknown as JudgedDraft["files"],
+    changes: () => [{ path: "a.go", kind: "modified" }],
+    diff: () => [{ path: "a.go", before: Buffer.from("1"), after: Buffer.from("2") }],
+    check({ commands: [command = ""] }) {
+      lines.push(command);
+      const printed = { output: "", whole: "" };
+      const run = { command, exitCode: 0, outcome: "exited" as const, durationMs: 1, ...printed };
+      return Promise.resolve({ ok: true, runs: [run] });
+    },
+  };
+  const run = async () => {
+    const memory = createRunMemory({ fingerprint: () => "w", now: () => 0, usualMs: 0, hung: [] });
+    const runs = memory.over(draft);
+    await runs.check({ ...REQUEST, commands: ["go test -v ./ -run '^(TestOne)$'"] });
+    await runs.check({ ...REQUEST, commands: ["go test -v ./..."] });
+    return lines.splice(0).at(-1);
+  };
+  expect(await run()).toBe("go test -v ./... -skip '^(TestOne)$'");
+  texts["sub/b_test.go"] = "func TestOne(t *testing.T) {}\n";
+  expect(await run()).toBe("go test -v ./...");
+});
+
 /** A project of these test files, where some lines hang with these processes. */
 function openHanging(names: readonly string[], hanging: Readonly<Record<string, readonly string[]>>) {
   const files = {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { findCheckConnection, findConnection, findTestFile } from "../../../src/domain/checks/connected.ts";
+import {
+  filesHolding,
+  findCheckConnection,
+  findConnection,
+  findTestFile,
+} from "../../../src/domain/checks/connected.ts";
 import { blankVariables, readCheckFailure } from "../../../src/domain/checks/failures.ts";
 import { readResults } from "../../../src/domain/checks/read-results.ts";
 import type { CheckResult } from "../../../src/domain/checks/verdict.ts";
@@ -123,6 +128,8 @@ FAIL\t${package_}\t0.002s
       changed: [changed],
       texts: GO,
     });
+  test("are held in Go by the file of the function, whatever a subtest is called", () =>
+    expect(filesHolding("example.com/m/calc › TestAdd/two_and_-1#01", GO)).toEqual(["calc/add_test.go"]));
   test("are linked in Go by the package alone", () =>
     expect([inGo("calc/add.go"), inGo("other/other.go")]).toEqual(["package", null]));
 });
