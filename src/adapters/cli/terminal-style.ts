@@ -154,29 +154,26 @@ export function createStyle({
   };
 }
 
+const SIGNS: Readonly<
+  Record<JobStatus, readonly [colour: keyof Omit<Style, "code" | "added" | "removed">, sign: string]>
+> = {
+  applied: ["green", "✓"],
+  partly: ["yellow", "✓"],
+  "taken-back": ["yellow", "↶"],
+  preview: ["blue", "◇"],
+  "no-change": ["dim", "○"],
+  running: ["cyan", "⠶"],
+  stopped: ["dim", "■"],
+  discarded: ["dim", "■"],
+  worse: ["red", "✗"],
+  unended: ["red", "✗"],
+  refused: ["red", "✗"],
+  interrupted: ["red", "✗"],
+  unreadable: ["red", "✗"],
+};
+
 /** A word and a sign: colour alone says nothing. */
 export function verdictSign(status: JobStatus, style: Style): string {
-  switch (status) {
-    case "applied":
-      return style.green("✓");
-    case "partly":
-      return style.yellow("✓");
-    case "taken-back":
-      return style.yellow("↶");
-    case "preview":
-      return style.blue("◇");
-    case "no-change":
-      return style.dim("○");
-    case "running":
-      return style.cyan("⠶");
-    case "stopped":
-    case "discarded":
-      return style.dim("■");
-    case "worse":
-    case "unended":
-    case "refused":
-    case "interrupted":
-    case "unreadable":
-      return style.red("✗");
-  }
+  const [colour, sign] = SIGNS[status];
+  return style[colour](sign);
 }

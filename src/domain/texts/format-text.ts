@@ -45,6 +45,11 @@ export function jobOrder(
   return `picoclaw ${{ apply: `apply --job ${job}`, diff: `show ${job} --diff` }[order as string] ?? `${order} ${job}`}`;
 }
 
+/** `1 file`, `2 files`. */
+export function many(count: number, one: string, more = `${one}s`): string {
+  return `${count} ${count === 1 ? one : more}`;
+}
+
 /** `slack` → `Slack`: a service by the name of its channel. */
 export function capitalize(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;

@@ -10,25 +10,13 @@ import {
   type KeptAside,
   type NamedJob,
   type Note,
+  type NoteFact,
   nameJob,
 } from "../jobs/result.ts";
 import type { LineCounts } from "../patch/compare-lines.ts";
-import { shownPath } from "./format-text.ts";
+import { shownPath, wordBy } from "./format-text.ts";
 import { type Messages, reportMessages } from "./jobs.ts";
 import { confinementMessages } from "./policy.ts";
-
-/** Notes without facts. */
-const PLAIN_NOTES = {
-  "not-confined": "notConfined",
-  "shell-not-undoable": "shellNotUndoable",
-  "undone-by-task": "undoIsTheTasks",
-  "identity-fallback": "identityFallback",
-  "signing-skipped": "signingSkipped",
-  "rename-across-layers": "renameAcrossLayers",
-  "link-across-layers": "linkAcrossLayers",
-  "foreign-owner": "foreignOwner",
-  "foreign-owner-met": "foreignOwnerMet",
-} as const;
 
 /** Why jobs cannot be read: one text for all jobs behind the same closed folder. */
 export function wordUnreadable(
@@ -44,52 +32,39 @@ export function wordUnreadable(
 
 export function wordNote(messages: Messages, note: Note): string {
   if (typeof note === "string") return note;
-  switch (note.code) {
-    case "sealed-otherwise":
-      return reportMessages(messages.locale).sealedOtherwise(note);
-    case "staging":
-      return messages.transactionKind(note.kind, note.reason);
-    case "not-covered":
-      return messages.notCovered(note.what);
-    case "repaired":
-      return messages.jobRepaired(note);
-    case "limited":
-      return confinementMessages(messages.locale).limited;
-    case "auto-commit-failed":
-      return messages.autoCommitFailed(note.error);
-    case "merged":
-      return note.lost === true
-        ? messages.replacedChange([shownPath(note.path)])
-        : messages.mergedWith(shownPath(note.path), note.by);
-    case "hook-refused":
-      return messages.hookRefused(note);
-    case "hook-failed":
-      return messages.hookFailed(note);
-    case "rebuilt":
-      return messages.undoRebuilt(note.paths.map(shownPath));
-    case "protected-restored":
-      return messages.protectedRestored(note.paths);
-    case "filter-unknown":
-      return messages.filterUnknown(note.paths);
-    case "protected-created":
-      return messages.protectedCreated(note.paths);
-    case "protected-logged":
-      return messages.protectedLogged(note.paths);
-    case "host-refused":
-      return confinementMessages(messages.locale).refusedHost(note);
-    case "home-hidden":
-      return confinementMessages(messages.locale).homeHidden(note.paths);
-    case "home-left-out":
-      return confinementMessages(messages.locale).homeLeftOut(note.paths);
-    case "network-limited":
-      return confinementMessages(messages.locale).networkLimited(note.network);
-    case "memory-ran-out":
-      return confinementMessages(messages.locale).memoryRanOutIn;
-    case "limit-met":
-      return confinementMessages(messages.locale).limitMet(note.limit, note.value);
-    default:
-      return messages[PLAIN_NOTES[note.code]];
-  }
+  const confinement = confinementMessages(messages.locale);
+  return wordBy<"code", NoteFact>("code", {
+    "sealed-otherwise": reportMessages(messages.locale).sealedOtherwise,
+    staging: ({ kind, reason }) => messages.transactionKind(kind, reason),
+    "not-covered": ({ what }) => messages.notCovered(what),
+    repaired: messages.jobRepaired,
+    limited: confinement.limited,
+    "auto-commit-failed": ({ error }) => messages.autoCommitFailed(error),
+    merged: ({ path, by, lost }) =>
+      lost === true ? messages.replacedChange([shownPath(path)]) : messages.mergedWith(shownPath(path), by),
+    "hook-refused": messages.hookRefused,
+    "hook-failed": messages.hookFailed,
+    rebuilt: ({ paths }) => messages.undoRebuilt(paths.map(shownPath)),
+    "protected-restored": ({ paths }) => messages.protectedRestored(paths),
+    "filter-unknown": ({ paths }) => messages.filterUnknown(paths),
+    "protected-created": ({ paths }) => messages.protectedCreated(paths),
+    "protected-logged": ({ paths }) => messages.protectedLogged(paths),
+    "host-refused": confinement.refusedHost,
+    "home-hidden": ({ paths }) => confinement.homeHidden(paths),
+    "home-left-out": ({ paths }) => confinement.homeLeftOut(paths),
+    "network-limited": ({ network }) => confinement.networkLimited(network),
+    "memory-ran-out": confinement.memoryRanOutIn,
+    "limit-met": ({ limit, value }) => confinement.limitMet(limit, value),
+    "not-confined": messages.notConfined,
+    "shell-not-undoable": messages.shellNotUndoable,
+    "undone-by-task": messages.undoIsTheTasks,
+    "identity-fallback": messages.identityFallback,
+    "signing-skipped": messages.signingSkipped,
+    "rename-across-layers": messages.renameAcrossLayers,
+    "link-across-layers": messages.linkAcrossLayers,
+    "foreign-owner": messages.foreignOwner,
+    "foreign-owner-met": messages.foreignOwnerMet,
+  })(note);
 }
 
 /** Where commands are given: `picoclaw undo …`, or `/undo …`. */

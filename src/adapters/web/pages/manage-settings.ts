@@ -127,13 +127,16 @@ const MOST_TYPED = 2_000;
 const withName = (names: readonly string[]) =>
   Object.fromEntries([...new Set(names)].map((name) => [name, name]));
 
+const wordsOf = (c: Context<WebEnv>) => manageMessagesFor(c.var.page.t.locale);
+const given = (c: Context<WebEnv>, name: string) => (c.var.form.get(name) ?? "").trim();
+
+type ManageSettings = ReturnType<typeof createManageSettings>;
+
 /** Models, budget, schedules, trust. */
 function settingsRoutes(app: WebApp, web: Web): void {
   const { host, flashes } = web;
   const { settings } = host;
-  const wordsOf = (c: Context<WebEnv>) => manageMessagesFor(c.var.page.t.locale);
   const manageOf = (c: Context<WebEnv>) => createManageSettings(settings, wordsOf(c));
-  const given = (c: Context<WebEnv>, name: string) => (c.var.form.get(name) ?? "").trim();
   /** Back to the form that was sent: with what was typed into it, where it was refused. */
   const back = (c: Context<WebEnv>, at: string, settled: SettingRefusal) => {
     const fields = [...c.var.form].filter(([name]) => name !== "csrf");
@@ -171,44 +174,40 @@ function settingsRoutes(app: WebApp, web: Web): void {
     const to = { provider: given(c, "provider"), model: given(c, "model") };
     return back(c, `role-${role}`, await manageOf(c).setRole(role, to));
   });
-  app.post("/manage/local-only", async (c) =>
-    back(c, "local-only", await manageOf(c).setLocalOnly(given(c, "local_only") !== "false")),
-  );
   app.post("/manage/default-coder", async (c) => {
     const role = given(c, "role") as AgentRole;
     return isCoderRole(role)
       ? back(c, "default-coder", await manageOf(c).setDefaultCoder(role))
       : c.notFound();
   });
-  app.post("/manage/budget", async (c) =>
-    back(
-      c,
-      "budget",
-      await manageOf(c).setBudget({ daily: given(c, "daily"), onExceed: given(c, "on_exceed") }),
-    ),
+  /** A form that is one setting. */
+  const saveBy = (
+    address: string,
+    at: string,
+    save: (manage: ManageSettings, field: (name: string) => string) => Promise<SettingRefusal>,
+  ) => app.post(address, async (c) => back(c, at, await save(manageOf(c), (name) => given(c, name))));
+  saveBy("/manage/local-only", "local-only", (manage, field) =>
+    manage.setLocalOnly(field("local_only") !== "false"),
   );
-  app.post("/manage/notify", async (c) => back(c, "notify", await manageOf(c).setNotified(given(c, "chat"))));
-  app.post("/manage/schedules", async (c) =>
-    back(
-      c,
-      "schedules",
-      await manageOf(c).saveSchedule({
-        name: given(c, "name"),
-        cron: given(c, "cron"),
-        timezone: given(c, "timezone"),
-        chat: given(c, "chat"),
-        message: given(c, "message"),
-      }),
-    ),
+  saveBy("/manage/budget", "budget", (manage, field) =>
+    manage.setBudget({ daily: field("daily"), onExceed: field("on_exceed") }),
   );
-  app.post("/manage/schedules/enable", async (c) =>
-    back(c, "schedules", await manageOf(c).enableSchedule(given(c, "name"), given(c, "enabled") === "1")),
+  saveBy("/manage/notify", "notify", (manage, field) => manage.setNotified(field("chat")));
+  saveBy("/manage/schedules", "schedules", (manage, field) =>
+    manage.saveSchedule({
+      name: field("name"),
+      cron: field("cron"),
+      timezone: field("timezone"),
+      chat: field("chat"),
+      message: field("message"),
+    }),
   );
-  app.post("/manage/schedules/remove", async (c) =>
-    back(c, "schedules", await manageOf(c).removeSchedule(given(c, "name"))),
+  saveBy("/manage/schedules/enable", "schedules", (manage, field) =>
+    manage.enableSchedule(field("name"), field("enabled") === "1"),
   );
-  app.post("/manage/trust", async (c) => back(c, "trust", await settings.trustSeen(given(c, "seen"))));
-  app.post("/manage/distrust", async (c) => back(c, "trust", await settings.distrust(given(c, "folder"))));
+  saveBy("/manage/schedules/remove", "schedules", (manage, field) => manage.removeSchedule(field("name")));
+  saveBy("/manage/trust", "trust", (_, field) => settings.trustSeen(field("seen")));
+  saveBy("/manage/distrust", "trust", (_, field) => settings.distrust(field("folder")));
 }
 
 export const managePages: ConsolePages = {
@@ -297,8 +296,6 @@ function accessRoutes(app: WebApp, web: Web): void {
     );
   const back = (c: Context<WebEnv>, ok: boolean, text: string) =>
     c.redirect(`/manage?${flashes.keep({ ok, text })}`, 303);
-  const wordsOf = (c: Context<WebEnv>) => manageMessagesFor(c.var.page.t.locale);
-  const given = (c: Context<WebEnv>, name: string) => (c.var.form.get(name) ?? "").trim();
   const roleIn = (c: Context<WebEnv>): Role => (given(c, "role") === "operator" ? "operator" : "user");
   const personIn = (c: Context<WebEnv>) => ({ channel: given(c, "channel"), userId: given(c, "user") });
 

@@ -1,4 +1,4 @@
-import { tokenVariables, wordBy } from "../format-text.ts";
+import { many, tokenVariables, wordBy } from "../format-text.ts";
 
 /** Why there is no pull request. `stands`: the branch whose commit could not be reverted. */
 export type PullStop =
@@ -64,8 +64,6 @@ export interface PullFacts {
   readonly files: number;
 }
 
-const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
-
 const standing = (branch: string | null) =>
   branch === null ? "Nothing was changed." : `Nothing was pushed; the commit stays on the branch ${branch}.`;
 
@@ -107,7 +105,7 @@ const tokenName = (variable: string) => tokenVariables(variable, " or ");
 
 export const pulls = {
   committed: ({ title, files: paths, left }: CommitFacts) =>
-    `Committed ${files(paths.length)}: ${title}${left === 0 ? "" : `\nNot in it: ${files(left)} with other changes.`}\nNothing was pushed. /undo removes the commit; /pr opens a pull request.`,
+    `Committed ${many(paths.length, "file")}: ${title}${left === 0 ? "" : `\nNot in it: ${many(left, "file")} with other changes.`}\nNothing was pushed. /undo removes the commit; /pr opens a pull request.`,
   commitDry: ({ title, files: paths }: CommitFacts) =>
     `Would commit: ${title}\n${paths.map((path) => `  ${path}`).join("\n")}`,
   commitStop: wordBy<"why", CommitStop>("why", {
@@ -120,7 +118,7 @@ export const pulls = {
     nothing: ({ changed }) =>
       changed === 0
         ? "Nothing to commit: the working tree is clean."
-        : `Nothing to commit: nothing is staged, and the ${files(changed)} with changes ${changed === 1 ? "is" : "are"} not this chat's. Stage what belongs together (git add), then /commit.`,
+        : `Nothing to commit: nothing is staged, and the ${many(changed, "file")} with changes ${changed === 1 ? "is" : "are"} not this chat's. Stage what belongs together (git add), then /commit.`,
   }),
   pullUsage:
     'Usage: /pr [--draft] [--base BRANCH] [TITLE]. A title with words that begin with -- goes in quotes: /pr "Add --verbose"',
@@ -129,7 +127,7 @@ export const pulls = {
     `The review was not posted on ${url}${why === "" ? ": it is empty." : `: ${why}`}`,
   reviewPostWhere: "A review can be posted only on a pull request: /review #12 --post",
   pullCommits: (branch: string, count: number) =>
-    count === 0 ? `Creating the branch ${branch}.` : `Committing ${files(count)} on ${branch}.`,
+    count === 0 ? `Creating the branch ${branch}.` : `Committing ${many(count, "file")} on ${branch}.`,
   pullPushes: (branch: string, forge: string) => `Pushing ${branch} to ${forge}.`,
   forgeWaits: (forge: string, seconds: number, why: string) => `${forge} asks to wait ${seconds} s: ${why}`,
   pullDry: ({
@@ -157,7 +155,7 @@ export const pulls = {
       isNew
         ? `${isDraft ? "Draft pull request" : "Pull request"} opened: ${url}`
         : `Pull request ${count === 0 ? "up to date" : "updated"}: ${url}`,
-      `${title}\n${branch} → ${base}${count === 0 ? "" : `, ${files(count)} committed`}`,
+      `${title}\n${branch} → ${base}${count === 0 ? "" : `, ${many(count, "file")} committed`}`,
       STAYS,
     ].join("\n\n"),
   pullByHand: ({

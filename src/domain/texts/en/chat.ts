@@ -13,12 +13,20 @@ import type { RedReason } from "../../jobs/result.ts";
 import type { ModelTrouble, UsageTotal } from "../../models/model-facts.ts";
 import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";
-import { formatBytes, formatCost, formatTokens, type Wording, wordBy, wordFact } from "../format-text.ts";
+import {
+  formatBytes,
+  formatCost,
+  formatTokens,
+  many,
+  type Wording,
+  wordBy,
+  wordFact,
+} from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
 import { schedules } from "./chat-schedules.ts";
 import { coderAgent, coderProgress, wordCandidates } from "./coder.ts";
 
-const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
+const files = (count: number) => many(count, "file");
 /** Calls of MCP servers, and how the first that failed ended. */
 type OutwardCalls = Readonly<{ succeeded: number; total: number; error?: string }>;
 
@@ -231,13 +239,12 @@ export const chatTexts = {
   goLabel: "Go",
   stillRed: (red: RedReason, brief: string): string => `${STILL_RED[red]}: ${brief}`,
   draftDropped: (red: RedReason, attempts: number): string =>
-    `${DROPPED[red]}\nThe draft was discarded after ${attempts === 1 ? "1 attempt" : `${attempts} attempts`} (coder.on_red: discard).`,
+    `${DROPPED[red]}\nThe draft was discarded after ${many(attempts, "attempt")} (coder.on_red: discard).`,
   attemptsTaken: (attempts: number, tried: readonly string[]) =>
     `Attempts: ${attempts}${tried.length === 0 ? "" : `. Tried before: ${tried.join(" / ")}`}`,
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,
   coderStopped: {
-    attempts: (limit: number) =>
-      `Still failing after ${limit === 1 ? "1 attempt" : `${limit} attempts`} (the limit: coder.attempts).`,
+    attempts: (limit: number) => `Still failing after ${many(limit, "attempt")} (the limit: coder.attempts).`,
     same: "The same failure occurred twice; the coder is making no progress.",
     gaveUp: "The coder had nothing more to propose.",
     conflict: "The coder was shown their change twice and did not settle it.",
@@ -343,7 +350,7 @@ export const chatTexts = {
   askRoute: (route: string) => `Ask ${route}`,
   rerouted: (from: string, to: string) => `Handed over from ${from} to ${to}.`,
   loopLimit: (loops: number) =>
-    `Stopped after ${loops === 1 ? "1 round" : `${loops} rounds`}, the most for one message (loop.max_loops); this is how far it got.`,
+    `Stopped after ${many(loops, "round")}, the most for one message (loop.max_loops); this is how far it got.`,
   timeLimit: (seconds: number) =>
     `Stopped after ${seconds} s, the time limit for one message (loop.max_millis); this is how far it got.`,
   stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it got.`,
@@ -447,7 +454,7 @@ export const chatTexts = {
   loginWhere:
     "A key never belongs in a message. In a shell: picoclaw login asks for it, tests it and keeps it for you alone. A running picoclaw serve uses it after a restart. In a conversation at a terminal, but not in plain mode, /login without a key asks for it.",
   writes: "writing",
-  writesPatch: (lines: number) => `writing the change, ${lines === 1 ? "1 line" : `${lines} lines`}`,
+  writesPatch: (lines: number) => `writing the change, ${many(lines, "line")}`,
   step: {
     read: "read",
     search: "search",
@@ -460,7 +467,7 @@ export const chatTexts = {
     agent: "agent",
   },
   agentEnd: (end: "done" | "failed" | "stopped", files: number) =>
-    end === "done" ? (files === 0 ? "" : files === 1 ? "1 file" : `${files} files`) : end,
+    end === "done" ? (files === 0 ? "" : many(files, "file")) : end,
   exportUsage:
     "/export: this conversation with its jobs and their differences, as a Markdown file. /export html: as a page.",
   exportedTo: (path: string) => `Written: ${path}`,
@@ -606,8 +613,6 @@ function modelFacts({ local, context, price, images, effort }: ModelFactsWords):
 
 const aboutTokens = (tokens: number) =>
   `about ${tokens < 1000 ? tokens : `${(tokens / 1000).toFixed(1)}k`} tokens`;
-const messageCount = (count: number) => (count === 1 ? "1 message" : `${count} messages`);
-
 /** The part of a conversation that models are given. */
 interface ContextFacts {
   readonly sessionId: string;
@@ -658,7 +663,7 @@ export const memoryTexts = {
     return [
       {
         about: "Conversation",
-        words: `${messageCount(facts.messages)} since ${facts.begunAt} (${facts.sessionId})`,
+        words: `${many(facts.messages, "message")} since ${facts.begunAt} (${facts.sessionId})`,
         message: "/rewind",
       },
       {
@@ -707,9 +712,9 @@ export const memoryTexts = {
     },
   ],
   sessionLine: ({ id, at, messages, text }: SessionLine) =>
-    `${id}  ${at}  ${messageCount(messages)}${text === "" ? "" : `  “${text}”`}`,
+    `${id}  ${at}  ${many(messages, "message")}${text === "" ? "" : `  “${text}”`}`,
   sessionFacts: (messages: number, text: string) =>
-    `${messageCount(messages)}${text === "" ? "" : ` · “${text}”`}`,
+    `${many(messages, "message")}${text === "" ? "" : ` · “${text}”`}`,
   resumeUsage: "To go back to one of them: /resume NAME",
   costOfDay: (day: string) => `Day ${day}`,
   costUsage: "/cost DAY shows a day by model, /cost MODEL a model by day.",

@@ -1,6 +1,4 @@
-import { jobOrder } from "../format-text.ts";
-
-const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
+import { jobOrder, many } from "../format-text.ts";
 
 /** The texts of the conversation at a terminal itself. Nothing here ends in a newline. */
 export const terminalTexts = {
@@ -13,7 +11,7 @@ export const terminalTexts = {
       : `talks: ${talks ?? (codes === null ? "not set up yet (picoclaw init)" : "no local model (/cloud on: the coder's model)")} · codes: ${codes ?? "not set up yet (picoclaw init)"}`,
   newChat: (name: string) => `a new chat${name === "" ? "" : ` (${name})`}`,
   goesOn: (name: string, messages: number, at: string, last: string) =>
-    `continuing the chat${name === "" ? "" : ` ${name}`}: ${messages === 1 ? "1 message" : `${messages} messages`}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new starts a new one`,
+    `continuing the chat${name === "" ? "" : ` ${name}`}: ${many(messages, "message")}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new starts a new one`,
 
   // The line
   placeholder: "Say what to change, or ask.  / commands  @ files",
@@ -35,7 +33,7 @@ export const terminalTexts = {
   working: "working",
   stopping: "stopping …",
   earlierSteps: (count: number) => `${count} earlier ${count === 1 ? "step" : "steps"}`,
-  steps: (count: number) => (count === 1 ? "1 step" : `${count} steps`),
+  steps: (count: number) => many(count, "step"),
   seconds: (seconds: number) =>
     seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`,
   tokens: (count: number) => `${count < 1000 ? count : `${(count / 1000).toFixed(1)}k`} tokens`,
@@ -56,7 +54,7 @@ export const terminalTexts = {
   diffBinary: (bytes: number) => `binary file, ${bytes} ${bytes === 1 ? "byte" : "bytes"}`,
   diffTooLong: (bytes: number) => `too long to show, ${bytes} bytes`,
   folder: (folder: string, count: number, kind: "added" | "deleted") =>
-    `${folder}/ · ${count === 0 ? "folder" : files(count)} ${kind}`,
+    `${folder}/ · ${count === 0 ? "folder" : many(count, "file")} ${kind}`,
   modeChanged: (path: string) => `${path} · permissions changed`,
   diffLink: "symbolic link",
   gitFiles: (count: number) => `.git/ · ${count} ${count === 1 ? "file" : "files"} changed`,
@@ -70,13 +68,15 @@ export const terminalTexts = {
   },
   cardHint: "⇥",
   focusKeys: "↑↓ esc",
-  restored: (count: number, names: string) => `${count === 0 ? "" : `${files(count)} `}as before: ${names}`,
-  broughtIn: (count: number, names: string) => `${count === 0 ? "" : `${files(count)} `}again: ${names}`,
+  restored: (count: number, names: string) =>
+    `${count === 0 ? "" : `${many(count, "file")} `}as before: ${names}`,
+  broughtIn: (count: number, names: string) =>
+    `${count === 0 ? "" : `${many(count, "file")} `}again: ${names}`,
   takenBackLater: (label: string) => `${label} undone`,
   again: (label: string) => `${label} applied again`,
   noCard: "No job yet in this conversation.",
   notWhileWorking: "Not while it is working: press esc to stop it first.",
-  draftsWait: (count: number) => (count === 1 ? "1 preview waits" : `${count} previews wait`),
+  draftsWait: (count: number) => many(count, "preview waits", "previews wait"),
 
   // The pager
   pagerKeys: "↑↓ space b · n p file · g G · q back",

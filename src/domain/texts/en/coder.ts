@@ -1,5 +1,6 @@
 import type { ChosenBy, CoderCandidateFacts, CoderCandidatesFacts } from "../../coder/proposal.ts";
 import { checksMessagesFor } from "../checks.ts";
+import { many } from "../format-text.ts";
 
 const checks = checksMessagesFor("en");
 
@@ -58,8 +59,8 @@ function wordUnchosen({
     outcome === "said" || outcome === "none"
       ? []
       : [
-          `${files === 1 ? "1 file" : `${files} files`}, ${size === 1 ? "1 line" : `${size} lines`}`,
-          attempts === 1 ? "1 attempt" : `${attempts} attempts`,
+          `${many(files, "file")}, ${many(size, "line")}`,
+          many(attempts, "attempt"),
           ...(checked === null ? [] : [checks.line(checked)]),
         ];
   return `* ${agent}: ${[OUTCOMES[outcome], ...draft].join(" · ")}${words === "" ? "" : `: ${words}`}`;
@@ -90,7 +91,7 @@ export function coderAgent({ number, task, writes, state, doing, files }: AgentF
     case "working":
       return doing === "" ? `${who}: ${task}` : `${who}: ${task} · ${doing}`;
     case "done":
-      return `${who} is done${writes ? ` (${files === 1 ? "1 file" : `${files} files`})` : ""}: ${task}`;
+      return `${who} is done${writes ? ` (${many(files, "file")})` : ""}: ${task}`;
     case "failed":
       return `${who} failed: ${task}`;
     case "stopped":

@@ -4,6 +4,7 @@ import {
   type PrepareNotice,
   type PrepareStep,
 } from "../../containers/preparation.ts";
+import { many } from "../format-text.ts";
 
 type MissingLimit = "memory" | "swap" | "cpu" | "pids";
 
@@ -156,8 +157,7 @@ export const environmentsTexts = {
   removed: (name: string) => `Removed: ${name}`,
   nothingToRemove: (name: string) => `Nothing to remove: ${name}`,
   leftOver: (kind: string, name: string, reason: string) => `Left over: ${kind} ${name} (${reason})`,
-  pruned: (count: number) =>
-    count === 1 ? "1 stale container removed." : `${count} stale containers removed.`,
+  pruned: (count: number) => many(count, "stale container removed.", "stale containers removed."),
   image: (name: string, what: "unchanged" | "building" | "built" | "kept") =>
     what === "kept"
       ? `${name}: kept as it is, because its Debian base image could not be pulled (to use another one: --from IMAGE)`

@@ -1,3 +1,4 @@
+import { many } from "../format-text.ts";
 /** Texts about the machines that share a store. */
 export const fleetTexts = {
   title: "Fleet",
@@ -15,7 +16,7 @@ export const fleetTexts = {
     `${waiting} waiting, ${working} in progress, ${replies} replies to send`,
   dead: "Failed",
   nothingDead: "None.",
-  attempts: (count: number) => (count === 1 ? "1 attempt" : `${count} attempts`),
+  attempts: (count: number) => many(count, "attempt"),
   retry: "Try again",
   discard: "Discard",
   retried: (id: string) => `queued again: ${id}`,

@@ -18,6 +18,7 @@ import {
   formatBytes,
   jobOrder,
   listPaths,
+  many,
   nameFew,
   namePaths,
   type Wording,
@@ -196,7 +197,7 @@ export const workTexts = {
   nothingToDiscard: "There is no preview to discard.",
   previewsWait: (jobIds: readonly string[]) => `There are several previews; name one:${paths(jobIds)}`,
   previewsHint: (count: number, isElsewhere: boolean) =>
-    `${count === 1 ? "1 preview is" : `${count} previews are`} waiting. Apply one: picoclaw apply --job JOB   Discard it: picoclaw discard JOB${isElsewhere ? "   (one of another folder: add --workspace FOLDER)" : ""}`,
+    `${many(count, "preview is", "previews are")} waiting. Apply one: picoclaw apply --job JOB   Discard it: picoclaw discard JOB${isElsewhere ? "   (one of another folder: add --workspace FOLDER)" : ""}`,
   undoList: (jobId: string, list: readonly string[]) => `Undoing ${jobId} restores:${paths(list)}`,
   parentNoFolder: (path: string) => `${path} (a folder above it is gone, or is a link or a file now)`,
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
@@ -298,11 +299,11 @@ export const workTexts = {
       ? `They were kept in ${folder}, which has been removed or moved away since.`
       : `They are kept, and PicoClaw never removes them unasked, in: ${folder}\nIf you moved their folder, it holds what the job had written there.`),
   asideKept: ({ jobId, folder, files, bytes }: KeptAsideFolder) =>
-    `Originals that could not be put back when job ${jobId} was rolled back are kept (${filesOf(files)}, ${formatBytes(bytes)}) in: ${folder}`,
+    `Originals that could not be put back when job ${jobId} was rolled back are kept (${many(files, "file")}, ${formatBytes(bytes)}) in: ${folder}`,
   asideRemedy: (jobId: string) =>
     `Copy back what you need, then remove the rest for good: ${jobOrder("terminal", "discard", jobId)} --aside`,
   asideRemoved: ({ jobId, files, bytes }: KeptAsideFolder) =>
-    `Removed for good: the originals that were kept aside for job ${jobId} (${filesOf(files)}, ${formatBytes(bytes)})`,
+    `Removed for good: the originals that were kept aside for job ${jobId} (${many(files, "file")}, ${formatBytes(bytes)})`,
   asideNone: (jobId: string) =>
     `Nothing is kept aside for a job with exactly this name: ${jobId}. picoclaw doctor lists the jobs for which something is.`,
   asideNeedsJob: "Name the job: picoclaw discard JOB --aside (picoclaw doctor lists them)",
@@ -522,22 +523,16 @@ const numberList = (numbers: readonly number[], last: string) => {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} ${last} ${names.at(-1)}`;
 };
 
-const filesOf = (count: number) => (count === 1 ? "1 file" : `${count} files`);
-
-const commands = (count: number) => (count === 1 ? "1 command" : `${count} commands`);
-
-const changedFiles = (count: number) => (count === 1 ? "1 changed file is" : `${count} changed files are`);
-
 /** The first line of every report: what became of a job. */
 const STATUSES: Readonly<Record<JobStatus, Wording<number>>> = {
   applied: "Applied",
-  partly: (failed) => `Applied, ${commands(failed)} failed`,
+  partly: (failed) => `Applied, ${many(failed, "command")} failed`,
   preview: "Preview, nothing applied",
   worse: "Not applied: checks got worse",
   unended: "Not applied: checks did not end",
   stopped: "Stopped, nothing changed",
   discarded: "Discarded",
-  "no-change": (failed) => (failed > 0 ? `No change, ${commands(failed)} failed` : "No change"),
+  "no-change": (failed) => (failed > 0 ? `No change, ${many(failed, "command")} failed` : "No change"),
   "taken-back": "Undone",
   refused: "Refused",
   running: "Running",
@@ -570,12 +565,10 @@ export const reportTexts = {
   refusedByHook: (said: string) => `${said}: a hook refused it`,
   /** The status of a job that landed without edits of its own that failed. */
   appliedWithout: (paths: readonly string[]) =>
-    `Applied, ${paths.length === 1 ? "1 edit" : `${paths.length} edits`} left out (${namePaths(paths.slice(0, 3), paths.length, (rest) => `and ${rest} more`)})`,
+    `Applied, ${many(paths.length, "edit")} left out (${namePaths(paths.slice(0, 3), paths.length, (rest) => `and ${rest} more`)})`,
   /** The first line in a chat where something changed: what became of it, of how many files, and what checks say. */
   sentence: ({ status: said, files, checks }: ChatSentence): string =>
-    [`${said}: ${files === 1 ? "1 file" : `${files} files`}`, checks]
-      .filter((part) => part !== "")
-      .join(", "),
+    [`${said}: ${many(files, "file")}`, checks].filter((part) => part !== "").join(", "),
   skipped: (paths: readonly string[]) => `Skipped, because it is protected: ${paths.join(", ")}`,
   plan: "[Plan]",
   result: "[Result]",
@@ -605,7 +598,7 @@ export const reportTexts = {
     `To undo ${numberList(numbers, "and")} together: ${jobOrder(at, "undo", numbers.map((one) => `#${one}`).join(" "))}`,
   previewHint: (at: "terminal" | "chat", jobId: string, files: number) =>
     [
-      `${changedFiles(files)} staged. To apply exactly this: ${jobOrder(at, "apply", jobId)}`,
+      `${many(files, "changed file is", "changed files are")} staged. To apply exactly this: ${jobOrder(at, "apply", jobId)}`,
       `To see it: ${jobOrder(at, "diff", jobId)}`,
       `To discard it: ${jobOrder(at, "discard", jobId)}`,
     ].join(at === "chat" ? "   " : "\n"),

@@ -1,7 +1,8 @@
+import { many } from "../format-text.ts";
 /** Texts about background processes. Nothing here ends in a newline. */
 export const processTexts = {
   none: "There are no background processes.",
-  title: (count: number) => (count === 1 ? "1 background process" : `${count} background processes`),
+  title: (count: number) => many(count, "background process", "background processes"),
   header: { name: "Process", state: "State", time: "Time", ports: "Reached at", command: "Command" },
   seconds: (count: number) => `${count} s`,
   minutes: (count: number) => `${count} min`,

@@ -3,7 +3,7 @@ import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
 import type { TaskState } from "../../tasks/task-record.ts";
 import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
 import { checksMessagesFor } from "../checks.ts";
-import { formatBytes, jobOrder, listPaths, nameFew, tokenVariables } from "../format-text.ts";
+import { formatBytes, jobOrder, listPaths, many, nameFew, tokenVariables } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 
 const checks = checksMessagesFor("en");
@@ -127,8 +127,7 @@ export const solveTexts = {
   howToResume: (url: string) =>
     `To resume: run \`picoclaw solve ${url}\`, or, if \`picoclaw serve\` watches this repository, comment \`resume\`.`,
   pullOpened: (url: string) => `Result: ${url}`,
-  takenIntoAccount: (count: number) =>
-    `${count === 1 ? "1 new comment" : `${count} new comments`} taken into account`,
+  takenIntoAccount: (count: number) => `${many(count, "new comment")} taken into account`,
   // The PR/MR
   pullTitle: (title: string) => title,
   summaryHeading: "Summary",

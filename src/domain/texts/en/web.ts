@@ -1,11 +1,9 @@
 import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
-import { nameFew } from "../format-text.ts";
+import { many, nameFew } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 import { coderProgress } from "./coder.ts";
 import { runningTexts, wordRollback } from "./jobs-running.ts";
 import { solveTexts, TASK_STATES } from "./tasks.ts";
-
-const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
 
 const STATES: Readonly<Record<string, string>> = {
   ...TASK_STATES,
@@ -105,7 +103,7 @@ export const consoleTexts = {
   waiting: "Waiting for its turn",
   working: "Working on it",
   stopAnswer: "Stop",
-  attempts: (count: number) => many(count, "attempt", "attempts"),
+  attempts: (count: number) => many(count, "attempt"),
   openJob: "Open",
   caveats: "What undo does not cover, and more",
   commandsLabel: "Commands",
@@ -122,12 +120,12 @@ export const consoleTexts = {
     `${model} · ${where === "local" ? "local" : "cloud"}`,
   tokens: (input: number, output: number) =>
     `${input.toLocaleString("en")} tokens in, ${output.toLocaleString("en")} out`,
-  earlierSteps: (count: number) => `${many(count, "earlier step", "earlier steps")}`,
+  earlierSteps: (count: number) => `${many(count, "earlier step")}`,
   chatEvents: {
     progress: coderProgress,
     decided: (agent: string) => `${agent} is on it`,
     thinking: (agent: string) => `${agent} is thinking`,
-    proposed: (commands: number) => `Proposed ${many(commands, "command", "commands")}`,
+    proposed: (commands: number) => `Proposed ${many(commands, "command")}`,
     jobStarted: "Carrying it out",
     jobFinished: "Carried out",
     tool: (name: string) => `Using ${name}`,
@@ -148,14 +146,13 @@ export const consoleTexts = {
   pages: "Pages",
   newer: "Newer",
   older: "Older",
-  pageOf: (page: number, pages: number, total: number) =>
-    `Page ${page} of ${pages} · ${many(total, "job", "jobs")}`,
+  pageOf: (page: number, pages: number, total: number) => `Page ${page} of ${pages} · ${many(total, "job")}`,
   request: "Request",
   besideTitle: "Other jobs of this message",
   attemptNumber: (attempt: number) => `Attempt ${attempt}`,
   untitled: "Untitled",
-  commandCount: (count: number) => many(count, "command", "commands"),
-  changeCount: (count: number) => many(count, "change", "changes"),
+  commandCount: (count: number) => many(count, "command"),
+  changeCount: (count: number) => many(count, "change"),
   changeCountOf: (known: number, all: number) =>
     `${known.toLocaleString("en-US")} of ${all.toLocaleString("en-US")} changes`,
   changeKinds: { added: "new", modified: "changed", deleted: "deleted" },
@@ -208,9 +205,9 @@ export const consoleTexts = {
   diffCaption: "Lines before and after",
   noLines: "A link or an empty folder: there are no lines to show.",
   folderFiles: (count: number, names: readonly string[]) =>
-    `Folder with ${many(count, "file", "files")}: ${names.join(", ")}${count > names.length ? ", …" : ""}`,
+    `Folder with ${many(count, "file")}: ${names.join(", ")}${count > names.length ? ", …" : ""}`,
   changesLater: "The changes appear here when the job has ended.",
-  diffBinary: (bytes: number) => `Binary file, ${many(bytes, "byte", "bytes")}.`,
+  diffBinary: (bytes: number) => `Binary file, ${many(bytes, "byte")}.`,
   diffNotes: {
     unknown: "Changed again since; what it was is no longer known.",
     "too-large": "Too large to show here. picoclaw show --diff prints it.",
@@ -223,27 +220,26 @@ export const consoleTexts = {
   timeline: {
     started: "Started",
     before: "Before the change",
-    moreChecks: (count: number) =>
-      `${many(count, "more run", "more runs")}: the tests before the change, and proofs`,
+    moreChecks: (count: number) => `${many(count, "more run")}: the tests before the change, and proofs`,
     autoCommit: (moment: "before" | "after", commit: string | null) =>
       `${moment === "before" ? "Commit before" : "Commit after"}: ${commit ?? "nothing to commit"}`,
-    staged: (changes: number) => `Kept as a preview, ${many(changes, "change", "changes")}`,
+    staged: (changes: number) => `Kept as a preview, ${many(changes, "change")}`,
     unchanged: "Ended, nothing changed",
-    committed: (changes: number) => `Applied, ${many(changes, "change", "changes")}`,
+    committed: (changes: number) => `Applied, ${many(changes, "change")}`,
     conflict: "In conflict with the workspace; nothing was applied",
     rolledBack: (reason: string) =>
       reason === "discarded" ? "Discarded" : `Rolled back: ${wordRollback(reason)}`,
-    undone: (changes: number) => `Undone, ${many(changes, "change", "changes")}`,
-    redone: (changes: number) => `Redone, ${many(changes, "change", "changes")}`,
+    undone: (changes: number) => `Undone, ${many(changes, "change")}`,
+    redone: (changes: number) => `Redone, ${many(changes, "change")}`,
     evicted: "Its undo data was removed to make room for newer jobs",
     agentStarted: (number: number, task: string) => `Sub-agent ${number}: ${task}`,
     agentEnded: (number: number, end: "done" | "failed" | "stopped", files: number) =>
-      `Sub-agent ${number} ${end === "done" ? "is done" : end === "failed" ? "failed" : "was stopped"}, ${many(files, "file", "files")} merged`,
-    more: (count: number) => `${many(count, "more step", "more steps")}: picoclaw show prints all of them`,
+      `Sub-agent ${number} ${end === "done" ? "is done" : end === "failed" ? "failed" : "was stopped"}, ${many(files, "file")} merged`,
+    more: (count: number) => `${many(count, "more step")}: picoclaw show prints all of them`,
     output: "Output",
   },
   commandKinds: { file_edit: "File", shell_command: "Shell", git_operation: "Git" },
-  moreFiles: (count: number) => `and ${many(count, "more file", "more files")}`,
+  moreFiles: (count: number) => `and ${many(count, "more file")}`,
   // Playground.
   playgroundTitle: "Patch playground",
   playgroundIntro:
@@ -264,8 +260,7 @@ export const consoleTexts = {
     "search-replace": "SEARCH/REPLACE blocks",
     mixed: "a mixed reply",
   } as Readonly<Record<string, string>>,
-  parsedAs: (format: string, commands: number) =>
-    `Read as ${format}: ${many(commands, "command", "commands")}`,
+  parsedAs: (format: string, commands: number) => `Read as ${format}: ${many(commands, "command")}`,
   notAPatch: "This is not a patch",
   atLine: (line: number) => `line ${line}`,
   emptyPatch: "It contains no commands.",
@@ -285,8 +280,8 @@ export const consoleTexts = {
   sessionsEmpty: "Each chat has one session per day. Its summary becomes a daily note.",
   notesTitle: "Daily notes",
   notesEmpty: "A note is written when a session ends, at midnight.",
-  messagesCount: (count: number) => many(count, "message", "messages"),
-  turnsCount: (count: number) => many(count, "turn", "turns"),
+  messagesCount: (count: number) => many(count, "message"),
+  turnsCount: (count: number) => many(count, "turn"),
   readOnlyChat: "This chat belongs to a terminal. To continue it there: picoclaw chat",
   daysTitle: "Days",
   // Usage.
