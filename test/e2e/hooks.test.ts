@@ -130,3 +130,12 @@ test("a hook that takes too long is ended", () => {
   expect(ran.out).toContain("`sleep 30` (after_landing) took too long");
   expect(ran.code).toBe(0);
 });
+
+test("a program that a hook leaves running, with the hook's output open, does not hold the command", () => {
+  configure({ after_landing: [`echo; sleep 1000 & echo $! > ${beside("pid")}`] });
+  const began = performance.now();
+  expect(cli.apply([create("b.txt", "b")])).toMatchObject({ code: 0, err: "" });
+  expect(performance.now() - began).toBeLessThan(200_000);
+  // It lives on: what a hook starts is the user's own.
+  process.kill(Number(readFileSync(beside("pid"), "utf8")), "SIGKILL");
+});

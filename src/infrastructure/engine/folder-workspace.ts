@@ -46,7 +46,7 @@ import {
 import { nameLockHolder, withFolderLocks } from "../platform/folder-lock.ts";
 import { createWorkspaceFiles } from "../platform/folder-view.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
-import { killStrays } from "../platform/process-table.ts";
+import { killStrays } from "../platform/process-runner.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import type { Storage } from "../platform/workspace-storage.ts";
 import { copyXattrs } from "../platform/xattr.ts";
@@ -128,14 +128,14 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     const trouble = workspaceTrouble(workspace);
     if (trouble !== null) return trouble;
     try {
-      for (const dead of running.sweep()) forget(dead);
+      for (const dead of running.sweep()) await forget(dead);
       sweepTrash(storage.folder);
       const repaired = await repair();
       const begun = await open(request);
-      if (!begun.ok) forget(jobId);
+      if (!begun.ok) await forget(jobId);
       return begun.ok && repaired !== null ? { ...begun, repaired } : begun;
     } catch (error) {
-      forget(jobId);
+      await forget(jobId);
       return { ok: false, refusal: toRefusal(error, storage) };
     }
   }
@@ -205,9 +205,9 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   }
 
   /** Removes the staged files of a job that never began, or whose process died before the seal; its story stays. */
-  function forget(jobId: string): void {
+  async function forget(jobId: string): Promise<void> {
     const folder = jobFolder(storage.folder, jobId);
-    killStrays(folder.path, ...checkFolders(folder));
+    await killStrays(folder.path, ...checkFolders(folder));
     const state = stateOrDamage(folder);
     if (state === undefined || state === "running") {
       removeSlots(folder);

@@ -1,4 +1,5 @@
-import { closeSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { callLinux, DONE, failure, type LibcResult, libc, linuxLibc, UNSUPPORTED } from "./libc.ts";
 
 /** A child process; `node:child_process` would cost ten milliseconds at its first use. */
@@ -88,9 +89,18 @@ export interface ReadablePipe {
    * the reading.
    */
   readonly read: (onBytes: (bytes: Uint8Array) => void) => Promise<void>;
-  /** Called once, before or while reading. */
+  /** Called once, before or while reading or draining. */
   readonly stop: () => void;
+  /**
+   * Called once, while reading: what is written from now on is read and forgotten, without keeping this program from its end.
+   * Resolves at the end of the stream, or soon after `stop`.
+   */
+  readonly drain: () => Promise<void>;
 }
+
+const DRAIN_EVERY_MS = 20;
+/** All that a pipe holds. */
+const DRAINED_BYTES = 65_536;
 
 /**
  * A real pipe: the runtime's own child streams are sockets, and a script that writes to
@@ -103,32 +113,49 @@ export function openPipe(): LibcResult<ReadablePipe> {
   const status = lib.platform === "linux" ? lib.c.pipe2(ends, O_CLOEXEC) : lib.c.pipe(ends);
   if (status !== 0) return failure(lib);
   const [readFd = -1, writeFd = -1] = ends;
-  const reading: { cancel?: () => void } = {};
+  const closed = Promise.withResolvers<void>();
+  const close = () => {
+    closeSync(readFd);
+    state.isOpen = false;
+    state.stop = () => {};
+    closed.resolve();
+  };
+  const state = { stop: close, isOpen: true, isDrained: false };
   const read = async (onBytes: (bytes: Uint8Array) => void) => {
-    const reader = Bun.file(readFd).stream().getReader();
-    reading.cancel = () => void reader.cancel().catch(() => undefined);
     try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        onBytes(value);
-      }
+      await readDescriptor(readFd, onBytes, (stop) => Object.assign(state, { stop }));
     } catch {
       // A broken read end is the end of the stream.
     } finally {
-      closeSync(readFd);
+      if (!state.isDrained) close();
     }
   };
-  const stop = () => (reading.cancel ? reading.cancel() : closeSync(readFd));
-  return { ok: true, value: { writeFd, read, stop } };
+  const drain = () => {
+    state.isDrained = state.isOpen && callLinux(({ c }) => c.fcntl(readFd, F_SETFL, O_NONBLOCK)).ok;
+    if (!state.isDrained) return closed.promise;
+    state.stop();
+    const piece = new Uint8Array(DRAINED_BYTES);
+    const timer = setInterval(() => {
+      if (attemptOr(piece.length, () => readSync(readFd, piece)) === 0) state.stop();
+    }, DRAIN_EVERY_MS);
+    timer.unref();
+    state.stop = () => {
+      clearInterval(timer);
+      close();
+    };
+    return closed.promise;
+  };
+  return { ok: true, value: { writeFd, read, drain, stop: () => state.stop() } };
 }
 
-/** Reads a descriptor to its end without a Node stream, whose set-up costs twenty milliseconds. */
+/** Reads a descriptor to its end without a Node stream, whose set-up costs twenty milliseconds. `onStop` gets what stops it. */
 export async function readDescriptor(
   descriptor: number,
   onBytes: (bytes: Uint8Array) => void,
+  onStop?: (stop: () => void) => void,
 ): Promise<void> {
   const reader = Bun.file(descriptor).stream().getReader();
+  onStop?.(() => void reader.cancel().catch(() => undefined));
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
@@ -172,29 +199,27 @@ export function waitForChild(pid: number): LibcResult<number> {
  * `/proc/PID/limits`: a mark that a process cannot lose by accident.
  */
 export function withInheritedTag<T>(tag: bigint, start: () => T): T {
+  return withSoftLimit(RLIMIT_RTTIME, () => tag, start);
+}
+
+/** As it is where the machine's hard limit leaves no room. */
+function withSoftLimit<T>(resource: number, choose: (soft: bigint) => bigint, start: () => T): T {
   const lib = linuxLibc();
-  const restore = lib && setSoftLimit(lib, tag);
+  const before = new BigUint64Array(2);
+  if (lib?.c.getrlimit(resource, before) !== 0) return start();
+  const [soft = NO_LIMIT, hard = NO_LIMIT] = before;
+  if (lib.c.setrlimit(resource, new BigUint64Array([choose(soft), hard])) !== 0) return start();
   try {
     return start();
   } finally {
-    restore?.();
+    lib.c.setrlimit(resource, before);
   }
-}
-
-/** Returns a function that restores the old limit; undefined if the machine's hard limit leaves no room. */
-function setSoftLimit(
-  lib: NonNullable<ReturnType<typeof linuxLibc>>,
-  soft: bigint,
-): (() => void) | undefined {
-  const before = new BigUint64Array(2);
-  if (lib.c.getrlimit(RLIMIT_RTTIME, before) !== 0) return undefined;
-  const during = new BigUint64Array([soft, before[1] ?? 0n]);
-  if (lib.c.setrlimit(RLIMIT_RTTIME, during) !== 0) return undefined;
-  return () => void lib.c.setrlimit(RLIMIT_RTTIME, before);
 }
 
 const PR_SET_DUMPABLE = 4;
 const F_SETFD = 2;
+const F_SETFL = 4;
+const O_NONBLOCK = 0o4000;
 const FD_CLOEXEC = 1;
 const RLIMITS = { fileSize: 1, processes: 6, openFiles: 7 } as const;
 
@@ -234,18 +259,8 @@ const NO_LIMIT = 2n ** 64n - 1n;
 
 /** Linux: every process that `start` spawns synchronously may have this many processes of its user; null: as many as this one. */
 export function withProcessLimit<T>(most: number | null, start: () => T): T {
-  const lib = linuxLibc();
-  if (!lib || most === null) return start();
-  const before = new BigUint64Array(2);
-  if (lib.c.getrlimit(RLIMITS.processes, before) !== 0) return start();
-  const [soft = NO_LIMIT, hard = NO_LIMIT] = before;
-  if (soft <= BigInt(most)) return start();
-  lib.c.setrlimit(RLIMITS.processes, new BigUint64Array([BigInt(most), hard]));
-  try {
-    return start();
-  } finally {
-    lib.c.setrlimit(RLIMITS.processes, before);
-  }
+  if (most === null) return start();
+  return withSoftLimit(RLIMITS.processes, (soft) => (soft < BigInt(most) ? soft : BigInt(most)), start);
 }
 
 /** Both ends of a plain blocking pipe, closed on exec. */

@@ -18,20 +18,21 @@ import {
   readLinuxProcesses,
   readLinuxStartTime,
   readProcessTable,
+  readStat,
   signalProcess,
 } from "./process-table.ts";
 
 /**
  * Streams that outlive their command because a background child holds them open. They are read and
- * forgotten, so that the child neither blocks nor dies of a closed pipe, until it ends or its job does.
+ * forgotten, so that the child neither blocks nor dies of a closed pipe, until it, its job or this program ends.
  */
 const drains = new Map<string, Set<() => void>>();
 
-function keepDraining(jobMarker: string, ended: Promise<unknown>, stop: () => void): void {
+function keepDraining(jobMarker: string, stream: StartedChild["streams"]["stdout"]): void {
   const ofJob = drains.get(jobMarker) ?? new Set();
-  drains.set(jobMarker, ofJob.add(stop));
-  void ended.then(() => {
-    ofJob.delete(stop);
+  drains.set(jobMarker, ofJob.add(stream.stop));
+  void stream.drain().then(() => {
+    ofJob.delete(stream.stop);
     if (ofJob.size === 0 && drains.get(jobMarker) === ofJob) drains.delete(jobMarker);
   });
 }
@@ -283,6 +284,14 @@ export async function killProcesses(scope: ProcessScope, graceMs: number) {
 }
 
 /**
+ * Ends what is left of sandboxes whose folders these are, and that inherited the mark of their folder. A bubblewrap that is killed
+ * between its fork and its first message leaves a child that waits for it without end.
+ */
+export async function killStrays(...folders: readonly string[]): Promise<void> {
+  for (const jobMarker of folders) await killProcesses({ jobMarker }, 0);
+}
+
+/**
  * Linux: kills the groups of a job's processes at once, without waiting for anything: one look, each group as soon as one of
  * it is met. For a job that multiplies faster than it could be ended in order.
  */
@@ -295,9 +304,12 @@ export function killGroupsNow(jobMarker: string): void {
   }
 }
 
-/** A whole group at once, so that none of it can fork away. A group is of one session, and so of one job. */
+/**
+ * A whole group at once, so that none of it can fork away. A group is of one session, and so of one job, but for this program's
+ * own, in which its sandboxes start.
+ */
 function killGroup({ group }: ProcessEntry): void {
-  if (group <= 1) return;
+  if (group <= 1 || group === readStat(process.pid)?.group) return;
   try {
     process.kill(-group, "SIGKILL");
   } catch {
@@ -361,14 +373,16 @@ function openPipes() {
 
 function fromStream(stream: ReadableStream<Uint8Array> | undefined) {
   const reader = stream?.getReader();
+  const ended = Promise.withResolvers<void>();
   return {
     async read(onBytes: OnBytes) {
       for (;;) {
         const next = await reader?.read().catch(() => undefined);
-        if (next?.value === undefined) return;
+        if (next?.value === undefined) return ended.resolve();
         onBytes(next.value);
       }
     },
+    drain: () => ended.promise,
     stop: () => void reader?.cancel().catch(() => undefined),
   };
 }
@@ -468,12 +482,8 @@ async function runProcess(family: ProcessFamily, request: ProcessRequest): Promi
   const graceMs = request.graceMs ?? DEFAULT_GRACE_MS;
   const running = typeof first === "string" ? (await killProcesses(scope, graceMs)).running : [];
   const ended = typeof first === "string" ? await withTimeout(exit, LAST_WAIT_FOR_EXIT_MS) : first;
-  if ((await withTimeout(reading, DRAIN_MS)) === undefined) {
-    keepDraining(request.jobMarker, reading, () => {
-      streams.stdout.stop();
-      streams.stderr.stop();
-    });
-  }
+  if ((await withTimeout(reading, DRAIN_MS)) === undefined)
+    for (const stream of [streams.stdout, streams.stderr]) keepDraining(request.jobMarker, stream);
   if (typeof first === "string") return report({ outcome: first, running, ...(ended ?? NO_EXIT) });
   return report({ outcome: first.signal === null ? "exited" : "signaled", ...first });
 }
@@ -529,7 +539,7 @@ function stopRequest(request: ProcessRequest, exit: Promise<Exit>): Promise<Stop
 }
 
 /** Undefined after `ms`; two more turns of the event loop take results that have already arrived. */
-function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+export function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => setImmediate(() => setImmediate(() => resolve(undefined))), ms);
     void promise.then((value) => {

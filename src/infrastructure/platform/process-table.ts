@@ -130,7 +130,8 @@ function detailsOf(pid: number): Pick<ProcessEntry, "tag" | "hasVariable" | "com
   };
 }
 
-function readStat(pid: number) {
+/** Linux. Undefined when there is no such process. */
+export function readStat(pid: number) {
   const text = readProc(pid, "stat");
   return text ? parseStat(text) : undefined;
 }
@@ -214,23 +215,4 @@ export function createOwnerNames(pid: number) {
       return processLife(Number(ownerPid), birth) === "gone";
     },
   };
-}
-
-/**
- * Ends sandboxes of a job that were left behind. bubblewrap that is killed in the instant between its fork and its
- * first message leaves a child that waits for it without end; that child still carries bubblewrap's command line, which names
- * the job's folder.
- */
-export function killStrays(...jobs: string[]): void {
-  if (process.platform !== "linux") return;
-  for (const pid of readdirSync("/proc")) {
-    if (!/^\d+$/.test(pid) || !isSandboxOf(pid, jobs)) continue;
-    // It may have ended by itself.
-    attemptOr(false, () => process.kill(Number(pid), "SIGKILL"));
-  }
-}
-
-function isSandboxOf(pid: string, jobs: readonly string[]): boolean {
-  const argv = (readProc(Number(pid), "cmdline") ?? "").split("\0");
-  return argv.includes("--as-pid-1") && argv.some((one) => jobs.includes(one));
 }

@@ -15,14 +15,8 @@ import { isUp } from "../../application/sandbox/process-report.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { withFolderLocks } from "../platform/folder-lock.ts";
 import { findInstallation } from "../platform/installation.ts";
-import { killProcesses, pause, registerOwnChild } from "../platform/process-runner.ts";
-import {
-  killStrays,
-  type Life,
-  processBirth,
-  processLife,
-  readProcessTable,
-} from "../platform/process-table.ts";
+import { killProcesses, killStrays, pause, registerOwnChild } from "../platform/process-runner.ts";
+import { type Life, processBirth, processLife, readProcessTable } from "../platform/process-table.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { findFreePort, findListeningPorts, isPortTaken, markedBelow } from "./listening-ports.ts";
 import { KEEPER_SIGNALS } from "./process-keeper.ts";
@@ -369,7 +363,7 @@ async function bury(
   record: ProcessRecord,
   why: ProcessEndReason = "lost",
 ): Promise<ProcessRecord> {
-  killStrays(join(folder, "run"));
+  await killStrays(join(folder, "run"));
   await killProcesses({ jobMarker: record.id }, 0);
   const again = readProcessRecord(folder) ?? record;
   if (again.end !== null || again.id !== record.id) return again;
@@ -396,7 +390,7 @@ async function endKeeper(folder: string, record: ProcessRecord): Promise<boolean
   const isGone = () => keeperLife(folder, record) === "gone";
   if (await waitFor(isGone, STOP_MS)) return true;
   signalKeeper(keeper, "SIGKILL");
-  killStrays(join(folder, "run"));
+  await killStrays(join(folder, "run"));
   const { killed } = await killProcesses({ jobMarker: record.id }, 0);
   return (await waitFor(isGone, STOP_MS)) && !killed.some(({ survived }) => survived);
 }

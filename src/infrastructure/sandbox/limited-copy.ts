@@ -3,12 +3,12 @@ import { dirname, join, relative } from "node:path";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.ts";
-import { lendRegister, type RunRegister } from "../platform/process-runner.ts";
+import { lendRegister, type RunRegister, withTimeout } from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";
 import { type ShownHome, seedHome } from "./home.ts";
 import { boundRunner } from "./process-bound.ts";
-import type { LimitCopy } from "./start-executor.ts";
+import { type LimitCopy, LONGEST_START_MS } from "./start-executor.ts";
 
 /** The first message to the thread. */
 export interface LimitedWorkerSettings {
@@ -46,8 +46,8 @@ async function startLimited(at: {
   };
   const settings: LimitedWorkerSettings = { restriction: at.restriction, register: lendRegister() };
   thread.postMessage(settings);
-  if ((await ready.promise) && (await isRestrictionEffective(remote.runner, at)))
-    return { processes: remote.runner, stop };
+  const holds = ready.promise.then((isReady) => isReady && isRestrictionEffective(remote.runner, at));
+  if ((await withTimeout(holds, LONGEST_START_MS)) === true) return { processes: remote.runner, stop };
   stop();
   return null;
 }

@@ -20,9 +20,10 @@ import {
   rawPipe,
   type SpawnedChild,
   spawnChild,
+  withInheritedTag,
   withProcessLimit,
 } from "../platform/process-calls.ts";
-import { killStrays } from "../platform/process-table.ts";
+import { killStrays, newRunTag, withTimeout } from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { walkFolder } from "../platform/walk-folder.ts";
 import type { ExecutorSettings } from "./executor.ts";
@@ -139,7 +140,7 @@ function watchProcesses(bound: ProcessBound, onReached: () => void): () => void 
 
 const COMPLAINT_CHARACTERS = 4000;
 /** A sandbox takes some 20 ms, and seconds on a machine that is short of everything. */
-const LONGEST_START_MS = 30_000;
+export const LONGEST_START_MS = 30_000;
 
 /** A process that is making a sandbox, and the executor in it. */
 interface SpawnedSandbox {
@@ -201,16 +202,14 @@ class Executor {
 
   /** False where its sandbox ended instead. */
   async becomesReady(): Promise<boolean> {
-    const { child, exited } = this.#sandbox;
-    const timer = setTimeout(() => child.kill("SIGKILL"), LONGEST_START_MS);
     // Not a blocking read: a sandbox that was killed half made may never close its end.
-    const ready = await Promise.race([
+    const becoming = Promise.race([
       this.#ready.promise.then((headPort) => ({ headPort })),
-      exited.then(() => null),
+      this.#sandbox.exited.then(() => undefined),
     ]);
-    clearTimeout(timer);
+    const ready = await withTimeout(becoming, LONGEST_START_MS);
     this.headPort = ready?.headPort ?? null;
-    return ready !== null;
+    return ready !== undefined;
   }
 
   /** Ends the job where it reaches a limit. */
@@ -245,7 +244,9 @@ class Executor {
     closeSync(channels.requests.writeEnd);
     await waitForExit(child, exited);
     closeSync(channels.answers.readEnd);
-    await waitForComplaint(this.#complaining);
+    await withTimeout(this.#complaining, GRACE_MS);
+    // A process that escaped from the sandbox may hold them for as long as it likes.
+    for (const { stop } of [channels.complaints, channels.replies]) stop();
     // A home that reached its limit is not worth keeping as a cache.
     if (this.#whyEnded instanceof LimitReached && this.#whyEnded.reached.what === "home")
       for (const { name } of plan.home?.layers ?? []) removeTree(join(plan.home?.folder ?? "", name, "u"));
@@ -295,6 +296,9 @@ export async function startExecutor(
   if ("complaint" in child) {
     stage.close();
     bound.release();
+    for (const end of [channels.calls.writeEnd, channels.requests.writeEnd, channels.answers.readEnd])
+      closeSync(end);
+    for (const { stop } of [channels.complaints, channels.replies]) stop();
     return { ok: false, complaint: child.complaint };
   }
   const group = enterGroup(bound, child.pid);
@@ -306,7 +310,7 @@ export async function startExecutor(
   const isReady = await executor.becomesReady();
   stage.close();
   if (!isReady) {
-    killStrays(plan.job);
+    await killStrays(plan.job);
     await executor.stop();
     return { ok: false, complaint: executor.complaint() };
   }
@@ -317,7 +321,7 @@ export async function startExecutor(
 
 /** Closes the ends of the channels that belong to the child. */
 function spawnSandbox(
-  { confined }: SandboxPlan,
+  { confined, job }: SandboxPlan,
   argv: () => readonly string[],
   env: Readonly<Record<string, string>>,
   { channels, bound }: Pick<SpawnedSandbox, "channels" | "bound">,
@@ -337,7 +341,7 @@ function spawnSandbox(
   const variables = { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
   const start = () => spawnChild({ argv: argv(), stdio: ends, env: variables, cwd: "/", detached: false });
   try {
-    return withProcessLimit(bound.mostOfUser, start);
+    return withInheritedTag(newRunTag(job), () => withProcessLimit(bound.mostOfUser, start));
   } catch (error) {
     return { complaint: (error as Error).message };
   } finally {
@@ -421,19 +425,13 @@ function openChannels() {
 }
 
 const GRACE_MS = 500;
+/** A process that hangs in the kernel, over a file system that does not answer, outlives its own killing. */
+const LONGEST_END_MS = 30_000;
 
 /** The executor leaves when its channels close; bubblewrap's death takes the rest of the namespace with it. */
 async function waitForExit(child: SpawnedChild, exited: Promise<void>): Promise<void> {
   const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
-  await exited;
-  clearTimeout(timer);
-}
-
-/** Waits for the sandbox's messages, unless a stray process of it keeps the pipe open. */
-async function waitForComplaint(complaining: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, GRACE_MS);
-  await Promise.race([complaining, late.promise]);
+  await withTimeout(exited, LONGEST_END_MS);
   clearTimeout(timer);
 }
 
