@@ -13,7 +13,7 @@ import { wordRepair } from "../../application/jobs/action-report.ts";
 import { nameJobId } from "../../application/jobs/job-facts.ts";
 import { type ChatEvent, chatKeyOf, type ImageFile, type Reply } from "../../application/ports/chat.ts";
 import type { OpenChat } from "../../application/ports/chat-opened.ts";
-import type { FileDifference } from "../../application/ports/jobs.ts";
+import type { FileDifference, JobArchive } from "../../application/ports/jobs.ts";
 import type { NotOpened, Opening, Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
@@ -207,10 +207,7 @@ function createEditorUpdates(
 /** Editors show a difference whole; a longer one is only named. */
 const MOST_BYTES = 1_000_000;
 
-/**
- * The changes of a job, as editors show them. A file that is not text, is too long or has changed again is
- * only named.
- */
+/** The changes of a job, as editors show them. A file that is not text, is too long or has changed again is only named. */
 function fileDiffs(differences: readonly FileDifference[], root: string): ToolCallContent[] {
   return differences.map(({ path, before, after }): ToolCallContent => {
     const [oldText, newText] = [shownText(before), shownText(after)];
@@ -259,14 +256,15 @@ function tellReply(
     send({ sessionUpdate: "tool_call_update", toolCallId, status: reply.ok ? "completed" : "failed" });
   const said = updates.said().trim();
   const rest = said !== "" && reply.text.startsWith(said) ? reply.text.slice(said.length) : reply.text;
-  const text = `${said !== "" && rest === reply.text ? "\n\n" : ""}${rest}${wordActions(reply)}`;
+  const text = `${said !== "" && rest === reply.text ? "\n\n" : ""}${rest}${wordActions(reply, workspace.archive)}`;
   if (text !== "") send({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
 }
 
 /** The protocol has no buttons: a command that can be sent is named. */
-function wordActions({ actions }: Reply): string {
+function wordActions({ actions }: Reply, archive: Pick<JobArchive, "numbers">): string {
   if (actions.length === 0) return "";
-  return `\n\n${actions.map(({ label, message }) => `${label}: \`${message}\``).join(" · ")}`;
+  const byNumber = (message: string) => message.replace(/\bjob_\w+/g, (jobId) => nameJobId(archive, jobId));
+  return `\n\n${actions.map(({ label, message }) => `${label}: \`${byNumber(message)}\``).join(" · ")}`;
 }
 
 /** Reports how full the context window of the last model is, and the cost of the session since it was opened. */

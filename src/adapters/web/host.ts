@@ -107,10 +107,7 @@ export interface ConfigLine {
   readonly next?: string;
 }
 
-/**
- * The console as a channel. A reply is delivered when it is stored: the page reads it from there, and open pages hear
- * of it over the bus.
- */
+/** The console as a channel. A stored reply is delivered: pages read it from the store, and hear of it over the bus. */
 export function createWebChannel(): Channel {
   return {
     name: "web",

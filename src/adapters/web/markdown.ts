@@ -42,10 +42,7 @@ function cellsOf(line: string): string[] {
 /** A list in a quote in a list: below this a text stays as it was typed. */
 const MOST_DEPTH = 6;
 
-/**
- * The Markdown that replies use: paragraphs, headings, rules, lists in lists, quotes, tables, code, links. Everything
- * else stays as it was typed.
- */
+/** The Markdown that replies use: paragraphs, headings, rules, lists, quotes, tables, code, links. The rest stays as typed. */
 export function markdown(source: string): Markup {
   const known = RENDERED.get(source);
   if (known !== undefined) RENDERED.delete(source);

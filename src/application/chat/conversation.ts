@@ -122,10 +122,7 @@ function isDiskFull(error: unknown): boolean {
   return false;
 }
 
-/**
- * The reply for a job that took more disk, processes or memory than there is for it, worded as in `picoclaw apply`; null for any other
- * error.
- */
+/** The reply for a job that exceeded its disk, processes or memory, worded as in `picoclaw apply`; null for other errors. */
 function limitReply(deps: ChatBase, error: unknown): Reply | null {
   const broken = error instanceof JobBroken ? error : null;
   const reached = broken === null ? error : broken.cause;

@@ -142,10 +142,7 @@ function undoTogether({ messages }: ChatBase, numbers: readonly number[]) {
   return { label: labels[messages.locale], labels, message };
 }
 
-/**
- * Whether the message that was being answered when this one was sent left no job. This message is about that one, not
- * about an older change.
- */
+/** Whether the message that was being answered when this one was sent left no job: this one is about that message. */
 async function nothingWaits(deps: StateDeps, turn: ChatTurn): Promise<boolean> {
   const { sentAt } = turn.message;
   if (sentAt === undefined) return false;

@@ -12,7 +12,7 @@ import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { type Messages, messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
-import { changeLines, describeConflicts, type Surface } from "../../domain/texts/jobs-notes.ts";
+import { changeLines, describeConflicts, type ShownAt, type Surface } from "../../domain/texts/jobs-notes.ts";
 import {
   countNotRun,
   explainFailure,
@@ -55,7 +55,7 @@ export interface CoderFacts {
 function wordCoder(
   locale: Locale,
   facts: CoderFacts,
-  { counted, redShown } = { counted: true, redShown: false },
+  { counted, redShown }: { readonly counted: boolean; readonly redShown: boolean },
 ): string {
   const chat = chatMessagesFor(locale);
   const { red, brief, stopped, words, costUsd } = facts;
@@ -184,24 +184,21 @@ export function say<Name extends NamedTextKey>(
   return { kind: "say", name, with: filledWith };
 }
 
-/** `at`: where the reader types the commands that a reply names. */
-export function wordPieces(locale: Locale, said: readonly ReplyPiece[], at: Surface = "chat"): string {
+/** `at`: where the reader types the commands that a reply names; in the console, buttons say them. */
+export function wordPieces(locale: Locale, said: readonly ReplyPiece[], at: ShownAt = "chat"): string {
   let text = "";
   for (const [index, piece] of said.entries()) {
     const above = said[index - 1];
-    // A coder's own job is right above it.
-    const isFailureShown = above?.kind === "job" && above.facts.failedCmds > 0;
-    const redShown = isFailureShown && piece.kind === "coder" && piece.facts.red === "failing";
-    const worded = redShown
-      ? wordCoder(locale, piece.facts, { counted: true, redShown })
-      : wordPiece(locale, piece, at);
+    const worded = wordPiece(locale, piece, at, above?.kind === "job" ? above.facts : undefined);
     if (worded === "") continue;
     text += text === "" ? worded : `${above?.kind === "heading" ? "\n" : "\n\n"}${worded}`;
   }
   return text;
 }
 
-function wordPiece(locale: Locale, piece: ReplyPiece, at: Surface): string {
+/** `job`: what a coder reports on is right above. */
+function wordPiece(locale: Locale, piece: ReplyPiece, shownAt: ShownAt, job?: RanJob): string {
+  const at = shownAt === "console" ? "chat" : shownAt;
   const messages = messagesFor(locale);
   const chat = chatMessagesFor(locale);
   switch (piece.kind) {
@@ -227,10 +224,13 @@ function wordPiece(locale: Locale, piece: ReplyPiece, at: Surface): string {
         piece.facts.why.kind === "refused" ? messages.workerFailed(why) : chat.proposalUnusable(why),
       ]);
     }
-    case "coder":
-      return wordCoder(locale, piece.facts);
+    case "coder": {
+      const { red } = piece.facts;
+      const shows = red === "failing" ? (job?.failedCmds ?? 0) > 0 : red === "worse" && job?.status === red;
+      return wordCoder(locale, piece.facts, { counted: true, redShown: shows });
+    }
     case "action":
-      return wordAction(messages, piece.facts, at);
+      return wordAction(messages, piece.facts, shownAt);
     case "loop-status": {
       const { failedCmds } = piece;
       return wordStatus(messages, { status: failedCmds > 0 ? "partly" : "applied", failedCmds });
@@ -244,7 +244,7 @@ function wordPiece(locale: Locale, piece: ReplyPiece, at: Surface): string {
         piece.outward === null ? "" : wordOutward(messages, chat, piece.outward),
         ...piece.evictions.map((one) => wordEviction(messages, one)),
         (piece.guarded ?? []).length === 0 ? "" : messages.protectedCreated(piece.guarded ?? []),
-        piece.undo === null ? "" : reportMessages(locale).undoHint(at, piece.undo),
+        piece.undo === null || shownAt === "console" ? "" : reportMessages(locale).undoHint(at, piece.undo),
       ]);
   }
 }

@@ -54,7 +54,7 @@ function firstFailureLine(failed: readonly CommandResult[]): string {
   const { command, error } = first;
   const what = command.target.split("\n")[0] ?? "";
   const why = error.split("\n")[0]?.replace(/ \(output: .*$/, "") ?? "";
-  return why.startsWith(`${what}: `) ? why : `${what}: ${why}`;
+  return why.startsWith(`${what}: `) || why.startsWith(`${what}, `) ? why : `${what}: ${why}`;
 }
 
 /** The failures, for the coder: each command with its exit code, and the head and tail of its output. */

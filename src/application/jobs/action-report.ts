@@ -19,6 +19,7 @@ import {
   describeConflict,
   describeConflicts,
   findKeptAside,
+  type ShownAt,
   type Surface,
   stuckJob,
   wordNote,
@@ -235,7 +236,7 @@ export function stopFacts(workspace: NamedWorkspace, name: string, outcome: Stop
 }
 
 /** The outcome of an action on jobs: its status, the moved jobs, the conflicts, how to continue; in the console, buttons say how. */
-export function wordAction(messages: Messages, ofAction: ActionFacts, shownAt: Surface | "console"): string {
+export function wordAction(messages: Messages, ofAction: ActionFacts, shownAt: ShownAt): string {
   const at = shownAt === "console" ? "chat" : shownAt;
   const facts = nameAt(ofAction, at);
   const words = reportMessages(messages.locale);

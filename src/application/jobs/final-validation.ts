@@ -30,9 +30,7 @@ function ignoredChanges(sides: BeforeAndAfter, changes: readonly Change[]): Read
 
 const GIT = /(^|\/)\.git(\/|$)/;
 
-/**
- * The part of a path that git ignores: itself, or the uppermost folder above. Folders are asked about once.
- */
+/** The part of a path that git ignores: itself, or the uppermost folder above. Folders are asked about once. */
 function createTopmost(has: (path: string, isFolder: boolean) => boolean) {
   const folders = new Map<string, string | null>();
   const topOf = (folder: string): string | null => {

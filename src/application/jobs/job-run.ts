@@ -383,9 +383,7 @@ export class JobRun {
     });
   }
 
-  /**
-   * A bug or a broken disk: the job's staged changes are removed, and the cause is reported to the caller.
-   */
+  /** A bug or a broken disk: the job's staged changes are removed, and the cause is reported to the caller. */
   async orBroken<T>(use: () => Promise<T>): Promise<T> {
     try {
       return await use();

@@ -76,9 +76,7 @@ async function runGit(
   return explained(git, result, toCommandOutcome(result, "git command failed", timeoutSeconds));
 }
 
-/**
- * Workspace files that look like a repository, with settings that name programs, are not one: only `.git` is.
- */
+/** Workspace files that look like a repository, with settings that name programs, are not one: only `.git` is. */
 function gitIn(deps: RunProcessDeps, timeoutSeconds: number): RunGit {
   const folder = deps.transaction.directory as string;
   const git = ["git", "-c", "safe.bareRepository=explicit"] as const;

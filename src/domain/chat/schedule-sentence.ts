@@ -59,20 +59,23 @@ function readDays(days: string): string {
     .join(",");
 }
 
-const REPEATS = "every|each|(?:once|twice) an?|daily|hourly|weekly|monthly|weekdays|on \\w+days";
-const BEGINS_WITH_TIMES = `^(?:(?:please|schedule|remind me|from now on)[,:]? )*(?:(?:${REPEATS}|on the [\\w ]{1,12} of (?:every|each|the) month)\\b|at .{1,30}\\b(?:${REPEATS})\\b)`;
-const ENDS_WITH_TIMES = `^(?:(?:please|can you|could you) )*(?:run|check|summari[sz]e|send|post|tell|remind|report|update|review|list|pull|fetch|deploy|build|back ?up|clean|generate|give|show|look|say|ask|sync|open|write|email|notify|ping|scan|test|rebuild|refresh)\\b.*\\b(?:${REPEATS})\\b.{0,60}$`;
-const NAMES_TIME =
-  /\b(?:minutes?|hours?|hourly|days?|daily|weeks?|weekly|months?|monthly|quarters?|years?|mornings?|evenings?|nights?|noon|midnight|weekdays?|weekends?|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?|\d{1,2} ?[ap]m|\d{1,2}:\d{2})\b/i;
+const UNIT =
+  "(?:minute|hour|day|week|month|quarter|year|morning|evening|night|weekday|weekend|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?)s?";
+const EVERY = `(?<!\\b(?:for|of|in|from|by|per|with) )(?:every|each) (?:[\\w-]+ )?(?:${UNIT}|\\d+ ?[mh])\\b`;
+const ADVERB = `(?:daily|hourly|nightly|weekly|monthly|weekdays|(?:once|twice) an? ${UNIT}|on \\w+days)\\b`;
+const VERB =
+  "(?:run|check|summari[sz]e|send|post|tell|remind|report|update|review|list|pull|fetch|deploy|build|back ?up|clean|generate|give|show|look|say|ask|sync|open|write|email|notify|ping|scan|test|rebuild|refresh)\\b";
+const HALF_DAY = "the (?:morning|afternoon|evening|night)";
+/** "Each day in the calendar", "every hour is …" and "the weekly report" are about the code; "every day in the morning" is a time. */
+const BEGINS_WITH_TIMES = `^(?:(?:please|schedule|remind me|from now on)[,:]? )*(?:${EVERY}(?! (?:in (?!${HALF_DAY})|of|that|is|has|should|must|takes|shows)\\b)|${ADVERB}(?=[,:]| (?:at|on|\\d|${VERB}))|on the [\\w ]{1,12} of (?:every|each|the) month\\b|at .{1,30}\\b(?:${EVERY}|${ADVERB}))`;
+const ENDS_WITH_TIMES = `^(?:(?:please|can you|could you) )*${VERB}.*\\b(?:${EVERY}|${ADVERB})(?=[.!?]?$|[,:]| (?:at|on|from|until|before|after|around|by|except|starting|and|for|to|with|if|in ${HALF_DAY})\\b).{0,60}$`;
 const TIMES_JA =
-  /^.{0,12}?(?:毎|隔[週日]|平日|営業日|週末|土日|[月週日]に|第[1-5一二三四五]|\d(?:分|時間)(?:ごと|おき|間隔)).{0,20}?(?:\d|[一二三四五六七八九十]時|朝|晩|夕|夜|正午|曜|週|末)|^\d{1,2}(?:分|時間)(?:ごと|おき|毎)/;
+  /^.{0,12}?(?:毎(?=[日週月年朝晩夕夜時])|隔[週日]|平日|営業日|週末|土日|第[1-5一二三四五]|\d(?:分|時間)(?:ごと|おき|間隔)).{0,20}?(?:\d{1,2}(?:時(?!間)|:\d)|[一二三四五六七八九十]時(?!間)|朝|晩|夕|夜|正午|曜|週(?![の間])|末)|^\d{1,2}(?:分|時間)(?:ごと|おき|毎)|^.{0,12}?[月週日]に\d+[回度]/;
 
 /** Routing alone: whether a message begins or ends as one that asks for set times does. A model says whether it does, and for which. */
 export function maySchedule(text: string): boolean {
   const line = text.normalize("NFKC").replace(/\s+/g, " ").trim();
-  if (TIMES_JA.test(line)) return true;
-  const isEnglish = new RegExp(`${BEGINS_WITH_TIMES}|${ENDS_WITH_TIMES}`, "i").test(line);
-  return isEnglish && NAMES_TIME.test(line);
+  return TIMES_JA.test(line) || new RegExp(`${BEGINS_WITH_TIMES}|${ENDS_WITH_TIMES}`, "i").test(line);
 }
 
 /** The times of a rule, for words about it; `other`: nothing simpler than the rule itself. */

@@ -417,7 +417,7 @@ function placeByNumber(
 function reportAlreadyApplied(line: number): UnplacedHunk {
   return {
     status: "already-applied",
-    message: `the file has the result of this hunk already, at line ${line + 1}: leave it out; if another place is meant, add the lines around it`,
+    message: `the file has the result of this edit already, at line ${line + 1}: leave it out; if another place is meant, add the lines around it`,
   };
 }
 

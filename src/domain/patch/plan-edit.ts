@@ -377,10 +377,7 @@ function isSafePath(path: string): boolean {
   return !/(?:^|\/)(?:\.{0,2}|\.git)(?:\/|$)/i.test(path);
 }
 
-/**
- * The report of an edit as text for a model or a person: what failed and why, the current lines, what not to
- * resend.
- */
+/** The report of an edit as text for a model or a person: what failed and why, the current lines, what not to resend. */
 const MAX_LISTED = 20;
 
 export function formatEditReport(reports: readonly HunkReport[]): string {
@@ -521,9 +518,11 @@ function planCreation(path: string, { lines }: Hunk): EditPlan {
   return { ok: true, writes: [{ kind: "write", path, bytes }], reports: [report] };
 }
 
+/** For people: the file, which of its edits, and the line to look at. */
 function planError(path: string, reports: readonly HunkReport[]): string {
-  const failed = reports.filter((report) => report.status !== "applied");
-  const first = failed[0];
-  const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : "";
-  return `${path}: hunk ${first?.hunk ?? 0}: ${first?.message ?? first?.status ?? "failed"}${more}`;
+  const [first, ...others] = reports.filter((report) => report.status !== "applied");
+  const which = reports.length > 1 ? `, edit ${first?.hunk} of ${reports.length}` : "";
+  const near = first?.status === "not-found" ? first.candidates?.[0] : undefined;
+  const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+  return `${path}${which}${near === undefined ? "" : `, near line ${near.line}`}: ${first?.message ?? first?.status ?? "failed"}${more}`;
 }

@@ -69,6 +69,8 @@ export function wordNote(messages: Messages, note: Note): string {
 
 /** Where commands are given: `picoclaw undo …`, or `/undo …`. */
 export type Surface = "terminal" | "chat";
+/** In the console, buttons offer them. */
+export type ShownAt = Surface | "console";
 
 /** A conflicting path, with the job or the process that holds it. */
 export function describeConflict(messages: Messages, conflict: Conflict, at: Surface): string {

@@ -370,8 +370,9 @@ function chatFailures(messages: Messages, facts: RanJob, commands: readonly Comm
  */
 export function withoutOutput(facts: CommandResult): CommandResult {
   const cause = facts.output.split("\n", 1)[0] ?? "";
+  const error = facts.error.replace(/(?:, edit \d+ of \d+)?(?:, near line \d+)?(?=: )/g, "");
   if (facts.command.type !== "shell_command")
-    return cause !== "" && facts.error.endsWith(cause.replace(" hunk ", ": hunk "))
+    return cause !== "" && error.endsWith(cause.replace(/ hunk \d+: /, ": "))
       ? { ...facts, output: facts.output.slice(cause.length + 1) }
       : facts;
   if (facts.output.trim() === "") return facts;

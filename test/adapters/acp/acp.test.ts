@@ -43,7 +43,7 @@ test("an editor sends a prompt, sees the change as a difference of each file, an
     { type: "diff", path: inFolder("gone.txt"), oldText: "here\n", newText: "" },
     { type: "diff", path: inFolder("sub/b.txt"), oldText: null, newText: "made\n" },
   ]);
-  expect(editor.words()).toContain(`/undo ${last?.toolCallId}`);
+  expect(editor.words()).toContain("`/undo #1`");
 
   await agent.request(session.prompt, { sessionId, prompt: says(`/undo ${last?.toolCallId}`) });
   expect(editor.tree()).toEqual({ "a.txt": "old\n", "gone.txt": "here\n" });

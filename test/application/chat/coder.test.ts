@@ -170,7 +170,7 @@ describe("a proposal that cannot run", () => {
     expect(back[2]?.text).toContain("The nearest lines:\n  line 2");
     expect(back[2]?.text).toContain('<file path="a.txt">\none\ntwo little words\n</file>');
     expect(at.events.find(({ type }) => type === "notice")).toMatchObject({
-      text: "Try 1 of 4: a.txt: hunk 1: the expected lines are not in the file. Fixing…",
+      text: "Try 1 of 4: a.txt, near line 2: the expected lines are not in the file. Fixing…",
     });
     expect(reply.jobs).toHaveLength(1);
   });

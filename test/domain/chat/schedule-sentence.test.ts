@@ -64,6 +64,10 @@ test("times that only a model can read are distinguished from sentences without 
     "日曜以外の毎日9時にテストを実行して",
     "毎日日本時間の9時にテストを実行して",
     "隔週金曜の16時に報告して",
+    "every day in the morning send me the open issues",
+    "check the queue every 15 minutes",
+    "毎週レポートを送って",
+    "週に3回テストを実行して",
   ])
     expect([text, maySchedule(text)]).toEqual([text, true]);
   for (const text of [
@@ -77,6 +81,18 @@ test("times that only a model can read are distinguished from sentences without 
     "毎日が楽しいです",
     "毎日のログを確認して",
     "9時まで待って",
+    "Each test takes 2 minutes, make them faster",
+    "each day in the calendar shows the wrong hour",
+    "every hour is shown twice in the table",
+    "update the weekly report page",
+    "show monthly totals in the table",
+    "show the totals for each month and year",
+    "update the daily backup script so that it keeps a week",
+    "check each day in the calendar component for overflow",
+    "毎回ビルドに5分かかるので速くして",
+    "毎日の集計を3列で表示して",
+    "1日に5件までの制限を追加して",
+    "第3章の9行目を直して",
   ])
     expect([text, maySchedule(text)]).toEqual([text, false]);
 });

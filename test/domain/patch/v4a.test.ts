@@ -88,7 +88,7 @@ test("a hunk sent twice is named as applied", () => {
     wrap("*** Update File: f\n@@\n first\n-second\n+second new\n"),
   );
   expect(errors[0]).toContain(
-    "hunk 1: the file has the result of this hunk already, at line 1: leave it out",
+    "hunk 1: the file has the result of this edit already, at line 1: leave it out",
   );
   expect(errors[0]).toContain("if another place is meant");
 });

@@ -120,7 +120,7 @@ function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, button
   const result: Piece[] = [];
   let words: ReplyPiece[] = [];
   const flush = () => {
-    const text = wordPieces(locale, words);
+    const text = wordPieces(locale, words, "console");
     if (text !== "") result.push(html`<div class="text">${longText(context, text, view.wholeAt)}</div>`);
     words = [];
   };
@@ -497,7 +497,9 @@ const SHOWN_CHATS = 30;
 const TITLE_CHARACTERS = 80;
 
 /** A chat is called by its first message; one at a terminal that was given a name, by that. */
-export function chatTitleOf(t: PageContext["t"], { channel, chatId, firstText }: Chat): string {
+type TitledChat = ChatKey & Pick<Chat, "firstText">;
+
+export function chatTitleOf(t: PageContext["t"], { channel, chatId, firstText }: TitledChat): string {
   const line = visible(firstText.trim().split("\n")[0] ?? "");
   const title = [...line].slice(0, TITLE_CHARACTERS).join("") || t.untitled;
   return channel === "cli" && chatId !== "default" ? `${visible(chatId)}: ${title}` : title;

@@ -25,7 +25,7 @@ function fleetPage(
     body: html`<h1>${t.title}</h1><p class="lead">${t.intro}</p>
 ${notice !== undefined && noticeBox(notice)}
 <h2>${t.machines}</h2>
-${machines.length === 0 ? html`<p class="note">${t.noMachines}</p>` : html`<ul class="checks">${machines.map((machine) => machineItem(context, t, machine, self))}</ul>`}
+${machines.length === 0 ? html`<p class="note">${t.noMachines}</p>` : html`<ul class="checks">${machines.map((machine) => machineItem(context, t, { ...machine, name: distinctMachineName(machine, machines) }, self))}</ul>`}
 <h2>${t.queues}</h2>
 ${
   queues.length === 0
@@ -39,7 +39,7 @@ ${dead.length === 0 ? html`<p class="note">${t.nothingDead}</p>` : html`<ul clas
 
 function machineItem(context: PageContext, t: FleetMessages, machine: Machine, self: string): Markup {
   const { name, id, here, seenAt, processes } = machine;
-  return html`<li class="${here ? "good" : "bad"}"><strong>${visible(name)}</strong><span><code>${id.slice(0, 8)}</code> ${here ? (id === self ? t.thisMachine : t.alive) : html`${t.away("")} ${moment(context, seenAt.toISOString())}`}</span>${processes.map(
+  return html`<li class="${here ? "good" : "bad"}"><strong title="${id}">${visible(name)}</strong><span>${here ? (id === self ? t.thisMachine : t.alive) : html`${t.away("")} ${moment(context, seenAt.toISOString())}`}</span>${processes.map(
     ({ kind, root, labels, lanes, busy, version, draining }) =>
       html`<span class="remedy">${kind} · <code>${visible(root)}</code> · ${visible(labels.join(", "))} · ${t.busy(busy, lanes)} · ${version}${draining && html` · ${t.draining}`}</span>`,
   )}</li>`;
@@ -51,7 +51,7 @@ function deadItem(
   { id, ref, attempt, reason, at }: DeadWork,
 ): Markup {
   const fields = { id };
-  return html`<li><div class="row"><span class="title"><code>${visible(ref)}</code> ${visible(reason)}</span><span class="meta">${t.attempts(attempt)} · ${moment(context, at.toISOString())}</span></div>
+  return html`<li><div class="row"><span class="title" title="${ref}">${visible(reason)}</span><span class="meta">${t.attempts(attempt)} · ${moment(context, at.toISOString())}</span></div>
 ${actionButton(context, { action: "/fleet/retry", label: t.retry, fields })}${actionButton(context, { action: "/fleet/discard", label: t.discard, style: "danger", fields })}</li>`;
 }
 
@@ -66,8 +66,9 @@ function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
     if (verb !== "retry" && verb !== "discard") return missingPage(page);
     const t = fleetMessagesFor(page.t.locale);
     const id = form.get("id") ?? "";
+    const { reason = id } = (await host.fleet.view()).dead.find((work) => work.id === id) ?? {};
     const ok = await host.fleet[verb](id);
-    const text = ok ? (verb === "retry" ? t.retried(id) : t.discarded(id)) : t.unknownWork(id);
+    const text = ok ? (verb === "retry" ? t.retried(reason) : t.discarded(reason)) : t.unknownWork(id);
     return c.redirect(`/fleet?${flashes.keep({ ok, text })}`, 303);
   });
 }

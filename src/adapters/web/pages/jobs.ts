@@ -146,7 +146,7 @@ function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
   const address = isOwn
     ? `/chat/${encodeURIComponent(chatId)}`
     : `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
-  return html`<dt>${t.chatTitle}</dt><dd><a href="${address}">${visible(chat)}</a></dd>`;
+  return html`<dt>${t.chatTitle}</dt><dd><a href="${address}" title="${chat}">${t.openJob}</a></dd>`;
 }
 
 /** Which model worked, in how many attempts, what its checks counted and what it cost. */

@@ -17,6 +17,7 @@ interface SessionsView {
 
 function sessionsPage(context: PageContext, { chats, sessions, notes }: SessionsView): Markup {
   const { t } = context;
+  const titles = new Map(chats.map((chat) => [`${chat.channel}:${chat.chatId}`, chatTitleOf(t, chat)]));
   return page(context, {
     title: t.sessionsTitle,
     section: "/sessions",
@@ -26,9 +27,9 @@ ${
     ? empty(t.sessionsEmptyTitle, t.sessionsEmpty)
     : html`<ul class="rows">${chats.map((chat) => html`<li><a class="row" href="/sessions/${encodeURIComponent(chat.channel)}/${encodeURIComponent(chat.chatId)}"><span class="state plain">${chat.channel}</span><span class="title">${chatTitleOf(t, chat)}</span><span class="meta">${visible(chat.userId)} · ${t.messagesCount(chat.messages)} · ${moment(context, chat.lastAt)}</span></a></li>`)}</ul>`
 }
-${sessions.length > 0 && html`<h2>${t.daysTitle}</h2><ul class="rows">${sessions.map((session) => html`<li><div class="row"><span class="title"><code>${visible(session.id)}</code></span><span class="meta">${t.turnsCount(session.turns)} · ${moment(context, session.updatedAt)}</span></div></li>`)}</ul>`}
+${sessions.length > 0 && html`<h2>${t.daysTitle}</h2><ul class="rows">${sessions.map((session) => html`<li><div class="row"><span class="title" title="${session.id}">${titles.get(session.key) ?? visible(session.key)}</span><span class="meta">${t.turnsCount(session.turns)} · ${moment(context, session.updatedAt)}</span></div></li>`)}</ul>`}
 <h2>${t.notesTitle}</h2>
-${notes.length === 0 ? html`<p class="note">${t.notesEmpty}</p>` : notes.map((note) => html`<article class="card note-card"><h3>${note.day} <span class="meta">${visible(note.key)}</span></h3><div class="text">${markdown(note.text.slice(0, windowEnd(note.text, 0)))}</div></article>`)}`,
+${notes.length === 0 ? html`<p class="note">${t.notesEmpty}</p>` : notes.map((note) => html`<article class="card note-card"><h3>${note.day} <span class="meta">${titles.get(note.key) ?? visible(note.key)}</span></h3><div class="text">${markdown(note.text.slice(0, windowEnd(note.text, 0)))}</div></article>`)}`,
   });
 }
 
@@ -37,10 +38,11 @@ const SHOWN_TURNS = 100;
 /** A chat whose messages went another way than through this server: to be read only. */
 function spokenPage(context: PageContext, chat: ChatKey, turns: readonly SpokenTurn[]): Markup {
   const { t } = context;
+  const title = chatTitleOf(t, { ...chat, firstText: turns.find(({ role }) => role === "user")?.text ?? "" });
   return page(context, {
-    title: `${chat.channel}:${chat.chatId}`,
+    title,
     section: "/sessions",
-    body: html`<p class="crumb"><a href="/sessions">${t.sessionsTitle}</a></p><h1><span class="state plain">${visible(chat.channel)}</span> ${visible(chat.chatId)}</h1><p class="note">${t.readOnlyChat}</p>
+    body: html`<p class="crumb"><a href="/sessions">${t.sessionsTitle}</a></p><h1 title="${chat.chatId}"><span class="state plain">${visible(chat.channel)}</span> ${title}</h1><p class="note">${t.readOnlyChat}</p>
 <div class="spoken">${turns.map(({ at, role, agent, text }) =>
       role === "user"
         ? html`<div class="said"><div class="bubble">${visible(text)}</div><p class="meta">${moment(context, at)}</p></div>`

@@ -109,9 +109,11 @@ export const workTexts: typeof en.workTexts = {
     "cannot move a folder into itself: ": "フォルダをそのフォルダ自身の中には移動できません: ",
     "[a-z ]+ cannot be [a-z ]+ by (?:a job|a link|file_edit): ":
       "git のフック・設定・内部はジョブでは変更できません: ",
-    "(: | )hunk (\\d+): ": "$1変更箇所 $2: ",
+    " hunk (\\d+): ": " 変更箇所 $1: ",
+    ", edit (\\d+) of (\\d+)(?=[,:])": "（変更 $2 か所中 $1 か所目）",
+    ", near line (\\d+)(?=:)": "（$1 行目付近）",
     "the expected lines are not in the file$": "書き換える行がファイルにありません",
-    "the file has the result of this hunk already, at line (\\d+): .*$": "$1 行目はすでに変更後の内容です",
+    "the file has the result of this edit already, at line (\\d+): .*$": "$1 行目はすでに変更後の内容です",
     "matches (\\d+) places \\(lines ([^)]*)\\); .*$": "同じ行が $1 か所（$2 行目）にあり、場所が決まりません",
     "^The nearest lines:$": "近い行:",
     "^  line (\\d+) \\((\\d+) % alike\\)$": "  $1 行目（一致率 $2 %）",

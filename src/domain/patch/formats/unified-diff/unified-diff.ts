@@ -270,10 +270,7 @@ function readBinaryHunk(diff: DiffText, from: number, digits: Int16Array): HunkO
   };
 }
 
-/**
- * A broken `literal 12` line: the word with something else after it, or the beginning of it at the end of the
- * text.
- */
+/** A broken `literal 12` line: the word with something else after it, or the beginning of it at the end of the text. */
 function isCutHeader(diff: DiffText, from: number, line: string): boolean {
   if (/^(literal|delta)( |$)/.test(line)) return true;
   const begins = line !== "" && ("literal ".startsWith(line) || "delta ".startsWith(line));
