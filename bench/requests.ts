@@ -109,13 +109,15 @@ function readFix(diff: string): TrueFix {
   const lines: { path: string; line: number }[] = [];
   const paths = new Set<string>();
   const names = new Set<string>();
-  let path = "";
+  let [path, made] = ["", ""];
   for (const text of diff.split("\n")) {
     const file = /^diff --git a\/(.*) b\//.exec(text)?.[1];
     if (file !== undefined) path = file;
     if (file !== undefined) paths.add(path);
     const hunk = /^@@ -(\d+)(?:,(\d+))? /.exec(text);
-    if (fileKind(path) !== "source") continue;
+    if (text.startsWith("new file mode")) made = path;
+    // A file that the fix makes has no lines that could be shown.
+    if (fileKind(path) !== "source" || path === made) continue;
     if (hunk !== null) {
       const [from, count] = [Number(hunk[1]), Number(hunk[2] ?? 1)];
       // What is added belongs to the line that it follows.

@@ -112,7 +112,7 @@ export interface ExcerptRequest {
   readonly also?: readonly LineRange[];
 }
 
-const LONGEST_BLOCK = 70;
+const LONGEST_BLOCK = 120;
 /** A definition that the request names is shown whole up to this many lines. */
 const LONGEST_NAMED = 300;
 const AROUND_HIT = { before: 8, after: 12 };
