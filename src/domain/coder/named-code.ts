@@ -26,7 +26,7 @@ const JOINS =
 
 /** Before a name, or a list of them, that is only cited. */
 const CITES =
-  /(?:\b(?:like|unlike|see|from|by|via|with|using|uses?|used|as|than|between|through|against|call(?:s|ing|ed)?|(?:calls?|similar|equal|according|compared|due|thanks|opposed|identical) to|instead of|in favou?r of|such as|e\.g\.|cf\.|per|after|before|when|if|where|while|because|since|once|unless|although|returns?|accepts?|takes?|pass(?:es|ed|ing)?|throws?|raises?|imports?|imported|introduced in|mentions?|named|not|but|only)\s+(?:the\s+|a\s+|an\s+|both\s+)?|\()[`'"*]*(?:\w+\.)*$/i;
+  /(?:\b(?:like|unlike|see|from|by|via|with|using|uses?|used|as|than|between|through|against|call(?:s|ing|ed)?|(?:calls?|similar|equal|according|compared|due|thanks|opposed|identical) to|instead of|in favou?r of|such as|e\.g\.|cf\.|per|after|before|when|if|where|while|because|since|once|unless|although|returns?|accepts?|takes?|pass(?:es|ed|ing)?|throws?|raises?|imports?|imported|introduced in|mentions?|named|not|but|only)\s+(?:the\s+|a\s+|an\s+|both\s+)?|[(（])[`'"*]*(?:\w+\.)*$/i;
 /** After a name that is fine as it is, or that only does something to another. */
 const FINE =
   /^(?:\(\))?[`'"*]*(?:\s*(?:function|method|class|関数|メソッド|クラス))?(?:\s+(?:already|works?|worked|do(?:es)? (?:it|this|that|so|not)|is (?:fine|right|correct|not|unaffected|ok)|are (?:fine|right|correct|not|unaffected|ok)|(?:was|were) (?:removed|added|fixed|changed|introduced|already)|allows?|stays?|remains?|calls?|uses?|passes|returned?|returns)\b|\s*(?:のよう|と同じ|と同様|を参照|を呼|を使|から|による|は(?:正し|問題な|そのまま)))/i;

@@ -25,6 +25,7 @@ describe("the code of which a message wants a change", () => {
     "`foo` and `bar` already do that; toText does not.",
     "Make it behave like readAll and readOne.",
     "toText loses the sign.\n```\nreadAll, readOne\n```\n> readAll, readOne",
+    "`Mux.Find` が入れ子のルート（`Mount` や `Route`）で正しいパターンを返しません。直してください。",
     "fooBar は壊れています。bazQux と quxBaz のように動くはずです。",
     "number.py and time.py were fixed last week; filesize is wrong.",
   ])("only cited: %s", (message) => expect(readNamedCode(message).wanted).toEqual([]));
