@@ -20,7 +20,6 @@ import { JOB_STATUSES, type RefusedJob } from "../../domain/jobs/result.ts";
 import { refuseLongPatch } from "../../domain/patch/parse-patch.ts";
 import { dayFormatter, isTimeZone } from "../../domain/platform/days.ts";
 import { MOST_IMAGES } from "../../domain/platform/image.ts";
-import { missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreAway } from "../../domain/store/store-trouble.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
@@ -36,8 +35,7 @@ import { isOurOrigin, viewerOfToken } from "./visitor.ts";
 import {
   type Api,
   type ApiEnv,
-  answerReplaced,
-  answerStoreAway,
+  answerApiTrouble,
   apiFailure,
   readJsonBody,
   refuseWithoutScope,
@@ -331,15 +329,7 @@ export function createApi(web: Web): Api {
   const app = new Hono<ApiEnv>().basePath("/api/v1");
   app.onError((error, c) => {
     web.host.onTrouble(error, c.req.path);
-    if (isStoreAway(error)) return answerStoreAway();
-    if (missingPiece(error) !== null) return answerReplaced();
-    if (/disk is full|no space left/i.test(error.message))
-      return apiFailure(
-        503,
-        "no-space",
-        "the disk of the store is full: nothing was taken in, try again later",
-      );
-    return apiFailure(500, "internal", "internal error");
+    return answerApiTrouble(error);
   });
   app.notFound(() => apiFailure(404, "not-found", "no such address"));
   app.get("/openapi.json", (c) => c.json(openApi(web.host.version)));

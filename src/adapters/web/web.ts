@@ -141,6 +141,19 @@ export function answerReplaced(): Response {
   return apiFailure(503, "replaced", "PicoClaw was replaced or moved while it ran: restart it");
 }
 
+/** What a program is answered where something broke; nothing of the request was done. */
+export function answerApiTrouble(error: Error): Response {
+  if (isStoreAway(error)) return answerStoreAway();
+  if (missingPiece(error) !== null) return answerReplaced();
+  if (/disk is full|no space left/i.test(error.message))
+    return apiFailure(
+      503,
+      "no-space",
+      "the disk of the store is full: nothing was taken in, try again later",
+    );
+  return apiFailure(500, "internal", "internal error");
+}
+
 /** Null when the viewer may. */
 export function refuseWithoutScope(
   viewer: Viewer,
@@ -189,23 +202,18 @@ export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
   app.onError((error, c) => {
     host.onTrouble(error, c.req.path);
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
+    if (c.req.path.startsWith("/api/")) return answerApiTrouble(error);
     if (isStoreAway(error)) {
-      if (c.req.path.startsWith("/api/")) return answerStoreAway();
       c.header("retry-after", RETRY_SECONDS);
       return c.html(standalonePage(web, c.req.raw, t.storeAwayTitle, t.storeAway), 503);
     }
-    if (missingPiece(error) !== null) {
-      if (c.req.path.startsWith("/api/")) return answerReplaced();
+    if (missingPiece(error) !== null)
       return c.html(standalonePage(web, c.req.raw, t.replacedTitle, t.replaced), 503);
-    }
-    if (c.req.path.startsWith("/api/"))
-      return c.json({ error: { code: "internal", message: "internal error" } }, 500);
     return c.html(standalonePage(web, c.req.raw, t.brokenTitle, t.broken), 500);
   });
   app.notFound((c) => {
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
-    if (c.req.path.startsWith("/api/"))
-      return c.json({ error: { code: "not-found", message: "no such address" } }, 404);
+    if (c.req.path.startsWith("/api/")) return apiFailure(404, "not-found", "no such address");
     return c.html(standalonePage(web, c.req.raw, t.notFoundTitle, t.notFound), 404);
   });
 }

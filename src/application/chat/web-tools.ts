@@ -1,5 +1,5 @@
 import { htmlToMarkdown, readSearchResults } from "../../domain/chat/web-content.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { cutMiddle, type Wording, wordFact } from "../../domain/texts/format-text.ts";
 import type { ModelTool } from "../ports/models.ts";
 import type { WebRead, WebReader } from "../ports/sandbox.ts";
 import type { ToolGroup, ToolOutcome } from "./chat-turn.ts";
@@ -58,7 +58,7 @@ async function fetchUrl(
   if (url.length > LONGEST_URL || mask(url) !== url)
     return { ok: false, text: "refused: the address is too long, or contains a secret" };
   const read = await web.read(url.trim(), signal);
-  if (!read.ok) return { ok: false, text: wordRefusal(read), web: hostOf(url) };
+  if (!read.ok) return { ok: false, text: wordFact(REFUSALS[read.why], read.detail), web: hostOf(url) };
   const start = Math.max(0, Number(from ?? 0) || 0);
   const page = toPageText(read);
   const shown = page.slice(start, start + limit);
@@ -88,7 +88,7 @@ async function searchWeb(
   if (query.length > LONGEST_URL || mask(query) !== query)
     return { ok: false, text: "refused: the query is too long, or contains a secret" };
   const read = await web.read(searchUrl.replaceAll("{query}", encodeURIComponent(query.trim())), signal);
-  if (!read.ok) return { ok: false, text: wordRefusal(read), web: hostOf(searchUrl) };
+  if (!read.ok) return { ok: false, text: wordFact(REFUSALS[read.why], read.detail), web: hostOf(searchUrl) };
   const results = readSearchResults(read.text);
   const listed = results.map(({ title, url, excerpt }) => `- [${title}](${url})\n  ${excerpt}`).join("\n");
   const text = results.length > 0 ? listed : cutMiddle(toPageText(read), limit);
@@ -99,23 +99,14 @@ function hostOf(url: string): string {
   return URL.parse(url)?.host ?? "";
 }
 
-function wordRefusal({ why, detail }: Extract<WebRead, { ok: false }>): string {
-  switch (why) {
-    case "bad-url":
-      return `not an address of the web (http or https, without a password): ${detail}`;
-    case "refused":
-      return `${detail} may not be read: it is not a public address, or the configuration does not allow it`;
-    case "no-such-host":
-      return `there is no host ${detail}`;
-    case "unreachable":
-      return `could not be read: ${detail}`;
-    case "timeout":
-      return `no answer in time: ${detail}`;
-    case "aborted":
-      return "aborted";
-    case "too-many-redirects":
-      return `too many redirects, the last to ${detail}`;
-    case "not-text":
-      return `not a text: ${detail}`;
-  }
-}
+const REFUSALS: Readonly<Record<Extract<WebRead, { ok: false }>["why"], Wording<string>>> = {
+  "bad-url": (detail) => `not an address of the web (http or https, without a password): ${detail}`,
+  refused: (detail) =>
+    `${detail} may not be read: it is not a public address, or the configuration does not allow it`,
+  "no-such-host": (detail) => `there is no host ${detail}`,
+  unreachable: (detail) => `could not be read: ${detail}`,
+  timeout: (detail) => `no answer in time: ${detail}`,
+  aborted: "aborted",
+  "too-many-redirects": (detail) => `too many redirects, the last to ${detail}`,
+  "not-text": (detail) => `not a text: ${detail}`,
+};

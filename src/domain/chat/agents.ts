@@ -17,25 +17,20 @@ export function agentOf(role: AgentRole): AgentName {
   return AGENT_NAMES[role];
 }
 
+const ROLES: Readonly<Record<Exclude<Route, "CODE">, AgentRole>> = {
+  CHAT: "chat",
+  PLAN: "chat",
+  ANALYZE: "worker",
+  OPS: "worker",
+  RESEARCH: "worker",
+  CODE1: "coder1",
+  CODE2: "coder2",
+  CODE3: "coder3",
+};
+
 /** `CODE` is the configured default coder. */
 export function roleOf(route: Route, defaultCoder: CoderRole): AgentRole {
-  switch (route) {
-    case "CHAT":
-    case "PLAN":
-      return "chat";
-    case "ANALYZE":
-    case "OPS":
-    case "RESEARCH":
-      return "worker";
-    case "CODE":
-      return defaultCoder;
-    case "CODE1":
-      return "coder1";
-    case "CODE2":
-      return "coder2";
-    case "CODE3":
-      return "coder3";
-  }
+  return route === "CODE" ? defaultCoder : ROLES[route];
 }
 
 export function isCoderRole(role: AgentRole): role is CoderRole {

@@ -1,3 +1,4 @@
+import type { Context } from "hono";
 import {
   chatOfJob,
   type FoundJobs,
@@ -56,7 +57,7 @@ import { empty, noticeBox, page } from "../layout.ts";
 import { markdown, windowEnd } from "../markdown.ts";
 import { actionButton, duration, html, ICONS, type Markup, moment, type Piece, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
-import { type ConsolePages, missingPage, respond, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, missingPage, respond, type Web, type WebApp, type WebEnv } from "../web.ts";
 import { lineLinks } from "./why.ts";
 
 interface JobView {
@@ -355,6 +356,9 @@ function readPageQuery(field: (name: string) => string): JobQuery {
 
 function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   const { viewerJobs } = host;
+  /** Back to the list, or to the page of a job, with a notice. */
+  const back = (c: Context<WebEnv>, notice: Notice, jobId = "") =>
+    c.redirect(`/jobs${jobId && "/"}${encodeURIComponent(jobId)}?${flashes.keep(notice)}`, 303);
   app.post("/jobs/:job/rest", async (c) => {
     const { words, viewer, t } = c.var.page;
     const jobId = c.req.param("job");
@@ -362,19 +366,13 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
     if (done.about === "action") {
       const outcome = toActionOutcome(words, done);
       if (outcome.status === 404) return missingPage(c.var.page);
-      return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
+      return back(c, toNotice(outcome), jobId);
     }
     const { facts, left } = done;
     const text = facts.about === "refusal" ? wordRefusal(words, facts) : wordJobBriefly(words, facts);
     const isDone = facts.about === "job" && facts.success;
-    const flash = flashes.keep({
-      ok: isDone,
-      text: left.length === 0 ? text : `${text}\n${t.leftOut(left)}`,
-    });
-    return c.redirect(
-      `/jobs/${facts.about === "job" ? facts.jobId : encodeURIComponent(jobId)}?${flash}`,
-      303,
-    );
+    const notice = { ok: isDone, text: left.length === 0 ? text : `${text}\n${t.leftOut(left)}` };
+    return back(c, notice, facts.about === "job" ? facts.jobId : jobId);
   });
   app.post("/jobs/:job/discard", async (c) => {
     const jobId = c.req.param("job");
@@ -388,21 +386,16 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
         : status === "not-a-preview"
           ? words.notAPreview(nameJob(viewed.job))
           : t.notDiscarded;
-    return c.redirect(
-      `/jobs/${encodeURIComponent(jobId)}?${flashes.keep({ ok: status === "done", text })}`,
-      303,
-    );
+    return back(c, { ok: status === "done", text }, jobId);
   });
   app.post("/running/stop", async (c) => {
     const { words, viewer, t } = c.var.page;
     const id = c.var.form.get("id") ?? "";
     if (/^proc_\d+_[0-9a-f]+$/.test(id)) {
       const stopped = await viewerJobs.stopProcess(viewer, id);
-      const notice = { ok: stopped.status === "stopped", text: wordStopped(stopped, t.locale) };
-      return c.redirect(`/jobs?${flashes.keep(notice)}`, 303);
+      return back(c, { ok: stopped.status === "stopped", text: wordStopped(stopped, t.locale) });
     }
-    const outcome = toActionOutcome(words, await viewerJobs.stop(viewer, id));
-    return c.redirect(`/jobs?${flashes.keep(toNotice(outcome))}`, 303);
+    return back(c, toNotice(toActionOutcome(words, await viewerJobs.stop(viewer, id))));
   });
   app.post("/jobs/:job/:verb", async (c) => {
     const jobId = c.req.param("job");
@@ -414,7 +407,7 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
     if (numbers !== undefined && numbers === c.var.form.get("together"))
       outcome = await actOnJob(host, words, viewer, { jobId: numbers, verb, force });
     if (outcome === null || outcome.status === 404) return missingPage(c.var.page);
-    return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
+    return back(c, toNotice(outcome), jobId);
   });
 }
 

@@ -1,4 +1,5 @@
 import type { CronShape } from "../../chat/schedule-sentence.ts";
+import { wordBy } from "../format-text.ts";
 
 /** A schedule, for display. */
 export interface ScheduleLine {
@@ -27,25 +28,18 @@ function ordinal(day: number): string {
   return `${day}${isTeen ? "th" : last === 1 ? "st" : last === 2 ? "nd" : last === 3 ? "rd" : "th"}`;
 }
 
-function times(shape: CronShape): string {
-  switch (shape.kind) {
-    case "days": {
-      if (shape.days === "all") return `every day at ${shape.time}`;
-      if (shape.days.join() === "1,2,3,4,5") return `every weekday at ${shape.time}`;
-      return `every ${shape.days.map((day) => DAYS[day]).join(", ")} at ${shape.time}`;
-    }
-    case "month":
-      return `every month on the ${shape.day === "last" ? "last day" : ordinal(shape.day)} at ${shape.time}`;
-    case "minutes":
-      return shape.each === 1 ? "every minute" : `every ${shape.each} minutes`;
-    case "hours":
-      return shape.each === 1 ? "every hour" : `every ${shape.each} hours`;
-    case "hourly":
-      return shape.minute === 0 ? "every hour" : `every hour at minute ${shape.minute}`;
-    case "other":
-      return `at the times of ${shape.cron}`;
-  }
-}
+const times = wordBy<"kind", CronShape>("kind", {
+  days: ({ days, time }) => {
+    if (days === "all") return `every day at ${time}`;
+    if (days.join() === "1,2,3,4,5") return `every weekday at ${time}`;
+    return `every ${days.map((day) => DAYS[day]).join(", ")} at ${time}`;
+  },
+  month: ({ day, time }) => `every month on the ${day === "last" ? "last day" : ordinal(day)} at ${time}`,
+  minutes: ({ each }) => (each === 1 ? "every minute" : `every ${each} minutes`),
+  hours: ({ each }) => (each === 1 ? "every hour" : `every ${each} hours`),
+  hourly: ({ minute }) => (minute === 0 ? "every hour" : `every hour at minute ${minute}`),
+  other: ({ cron }) => `at the times of ${cron}`,
+});
 
 function when(at: string, timezone: string): string {
   return new Intl.DateTimeFormat("en-GB", {

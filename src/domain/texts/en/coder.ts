@@ -87,14 +87,10 @@ export interface AgentFacts {
 
 export function coderAgent({ number, task, writes, state, doing, files }: AgentFacts): string {
   const who = `sub-agent ${number}`;
-  switch (state) {
-    case "working":
-      return doing === "" ? `${who}: ${task}` : `${who}: ${task} · ${doing}`;
-    case "done":
-      return `${who} is done${writes ? ` (${many(files, "file")})` : ""}: ${task}`;
-    case "failed":
-      return `${who} failed: ${task}`;
-    case "stopped":
-      return `${who} was stopped: ${task}`;
-  }
+  return {
+    working: `${who}: ${task}${doing === "" ? "" : ` · ${doing}`}`,
+    done: `${who} is done${writes ? ` (${many(files, "file")})` : ""}: ${task}`,
+    failed: `${who} failed: ${task}`,
+    stopped: `${who} was stopped: ${task}`,
+  }[state];
 }

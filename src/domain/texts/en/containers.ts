@@ -1,10 +1,11 @@
 import {
+  type InstallTrouble,
   networkSettingKey,
   type PrepareFailure,
   type PrepareNotice,
   type PrepareStep,
 } from "../../containers/preparation.ts";
-import { many } from "../format-text.ts";
+import { many, wordBy } from "../format-text.ts";
 
 type MissingLimit = "memory" | "swap" | "cpu" | "pids";
 
@@ -85,6 +86,38 @@ export const dockerTexts = {
       seccomp: "use an engine and a kernel with seccomp",
     })[what],
 };
+
+const installTrouble = wordBy<"kind", InstallTrouble>("kind", {
+  exit: ({ exitCode }) => `exit code ${exitCode}`,
+  timeout: ({ seconds }) => `time limit of ${seconds} s`,
+  refused: ({ hosts }) =>
+    `this environment may not reach ${hosts.map((one) => `${one.host} (allow it in ${networkSettingKey(one)})`).join(", ")}`,
+  other: ({ detail }) => detail,
+});
+
+const noticeText = wordBy<"code", PrepareNotice>("code", {
+  "unknown-environment": ({ asked, used }) =>
+    `There is no environment "${asked}"; "${used}" is used instead.`,
+  nearest: ({ language, used, wanted }) =>
+    `There is no image for ${language}; the nearest, "${used}", is used instead. Add one as command_executor.environments.${wanted}.`,
+  detected: ({ environment, because }) => `Chose the environment "${environment}" because of ${because}.`,
+  uncommitted: ({ count }) =>
+    count === 1
+      ? "1 uncommitted change in the folder is not in the clone."
+      : `${count} uncommitted changes in the folder are not in the clone.`,
+  "no-common-commit": ({ target }) =>
+    `There is no common commit with ${target}; compare with \`git diff origin/${target} HEAD\`.`,
+  "insecure-host": ({ host }) =>
+    `The certificate of ${host} is not checked (command_executor.clone.insecure_hosts).`,
+  "program-missing": ({ file, program }) => `${file} was not installed: the image has no ${program}.`,
+  "install-failed": ({ why, command, output, leftOut }) => {
+    const rest =
+      leftOut?.length === 0
+        ? "; the packages were installed one by one"
+        : `; the rest was installed without ${leftOut?.join(", ")}`;
+    return `Installing dependencies failed (${installTrouble(why)}): ${command}${leftOut === null ? "" : rest}${output === "" ? "" : `\n${indent(output)}`}`;
+  },
+});
 
 export const environmentsTexts = {
   /** One line of progress. */
@@ -182,45 +215,6 @@ export const environmentsTexts = {
     "The Debian base image could not be pulled. Name an image that you have (images build --from IMAGE), or build one from Debian's packages (sudo picoclaw images build --from debian-rootfs).",
   rootNeedsRoot: "Building a Debian root file system needs debootstrap and root: install it, then use sudo.",
 };
-
-function noticeText(notice: PrepareNotice): string {
-  switch (notice.code) {
-    case "unknown-environment":
-      return `There is no environment "${notice.asked}"; "${notice.used}" is used instead.`;
-    case "nearest":
-      return `There is no image for ${notice.language}; the nearest, "${notice.used}", is used instead. Add one as command_executor.environments.${notice.wanted}.`;
-    case "detected":
-      return `Chose the environment "${notice.environment}" because of ${notice.because}.`;
-    case "uncommitted":
-      return notice.count === 1
-        ? "1 uncommitted change in the folder is not in the clone."
-        : `${notice.count} uncommitted changes in the folder are not in the clone.`;
-    case "no-common-commit":
-      return `There is no common commit with ${notice.target}; compare with \`git diff origin/${notice.target} HEAD\`.`;
-    case "insecure-host":
-      return `The certificate of ${notice.host} is not checked (command_executor.clone.insecure_hosts).`;
-    case "install-failed": {
-      const { why } = notice;
-      const reason =
-        why.kind === "exit"
-          ? `exit code ${why.exitCode}`
-          : why.kind === "timeout"
-            ? `time limit of ${why.seconds} s`
-            : why.kind === "refused"
-              ? `this environment may not reach ${why.hosts.map((one) => `${one.host} (allow it in ${networkSettingKey(one)})`).join(", ")}`
-              : why.detail;
-      const rest =
-        notice.leftOut === null
-          ? ""
-          : notice.leftOut.length === 0
-            ? "; the packages were installed one by one"
-            : `; the rest was installed without ${notice.leftOut.join(", ")}`;
-      return `Installing dependencies failed (${reason}): ${notice.command}${rest}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
-    }
-    case "program-missing":
-      return `${notice.file} was not installed: the image has no ${notice.program}.`;
-  }
-}
 
 function indent(text: string): string {
   return text.replace(/^/gm, "    ");

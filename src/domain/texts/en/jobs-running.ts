@@ -18,6 +18,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   solve: "issue",
   undo: "undo",
   redo: "redo",
+  agent: "sub-agent",
 };
 
 const ROLLBACKS: Readonly<Record<string, string>> = {
@@ -40,16 +41,8 @@ const ROLLBACKS: Readonly<Record<string, string>> = {
 /** Where a job came from, by its recorded source. */
 function wordSource(source: string): string {
   const [kind = "", name = ""] = source.split(":");
-  switch (kind) {
-    case "chat":
-      return CHATS[name] ?? `chat in ${capitalize(name)}`;
-    case "tool":
-      return `tool ${name}`;
-    case "agent":
-      return "sub-agent";
-    default:
-      return SOURCES[kind] ?? source;
-  }
+  if (kind === "chat") return CHATS[name] ?? `chat in ${capitalize(name)}`;
+  return kind === "tool" ? `tool ${name}` : (SOURCES[kind] ?? source);
 }
 
 /** Why a job was rolled back, by its recorded reason. */

@@ -300,14 +300,11 @@ export const tasksTexts = {
   previewNeedsNoMeta: "--preview needs --no-meta: only one run can be kept as a preview",
   noModel: ({ code, detail }: { readonly code: string; readonly detail: string }) => {
     const without = "To run without a planning model: --no-meta";
-    switch (code) {
-      case "over-budget":
-        return `today's budget is spent (${detail}); raise budget.daily, or run this again tomorrow\n${without}`;
-      case "no-price":
-        return `a budget is set, and the price of the planning model ${detail} is unknown; add it to budget.prices\n${without}`;
-      default:
-        return `no planning model: ${detail}\n${without}`;
-    }
+    const known: Readonly<Record<string, string>> = {
+      "over-budget": `today's budget is spent (${detail}); raise budget.daily, or run this again tomorrow`,
+      "no-price": `a budget is set, and the price of the planning model ${detail} is unknown; add it to budget.prices`,
+    };
+    return `${known[code] ?? `no planning model: ${detail}`}\n${without}`;
   },
   progress: ({
     state,

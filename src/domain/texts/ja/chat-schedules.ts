@@ -1,27 +1,21 @@
 import type { CronShape } from "../../chat/schedule-sentence.ts";
 import type * as en from "../en/chat-schedules.ts";
+import { wordBy } from "../format-text.ts";
 
 const DAYS = "日月火水木金土";
 
-function times(shape: CronShape): string {
-  switch (shape.kind) {
-    case "days": {
-      if (shape.days === "all") return `毎日 ${shape.time}`;
-      if (shape.days.join() === "1,2,3,4,5") return `平日 ${shape.time}`;
-      return `毎週${shape.days.map((day) => DAYS[day]).join("・")}曜 ${shape.time}`;
-    }
-    case "month":
-      return `毎月${shape.day === "last" ? "末日" : `${shape.day}日`} ${shape.time}`;
-    case "minutes":
-      return shape.each === 1 ? "1 分ごと" : `${shape.each} 分ごと`;
-    case "hours":
-      return `${shape.each} 時間ごと`;
-    case "hourly":
-      return `毎時 ${shape.minute} 分`;
-    case "other":
-      return `${shape.cron} の時刻`;
-  }
-}
+const times = wordBy<"kind", CronShape>("kind", {
+  days: ({ days, time }) => {
+    if (days === "all") return `毎日 ${time}`;
+    if (days.join() === "1,2,3,4,5") return `平日 ${time}`;
+    return `毎週${days.map((day) => DAYS[day]).join("・")}曜 ${time}`;
+  },
+  month: ({ day, time }) => `毎月${day === "last" ? "末日" : `${day}日`} ${time}`,
+  minutes: ({ each }) => (each === 1 ? "1 分ごと" : `${each} 分ごと`),
+  hours: ({ each }) => `${each} 時間ごと`,
+  hourly: ({ minute }) => `毎時 ${minute} 分`,
+  other: ({ cron }) => `${cron} の時刻`,
+});
 
 function when(at: string, timezone: string): string {
   return new Intl.DateTimeFormat("ja-JP", {

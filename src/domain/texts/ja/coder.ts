@@ -63,14 +63,10 @@ export const wordCandidates: typeof en.wordCandidates = ({ chosen, by, others })
 
 export const coderAgent: typeof en.coderAgent = ({ number, task, writes, state, doing, files }) => {
   const who = `サブエージェント ${number}`;
-  switch (state) {
-    case "working":
-      return doing === "" ? `${who}: ${task}` : `${who}: ${task} · ${doing}`;
-    case "done":
-      return `${who} が終わりました${writes ? `（${files} ファイル）` : ""}: ${task}`;
-    case "failed":
-      return `${who} が失敗しました: ${task}`;
-    case "stopped":
-      return `${who} は停止されました: ${task}`;
-  }
+  return {
+    working: `${who}: ${task}${doing === "" ? "" : ` · ${doing}`}`,
+    done: `${who} が終わりました${writes ? `（${files} ファイル）` : ""}: ${task}`,
+    failed: `${who} が失敗しました: ${task}`,
+    stopped: `${who} は停止されました: ${task}`,
+  }[state];
 };

@@ -1,5 +1,6 @@
-import { networkSettingKey, type PrepareNotice } from "../../containers/preparation.ts";
+import { type InstallTrouble, networkSettingKey, type PrepareNotice } from "../../containers/preparation.ts";
 import type * as en from "../en/containers.ts";
+import { wordBy } from "../format-text.ts";
 
 const LIMITS = { memory: "メモリ", swap: "スワップ", cpu: "CPU", pids: "プロセス数" } as const;
 
@@ -67,6 +68,36 @@ export const dockerTexts: typeof en.dockerTexts = {
       seccomp: "seccomp の使えるエンジンとカーネルを使ってください",
     })[what],
 };
+
+const installTrouble = wordBy<"kind", InstallTrouble>("kind", {
+  exit: ({ exitCode }) => `終了コード ${exitCode}`,
+  timeout: ({ seconds }) => `制限時間 ${seconds} 秒`,
+  refused: ({ hosts }) =>
+    `この実行環境からは ${hosts.map((one) => `${one.host}（${networkSettingKey(one)} で許可）`).join("、")} に接続できません`,
+  other: ({ detail }) => detail,
+});
+
+const noticeText = wordBy<"code", PrepareNotice>("code", {
+  "unknown-environment": ({ asked, used }) =>
+    `実行環境 "${asked}" はありません。代わりに "${used}" を使用します。`,
+  nearest: ({ language, used, wanted }) =>
+    `${language} 用のイメージはありません。代わりに最も近い "${used}" を使用します。command_executor.environments.${wanted} で追加できます。`,
+  detected: ({ because, environment }) => `${because} により実行環境 "${environment}" を選択しました。`,
+  uncommitted: ({ count }) => `未コミットの変更 ${count} 件はクローンに含まれません。`,
+  "no-common-commit": ({ target }) =>
+    `${target} との共通のコミットがありません。\`git diff origin/${target} HEAD\` で比較してください。`,
+  "insecure-host": ({ host }) =>
+    `${host} の証明書を検証していません（command_executor.clone.insecure_hosts）。`,
+  "program-missing": ({ file, program }) =>
+    `${file} をインストールしませんでした: イメージに ${program} がありません。`,
+  "install-failed": ({ why, command, output, leftOut }) => {
+    const rest =
+      leftOut?.length === 0
+        ? "。1 つずつインストールしました"
+        : `。${leftOut?.join("、")} を除いてインストールしました`;
+    return `依存関係のインストールに失敗しました（${installTrouble(why)}）: ${command}${leftOut === null ? "" : rest}${output === "" ? "" : `\n${indent(output)}`}`;
+  },
+});
 
 export const environmentsTexts: typeof en.environmentsTexts = {
   step: (step, subject) =>
@@ -151,43 +182,6 @@ export const environmentsTexts: typeof en.environmentsTexts = {
   rootNeedsRoot:
     "Debian のルートファイルシステムの作成には debootstrap と root 権限が必要です。debootstrap をインストールし、sudo で実行してください。",
 };
-
-function noticeText(notice: PrepareNotice): string {
-  switch (notice.code) {
-    case "unknown-environment":
-      return `実行環境 "${notice.asked}" はありません。代わりに "${notice.used}" を使用します。`;
-    case "nearest":
-      return `${notice.language} 用のイメージはありません。代わりに最も近い "${notice.used}" を使用します。command_executor.environments.${notice.wanted} で追加できます。`;
-    case "detected":
-      return `${notice.because} により実行環境 "${notice.environment}" を選択しました。`;
-    case "uncommitted":
-      return `未コミットの変更 ${notice.count} 件はクローンに含まれません。`;
-    case "no-common-commit":
-      return `${notice.target} との共通のコミットがありません。\`git diff origin/${notice.target} HEAD\` で比較してください。`;
-    case "insecure-host":
-      return `${notice.host} の証明書を検証していません（command_executor.clone.insecure_hosts）。`;
-    case "install-failed": {
-      const { why } = notice;
-      const reason =
-        why.kind === "exit"
-          ? `終了コード ${why.exitCode}`
-          : why.kind === "timeout"
-            ? `制限時間 ${why.seconds} 秒`
-            : why.kind === "refused"
-              ? `この実行環境からは ${why.hosts.map((one) => `${one.host}（${networkSettingKey(one)} で許可）`).join("、")} に接続できません`
-              : why.detail;
-      const rest =
-        notice.leftOut === null
-          ? ""
-          : notice.leftOut.length === 0
-            ? "。1 つずつインストールしました"
-            : `。${notice.leftOut.join("、")} を除いてインストールしました`;
-      return `依存関係のインストールに失敗しました（${reason}）: ${notice.command}${rest}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
-    }
-    case "program-missing":
-      return `${notice.file} をインストールしませんでした: イメージに ${notice.program} がありません。`;
-  }
-}
 
 function indent(text: string): string {
   return text.replace(/^/gm, "    ");

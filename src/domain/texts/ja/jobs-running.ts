@@ -19,6 +19,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   solve: "Issue",
   undo: "取り消し",
   redo: "やり直し",
+  agent: "サブエージェント",
 };
 
 const ROLLBACKS: Readonly<Record<string, string>> = {
@@ -41,16 +42,8 @@ const ROLLBACKS: Readonly<Record<string, string>> = {
 
 function wordSource(source: string): string {
   const [kind = "", name = ""] = source.split(":");
-  switch (kind) {
-    case "chat":
-      return CHATS[name] ?? `${capitalize(name)} のチャット`;
-    case "tool":
-      return `ツール ${name}`;
-    case "agent":
-      return "サブエージェント";
-    default:
-      return SOURCES[kind] ?? source;
-  }
+  if (kind === "chat") return CHATS[name] ?? `${capitalize(name)} のチャット`;
+  return kind === "tool" ? `ツール ${name}` : (SOURCES[kind] ?? source);
 }
 
 export function wordRollback(reason: string): string {

@@ -264,14 +264,11 @@ export const tasksTexts: typeof en.tasksTexts = {
   previewNeedsNoMeta: "--preview には --no-meta が必要です。プレビューにできるのは 1 回の実行だけです",
   noModel: ({ code, detail }) => {
     const without = "計画モデルなしで実行するには: --no-meta";
-    switch (code) {
-      case "over-budget":
-        return `今日の予算を使い切りました（${detail}）。budget.daily を上げるか、明日もう一度実行してください\n${without}`;
-      case "no-price":
-        return `予算が設定されていますが、計画モデル ${detail} の料金が不明です。budget.prices に設定してください\n${without}`;
-      default:
-        return `計画モデルがありません: ${detail}\n${without}`;
-    }
+    const known: Readonly<Record<string, string>> = {
+      "over-budget": `今日の予算を使い切りました（${detail}）。budget.daily を上げるか、明日もう一度実行してください`,
+      "no-price": `予算が設定されていますが、計画モデル ${detail} の料金が不明です。budget.prices に設定してください`,
+    };
+    return `${known[code] ?? `計画モデルがありません: ${detail}`}\n${without}`;
   },
   progress: ({ state, loop, maxLoops, figures, last }) =>
     `${TASK_STATES[state]} · ループ ${loop}/${maxLoops} · ${figuresText(figures, "トークン")} · ${last}`,
