@@ -80,7 +80,7 @@ with_node() {
     LANG=C bin/picoclaw demo
     bin/picoclaw serve --demo-unless-configured --port "$PORT" & server=$!
     trap "kill $server; wait $server || true" EXIT
-    for try in $(seq 100); do curl -fs "http://127.0.0.1:$PORT/healthz" && exit 0; sleep 0.2; done
+    for try in $(seq 600); do curl -fs "http://127.0.0.1:$PORT/healthz" && exit 0; sleep 0.2; done
     exit 1')
   local code=$?
   if [ "$code" -eq 0 ]; then echo "4 passed, 0 failed"; else echo "0 passed, 1 failed"; fi
