@@ -168,6 +168,23 @@ async function startProxy() {
 }
 
 describe.if(requirePart("openssl"))("behind a proxy with its own certificate", () => {
+  test("the program starts, the demo runs and a job lands without asking it anything, its signer named or not", async () => {
+    cli = createCli();
+    const proxy = await startProxy();
+    try {
+      const known = { NODE_EXTRA_CA_CERTS: proxy.signer, npm_config_cafile: proxy.signer };
+      for (const signer of [{}, known]) {
+        const env = { ...proxy.env, ...signer };
+        expect(await cli.runAsync(["--version"], env)).toMatchObject({ code: 0, err: "" });
+        expect(await cli.runAsync(["demo"], env)).toMatchObject({ code: 0, err: "" });
+        expectJob(env);
+      }
+      expect(proxy.asked).toEqual([]);
+    } finally {
+      await proxy.stop();
+    }
+  });
+
   test("a model in the cloud answers if its signer is named, and otherwise the reply says what lacks", async () => {
     cli = createCli();
     mkdirSync(cli.home);

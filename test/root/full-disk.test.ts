@@ -154,6 +154,42 @@ describe.if(possible)("no space left", () => {
   });
 });
 
+describe.if(possible)("a TMPDIR without space", () => {
+  const program = (args: readonly string[], TMPDIR: string, cwd: string) => {
+    const env = { PATH: process.env.PATH ?? "", HOME: folder, TMPDIR, PICOCLAW_LOCALE: "en" };
+    const home = join(folder, "home-of-full-tmp");
+    const ran = spawnSync(PROGRAM, args, {
+      cwd,
+      env: { ...env, PICOCLAW_HOME: home },
+      encoding: "utf8",
+      input: "",
+      timeout: 120_000,
+    });
+    return { code: ran.status, out: ran.stdout, err: ran.stderr };
+  };
+
+  test("lets the program start and a job land and be undone; the demo says what lacks", () => {
+    const place = mount("full-tmp", "size=64k");
+    spawnSync("sh", ["-c", `cat /dev/zero > ${join(place, "fill")}`]);
+    expect(() => writeFileSync(join(place, "more"), "x")).toThrow("ENOSPC");
+    const workspace = join(folder, "beside-full-tmp");
+    mkdirSync(workspace);
+    writeFileSync(join(workspace, "a.txt"), "a\n");
+    const patch = [create("b.txt", "b\n"), shell("cat a.txt > c.txt")];
+    writeFileSync(join(folder, "patch.json"), JSON.stringify(patch));
+    expect(program(["--version"], place, workspace)).toMatchObject({ code: 0, err: "" });
+    const applied = program(["apply", join(folder, "patch.json")], place, workspace);
+    expect({ ...applied, out: applied.out.split("\n")[0] }).toEqual({ code: 0, out: "Applied", err: "" });
+    expect(readdirSync(workspace).sort()).toEqual(["a.txt", "b.txt", "c.txt"]);
+    expect(program(["undo"], place, workspace)).toMatchObject({ code: 0, err: "" });
+    expect(readdirSync(workspace)).toEqual(["a.txt"]);
+    const demo = program(["demo"], place, workspace);
+    expect({ code: demo.code, out: demo.out }).toEqual({ code: 3, out: "" });
+    expect(demo.err).toMatch(/^No space left on the disk: \S+\/full-tmp\/\S+\nFree some disk space\.\n$/);
+    expect(readdirSync(place).sort()).toEqual(["fill", "more"]);
+  });
+});
+
 describe.if(possible)("a read-only file system", () => {
   test("is refused by name, and nothing is lost", () => {
     const place = mount("fixed", "size=1m");

@@ -6,13 +6,11 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import { findInstallation } from "../platform/installation.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 
-const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
-
 const CONFIG = `# The demo's configuration. A real one names real models: docs/models.md.
 providers:
   demo: { type: scripted, model: demo, script: demo.yaml, local: true }
 roles:
-${ROLES.map((role) => `  ${role}: { provider: demo, model: demo }`).join("\n")}
+${["chat", "worker", "coder1", "coder2", "coder3"].map((role) => `  ${role}: { provider: demo, model: demo }`).join("\n")}
 `;
 
 /** A workspace and a home that go when the demo ends. */
@@ -20,20 +18,22 @@ export async function openDemo(env: Readonly<Record<string, string | undefined>>
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-demo-"));
   const installed = join(findInstallation().folder, "demo");
   const [workspace, home] = [join(folder, "workspace"), join(folder, "home")];
-  cpSync(join(installed, "project"), workspace, { recursive: true });
-  // npm packs neither a folder nor a file of these names.
-  cpSync(join(installed, "packages"), join(workspace, "node_modules"), { recursive: true });
-  writeFileSync(join(workspace, ".gitignore"), "node_modules/\n");
-  makeRepository(workspace, env.PATH);
-  mkdirSync(home, { mode: 0o700 });
-  writeFileSync(join(home, "config.yaml"), CONFIG);
-  const answers = readFileSync(join(installed, "answers.yaml"), "utf8");
-  writeFileSync(join(home, "demo.yaml"), inLanguage(answers, locale));
-  return {
-    workspace,
-    env: { ...env, PICOCLAW_HOME: home },
-    remove: async () => removeTree(folder),
-  };
+  const remove = async () => removeTree(folder);
+  try {
+    cpSync(join(installed, "project"), workspace, { recursive: true });
+    // npm packs neither a folder nor a file of these names.
+    cpSync(join(installed, "packages"), join(workspace, "node_modules"), { recursive: true });
+    writeFileSync(join(workspace, ".gitignore"), "node_modules/\n");
+    makeRepository(workspace, env.PATH);
+    mkdirSync(home, { mode: 0o700 });
+    writeFileSync(join(home, "config.yaml"), CONFIG);
+    const answers = readFileSync(join(installed, "answers.yaml"), "utf8");
+    writeFileSync(join(home, "demo.yaml"), inLanguage(answers, locale));
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return { workspace, env: { ...env, PICOCLAW_HOME: home }, remove };
 }
 
 /** A history of one commit; a machine without git gets a project without one. */
