@@ -29,20 +29,14 @@ import {
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
-import type { CoderStopReason } from "../ports/coder.ts";
+import type { CoderStopReason, CoderStory } from "../ports/coder.ts";
 
 /** How a coder reached its result; plain JSON, stored with the reply. */
-export interface CoderFacts {
-  readonly attempts: number;
+export interface CoderFacts extends Omit<CoderStory, "red" | "stopped" | "untouched"> {
   /** The remaining errors; absent when there are none. */
   readonly red?: RedReason;
   readonly brief?: string;
   readonly stopped?: CoderStopReason;
-  /** First lines of the plans that a later one replaced. */
-  readonly tried: readonly string[];
-  /** The coder's last words without a patch. */
-  readonly words: string;
-  /** Code that the message names and the change leaves as it was; absent where there is none. */
   readonly untouched?: readonly string[];
   readonly costUsd: number;
   /** The results of the project's checks, or why they did not run. */
@@ -92,20 +86,11 @@ function wordTried(chat: ChatMessages, { attempts, tried, isDropped }: CoderFact
   return counted ? chat.attemptsTaken(attempts, tried) : chat.triedBefore(tried);
 }
 
-function wordStopped(chat: ChatMessages, locale: Locale, stopped: CoderStopReason): string {
-  switch (stopped.why) {
-    case "attempts":
-      return chat.coderStopped.attempts(stopped.limit);
-    case "same":
-      return chat.coderStopped.same;
-    case "gave-up":
-      return chat.coderStopped.gaveUp;
-    case "conflict":
-      return chat.coderStopped.conflict;
-    case "unanswered":
-      // A reply of an older version has one language.
-      return typeof stopped.text === "string" ? stopped.text : stopped.text[locale];
-  }
+function wordStopped({ coderStopped }: ChatMessages, locale: Locale, stopped: CoderStopReason): string {
+  if (stopped.why === "attempts") return coderStopped.attempts(stopped.limit);
+  if (stopped.why !== "unanswered") return coderStopped[stopped.why];
+  // A reply of an older version has one language.
+  return typeof stopped.text === "string" ? stopped.text : stopped.text[locale];
 }
 
 /**

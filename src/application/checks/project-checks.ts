@@ -8,13 +8,20 @@ import {
 } from "../../domain/checks/find-checks.ts";
 import {
   type ChecksFacts,
+  type FindingValues,
   type Found,
   findingsByCode,
   notChecked,
   withFound,
 } from "../../domain/checks/findings.ts";
 import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
-import { type CheckResult, isUnable, judgesBaseline, type KnownCheck } from "../../domain/checks/verdict.ts";
+import {
+  type CheckResult,
+  isUnable,
+  judgesBaseline,
+  type KnownCheck,
+  type Verdict,
+} from "../../domain/checks/verdict.ts";
 import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import { type ChecksMessages, type ChecksState, checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { Baseline, CheckRecord } from "../ports/checks.ts";
@@ -46,10 +53,14 @@ function wordRedCheck(
   return `$ ${command}\n${failingOutput(own, OUTPUT_CHARS)}\n${end}`;
 }
 
-function wordTests(title: string, names: readonly string[]): string[] {
-  if (names.length === 0) return [];
-  return [`${title}:\n${wordNames(names)}`];
-}
+/** The lists of tests in a report to the coder, in this order. */
+const LISTED = [
+  ["worse", "Passed before, and fail now or are gone"],
+  ["newFailing", "New and failing"],
+  ["stillRed", "Red before, and still red"],
+  ["redBefore", "Red before your change, and unrelated to it"],
+  ["unable", "Cannot be set up, with or without your change: not yours to fix"],
+] as const;
 
 /** The results of the checks, for the coder that made the draft: regressions, and the output of the red checks. */
 function wordChecks(
@@ -57,79 +68,69 @@ function wordChecks(
   { runs, before = [] }: Pick<DraftJudgement, "runs" | "before">,
   checks: readonly ProjectCheck[],
 ): string {
-  const found = findingsByCode(facts);
-  const { formatted, worse = [], newFailing = [], stillRed = [], redBefore = [], unnamed = [] } = found;
-  const others = [...redBefore, ...(found.unable ?? [])];
-  const unable = (found.beside ?? []).filter(({ state }) => state === "cannot-run");
-  const red = runs.filter(
-    ({ exitCode, command }) =>
-      exitCode !== 0 && !unable.some((one) => one.command === checkCommandLine({ command }, checks)),
-  );
+  const { stillRed = [], redBefore = [], unable = [], unnamed = [], beside = [] } = findingsByCode(facts);
+  const named = stillRed.filter((test) => !unnamed.includes(test));
+  const found = findingsByCode(withFound(facts, { stillRed: named }));
+  const cannotRun = beside.flatMap(({ command, state }) => (state === "cannot-run" ? [command] : []));
+  const red = runs.filter((run) => run.exitCode !== 0 && !cannotRun.includes(checkCommandLine(run, checks)));
   return [
-    wordWhatIsRed(facts, red.length > 0),
-    ...(formatted === undefined
-      ? []
-      : [
-          `The project's formatter (${formatted.join(", ")}) rewrote files that you changed: quote their lines as they are now.`,
-        ]),
-    ...wordTests("Passed before, and fail now or are gone", worse),
-    ...wordTests("New and failing", newFailing),
-    ...wordTests(
-      "Red before, and still red",
-      stillRed.filter((test) => !unnamed.includes(test)),
+    wordWhatIsRed(facts.verdict, found, red.length > 0),
+    found.formatted === undefined
+      ? ""
+      : `The project's formatter (${found.formatted.join(", ")}) rewrote files that you changed: quote their lines as they are now.`,
+    ...LISTED.map(([code, title]) =>
+      found[code] === undefined ? "" : `${title}:\n${wordNames(found[code])}`,
     ),
-    ...wordTests("Red before your change, and unrelated to it", redBefore),
-    ...wordTests("Cannot be set up, with or without your change: not yours to fix", found.unable ?? []),
-    ...(unable.length > 0
-      ? [
-          `Cannot run here, with or without your change: ${unable.map(({ command }) => `\`${command}\``).join(", ")}`,
-        ]
-      : []),
+    cannotRun.length === 0 ? "" : `Cannot run here, with or without your change: ${quoteEach(cannotRun)}`,
     ...before.map(({ command, tail }) => `Before your change \`${command}\` ended with:\n${tail}`),
-    ...red.map((run) => wordRedCheck(run, checkCommandLine(run, checks), others)),
-  ].join("\n\n");
+    ...red.map((run) => wordRedCheck(run, checkCommandLine(run, checks), [...redBefore, ...unable])),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }
 
-function wordWhatIsRed(facts: ChecksFacts, isRed: boolean): string {
-  const { verdict } = facts;
-  const found = findingsByCode(facts);
-  const { unended, onlyWith = [], testRunLines = [], rewritten = [], unstable = [] } = found;
-  if (onlyWith.length > 0 && (verdict === "worse" || verdict === "still-red"))
-    return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`;
-  switch (verdict) {
-    case "doubtful": {
-      if (testRunLines.length + rewritten.length === 0)
-        return `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, change nothing more; the reply names them to the user.`;
-      if (testRunLines.length === 0)
-        return `These tests failed before and pass only because you rewrote them: their old version still fails with your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`;
-      const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);
-      const ended = isRed ? "The checks are no worse than before your change" : "The checks pass";
-      return `${ended}, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${lines.join("\n")}\nRemove them and fix the code. If the request needs them, change nothing more and say why; the reply shows them to the user.`;
-    }
-    case "new-failing":
-      return "New tests fail. Fix the code or the tests. Declare a test that is meant to fail in the plan or your last message: `Meant to fail: NAME: reason`.";
-    case "still-red":
-      return wordStillRed(found);
-    default:
-      return unended === undefined
-        ? "The project's own checks are worse than before your change."
-        : `With your change these checks did not end in ${unended.seconds} seconds, and before it they did: ${unended.commands.map((command) => `\`${command}\``).join(", ")}.`;
-  }
+/** The findings that make a verdict red: those of the first group with any, else of the last. */
+const WHAT_IS_RED: Partial<Record<Verdict, readonly (readonly (keyof typeof RED)[])[]>> = {
+  "new-failing": [["newFailing"]],
+  "still-red": [["onlyWith"], ["stillRed", "unnamed"], ["stillRed"]],
+  doubtful: [["testRunLines"], ["rewritten"], ["unstable"]],
+};
+const WORSE = [["onlyWith"], ["unended"], ["worse"]] as const;
+
+/** A sentence for each of them, with what the coder can do. */
+const RED = {
+  worse: () => "The project's own checks are worse than before your change.",
+  newFailing: () =>
+    "New tests fail. Fix the code or the tests. Declare a test that is meant to fail in the plan or your last message: `Meant to fail: NAME: reason`.",
+  stillRed: () => "You declared that your change fixes tests which are still red.",
+  unnamed: ({ unnamed }) =>
+    `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan or your last message, with your reason instead of REASON; no further change is needed for that:\n${wordDisowning(unnamed)}\nSuch a line is refused if the failure passes through your change or is a different one now. For a test that you removed on purpose: \`Removes: NAME\`.`,
+  unended: ({ unended: { commands, seconds } }) =>
+    `With your change these checks did not end in ${seconds} seconds, and before it they did: ${quoteEach(commands)}.`,
+  onlyWith: ({ onlyWith }, { verdict }) =>
+    `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
+  testRunLines: ({ testRunLines }, { isRed }) =>
+    `${isRed ? "The checks are no worse than before your change" : "The checks pass"}, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${wordNames(testRunLines.slice(0, NAMES).map(({ path, line }) => `${path}: ${line}`))}\nRemove them and fix the code. If the request needs them, change nothing more and say why; the reply shows them to the user.`,
+  rewritten: ({ rewritten }) =>
+    `These tests failed before and pass only because you rewrote them: their old version still fails with your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
+  unstable: ({ unstable }) =>
+    `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, change nothing more; the reply names them to the user.`,
+} satisfies Partial<
+  Record<keyof Found, (found: FindingValues, draft: { verdict: Verdict; isRed: boolean }) => string>
+>;
+
+function wordWhatIsRed(verdict: Verdict, found: Found, isRed: boolean): string {
+  const groups = WHAT_IS_RED[verdict] ?? WORSE;
+  const codes = groups
+    .map((group) => group.filter((code) => found[code] !== undefined))
+    .find((group) => group.length > 0);
+  return (codes ?? groups.at(-1) ?? [])
+    .map((code) => RED[code](found as FindingValues, { verdict, isRed }))
+    .join("\n");
 }
 
-/** The coder's options for red tests, after the ones that it did not mention. */
-function wordStillRed({ unnamed = [], stillRed = [] }: Found): string {
-  const named = stillRed.filter((test) => !unnamed.includes(test)).length;
-  return [
-    ...(named > 0 || unnamed.length === 0
-      ? ["You declared that your change fixes tests which are still red."]
-      : []),
-    ...(unnamed.length > 0
-      ? [
-          `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan or your last message, with your reason instead of REASON; no further change is needed for that:\n${wordDisowning(unnamed)}\nSuch a line is refused if the failure passes through your change or is a different one now. For a test that you removed on purpose: \`Removes: NAME\`.`,
-        ]
-      : []),
-  ].join("\n");
+function quoteEach(commands: readonly string[]): string {
+  return commands.map((command) => `\`${command}\``).join(", ");
 }
 
 /** The lines to copy; a file or a command covers all of its tests. */

@@ -38,8 +38,8 @@ export interface CoderEnding {
   readonly attempts: number;
 }
 
-/** The reply's facts about the route to a result; plain JSON. */
-interface CoderStory {
+/** The route to a result. */
+export interface CoderStory {
   readonly attempts: number;
   /** The remaining errors; null when it is green. */
   readonly red: RedAttempt | null;

@@ -246,7 +246,7 @@ export const chatTexts = {
   coderStopped: {
     attempts: (limit: number) => `Still failing after ${many(limit, "attempt")} (the limit: coder.attempts).`,
     same: "The same failure occurred twice; the coder is making no progress.",
-    gaveUp: "The coder had nothing more to propose.",
+    "gave-up": "The coder had nothing more to propose.",
     conflict: "The coder was shown their change twice and did not settle it.",
   },
   heads: wordCandidates,

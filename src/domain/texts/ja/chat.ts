@@ -200,7 +200,7 @@ export const chatTexts: typeof en.chatTexts = {
   coderStopped: {
     attempts: (limit) => `上限の ${limit} 回試しましたが、まだ失敗しています（coder.attempts）。`,
     same: "同じ失敗が二度続いたため、ここで止めました。",
-    gaveUp: "コーダーから、これ以上の提案はありませんでした。",
+    "gave-up": "コーダーから、これ以上の提案はありませんでした。",
     conflict: "その変更をコーダーに二度見せましたが、まとまりませんでした。",
   },
   heads: wordCandidates,
