@@ -156,14 +156,8 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
 
   /** `458 passed (3 new)`, or the colour where nothing is counted. */
   function passedOf(facts: ChecksRecord): string {
-    const {
-      counts: all,
-      affectedOnly,
-      newPassing = [],
-      mended = [],
-      expectsElse = [],
-      rewritten = [],
-    } = facts;
+    const { counts: all, affectedOnly, newPassing = [], mended = [] } = facts;
+    const { expectsElse = [], rewritten = [] } = facts;
     const code = affectedOnly === undefined ? "passed" : "affected-passed";
     const text = all === null ? state.green : say(code, { n: all.passed });
     const more = join([

@@ -255,6 +255,26 @@ test("a package of Go whose module cannot be downloaded could not be set up", ()
   expect(readResults(output)?.counts).toEqual({ passed: 1, failed: 1, skipped: 0, unable: 1 });
 });
 
+test("a report in the form of JUnit: what is switched off did not pass, what has no program is not skipped, a class keeps its name", () => {
+  const output = `${REPORTS}
+<testsuite name="(empty)">
+<testcase name="skips" classname="skips" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
+<testcase name="off" classname="off" status="disabled"><system-out>Disabled</system-out></testcase>
+<testcase name="gone" classname="gone" status="notrun"><skipped message="Unable to find executable"/></testcase>
+</testsuite>
+<testsuite name="a.CalcTest$Inner">
+<testcase name="adds" classname="a.CalcTest"/><testcase name="nests" classname="a.CalcTest$Inner"/>
+</testsuite>
+`;
+  expect([...(readResults(output)?.tests ?? [])]).toEqual([
+    ["skips", "skip"],
+    ["off", "skip"],
+    ["gone", "error"],
+    ["a.CalcTest › adds", "pass"],
+    ["a.CalcTest$Inner › nests", "pass"],
+  ]);
+});
+
 describe("a test that the draft skips, and whose old version fails, is worse", () => {
   type Adds = "pass" | "skip" | "fail";
   const surefire = (adds: Adds) =>

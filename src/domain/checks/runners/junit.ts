@@ -14,6 +14,10 @@ export function withReports(line: string, where: string): string {
   return `${found}; ${line}; s=$?; [ -n "$(${holds})" ] || exit $(( s ? s : 126 )); ${printed}`;
 }
 
+/** ctest and googletest report tests that are switched off with a status alone. */
+const isOff = (attributes: string) => /^(?:disabled|notrun)$/.test(attribute(attributes, "status"));
+/** As ctest says of tests that it could not start, which are not skipped: it ends red. */
+const NOT_SET_UP = /^(?:Unable to find executable|Required Files Missing|Fixture dependency failed)/;
 const TAG = /<(\/?)(testsuites?|testcase|failure|error|skipped)\b((?:[^>"']|"[^"]*"|'[^']*')*?)(\/?)>/g;
 
 /** JUnit's XML on the output: printed by vitest, node:test, pytest and others, some with an option. */
@@ -28,7 +32,8 @@ export function readJunit(lines: readonly string[]): TestResults | null {
   for (const [, end, tag, attributes = "", alone] of plain.matchAll(TAG)) {
     const closed = end === "/" || alone === "/";
     if (tag === "testcase") {
-      if (end !== "/") test = { name: junitTestName(attributes, suites), outcome: "pass" };
+      if (end !== "/")
+        test = { name: junitTestName(attributes, suites), outcome: isOff(attributes) ? "skip" : "pass" };
       if (closed && test !== null) {
         list.add(test.name, test.outcome);
         test = null;
@@ -38,18 +43,20 @@ export function readJunit(lines: readonly string[]): TestResults | null {
       else if (alone !== "/") suites.push(tag === "testsuite" ? attribute(attributes, "name") : "");
     } else if (end !== "/" && test !== null) {
       if (tag !== "skipped") test.outcome = "fail";
-      else if (test.outcome === "pass") test.outcome = "skip";
+      else if (test.outcome !== "fail")
+        test.outcome = NOT_SET_UP.test(attribute(attributes, "message")) ? "error" : "skip";
     }
   }
   if (suites.length > 0 || test !== null || list.tests.size === 0) return null;
   return { formats: ["junit"], listed: "all", tests: list.tests, counts: countTests(list.tests) };
 }
 
-/** The suites above it, its class and its own name, without what is said twice, and without the name that ctest gives to all tests. */
+/** The suites above it, its class and its own name, without what is said twice, a nested class of its own, or ctest's name of all tests. */
 function junitTestName(attributes: string, suites: readonly string[]): string {
-  const parts = [...suites, attribute(attributes, "classname"), attribute(attributes, "name")];
-  return parts
-    .filter((part, at) => part !== "" && part !== "(empty)" && parts.indexOf(part) === at)
+  const own = attribute(attributes, "classname");
+  const outer = suites.filter((suite) => !suite.startsWith(`${own}$`));
+  return [...outer, own, attribute(attributes, "name")]
+    .filter((part, at, parts) => part !== "" && part !== "(empty)" && parts.indexOf(part) === at)
     .join(" › ");
 }
 
@@ -57,8 +64,6 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&",
 
 function attribute(attributes: string, name: string): string {
   const value = new RegExp(`(?:^|\\s)${name}=(?:"([^"]*)"|'([^']*)')`).exec(attributes);
-  return (value?.[1] ?? value?.[2] ?? "").replace(
-    /&(lt|gt|amp|quot|apos);/g,
-    (_, key) => ENTITIES[key] ?? "",
-  );
+  const text = value?.[1] ?? value?.[2] ?? "";
+  return text.replace(/&(\w+);/g, (whole, key) => ENTITIES[key] ?? whole);
 }
