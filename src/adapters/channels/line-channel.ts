@@ -231,7 +231,7 @@ function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string
 
 export interface LineChannelDeps {
   readonly client: LineClient;
-  /** Where the files of messages lie. */
+  /** The address from which files of messages are fetched. */
   readonly content: FileAddress;
   readonly counter: PushCounter;
   /** Pushes in a month. */

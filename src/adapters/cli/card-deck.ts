@@ -20,7 +20,7 @@ const VERDICT_ROWS = 3;
 const verdictRows = (line: string, columns: number) =>
   wrapColumns(line, columns - 2).map((row) => `  ${row}`);
 
-/** Whether an order is told by a line about the moved job. One that changed nothing was neither undone nor applied again. */
+/** Whether one line about the moved job reports an order. A job that changed nothing was neither undone nor applied again. */
 export function hasMoved({ action, code, status }: ActionFacts): boolean {
   return code === "done" && (action === "apply" || status !== "no-change");
 }

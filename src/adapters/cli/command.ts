@@ -140,7 +140,7 @@ export function refuseInput(program: CliProgram, json: boolean, code: string, te
   return fail(program, json, { exitCode: EXIT.usage, code, text });
 }
 
-/** What was asked cannot be done here, or not now: nothing ran. */
+/** The request cannot be carried out here or now; nothing ran. */
 export function refuseWork(program: CliProgram, json: boolean, code: string, text: string): number {
   return fail(program, json, { exitCode: EXIT.refused, code, text });
 }

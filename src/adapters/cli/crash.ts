@@ -100,7 +100,7 @@ export async function endByFault(
   process.exit(EXIT.failed);
 }
 
-/** A job's files lie in layers or copies in PicoClaw's storage: to the user they are files of the workspace. */
+/** The path of a job's file in PicoClaw's storage (a layer or a copy). Users know it as a file of the workspace. */
 const STAGED = /\/jobs\/job_[^/]+\/(?:u\d+|view\/\d+\/[^/]+)(?:\/(?<below>.*))?$/;
 
 function toUsersPath(path: string, workspace: string): string {

@@ -117,7 +117,7 @@ async function guarded(
       const { reportCrash } = await import("./crash.ts");
       return reportCrash(program, error, args.includes("--json"));
     });
-    // Ctrl-C reaches the processes of a job too, and their end may be heard before the signal is.
+    // Ctrl-C reaches the processes of a job too, and their end may be reported before the signal arrives.
     if (code !== EXIT.done && program.inIsTerminal)
       await new Promise((resolve) => setTimeout(resolve, SIGNAL_MS));
     return state.isInterrupted && code !== EXIT.done ? INTERRUPTED : code;

@@ -57,7 +57,7 @@ export async function keepImagesOfMessage(
   });
 }
 
-/** The machine's services, with the images of the clipboard as files that lie nowhere: their bytes are kept in memory. */
+/** The machine's services, with images of the clipboard as files in memory. */
 export interface PastingHost extends TerminalHost {
   /** Takes the image of the clipboard under a name that a message can contain. */
   pasteImage(): Promise<

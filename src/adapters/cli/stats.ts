@@ -36,7 +36,7 @@ async function stats(program: CliProgram, flags: Flags): Promise<number> {
   }
 }
 
-/** Null where it is no number of days. */
+/** Null if the word is not a number of days. */
 export function readDays(text: Flags["values"][string]): number | null {
   const days = Number(text || 30);
   return Number.isInteger(days) && days >= 1 && days <= MOST_DAYS ? days : null;

@@ -156,7 +156,7 @@ export function createVimKeys() {
     const rest = text.slice(0, from) + text.slice(to);
     if (operator === "c") return insertAt(rest, from, true);
     if (!isLines) return done(rest, from, true);
-    // With whole lines goes the break behind them; behind the last line, the one before it.
+    // Whole lines are deleted with the line break after them, the last line with the one before it.
     if (to < text.length) return done(text.slice(0, from) + text.slice(to + 1), from, true);
     const left = text.slice(0, Math.max(0, from - 1));
     return done(left, lineStart(left, left.length), true);

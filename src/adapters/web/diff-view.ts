@@ -168,7 +168,7 @@ export function fileDiffView(
 ): Markup {
   return html`<details class="diff" ${folded ? null : html`open`}>
 <summary><span class="kind ${file.kind}">${t.changeKinds[file.kind]}</span> <span class="path">${visible(file.path)}</span>
-<span class="counts"><span class="plus">+${file.added}</span> <span class="minus">−${file.removed}</span></span></summary>
+${file.added + file.removed > 0 && html`<span class="counts"><span class="plus">+${file.added}</span> <span class="minus">−${file.removed}</span></span>`}</summary>
 ${diffLines(t, file, view, links)}</details>`;
 }
 

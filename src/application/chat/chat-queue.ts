@@ -154,7 +154,7 @@ interface QueueOptions {
 export function createChatQueue(deps: ChatQueueDeps) {
   const lines = new Map<string, ChatLine>();
   return {
-    /** Runs the work when its turn comes. Its signal ends with the caller's, with `/stop`, and with a lost turn. */
+    /** Runs the work when the chat is free. Its signal aborts with the caller's, on `/stop`, and if the lease is lost. */
     async run<T>(
       chatKey: string,
       work: (signal: AbortSignal) => Promise<T>,

@@ -7,7 +7,7 @@ export interface HeldOutput {
   end(): void;
 }
 
-/** Passes output on by whole lines, so that a secret that comes in two pieces is still found and masked. */
+/** Passes output on by whole lines, so that a secret that arrives in two pieces is found and masked. */
 export function createLineOutput(pass: (text: string) => void): HeldOutput {
   let pending = "";
   return {

@@ -363,7 +363,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       const tried = await opened.check({
         commands: [checks?.withSettings(command) ?? command],
         over: "draft",
-        // A further attempt changes what lies below.
+        // A further attempt changes the layer below.
         scratch: `after ${attempts}`,
         attempt: 0,
         timeoutSeconds: TRY_OUT_SECONDS,

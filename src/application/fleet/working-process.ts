@@ -26,7 +26,7 @@ export interface WorkingInbox {
   /** Null where the store is not shared. */
   readonly control: Control | null;
   readonly channels: ReadonlyMap<string, Channel>;
-  /** Begins to hear the services. */
+  /** Starts to receive messages of the services. */
   readonly hear: () => Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export interface WorkingProcessDeps {
   readonly workspace: () => Pick<Workspace, "repair" | "closeDeadJobs">;
   readonly queue: Pick<WorkQueue, "onWork" | "close">;
   readonly queues: { readonly messages: string; readonly replies: string };
-  /** Only one that listens hears services; any may answer them. */
+  /** Only a process that listens receives messages of services; any process may answer them. */
   readonly listens: boolean;
   readonly machine: Omit<MachineDeps, "busy" | "lacking" | "reaches" | "timers" | "onTrouble">;
   readonly timers: Timers;

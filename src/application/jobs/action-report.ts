@@ -63,9 +63,9 @@ export interface ActionFacts {
   /** `damaged`, `closed`: the file of the record that cannot be read; `data-gone`: the paths without undo data. */
   readonly paths?: readonly string[];
   readonly pid?: number;
-  /** Another machine that did it, or was to do it. */
+  /** Another machine that carried it out, or was asked to. */
   readonly machine?: string;
-  /** Commands that had failed in a preview that was applied all the same. */
+  /** Commands that failed in a preview which was applied nevertheless. */
   readonly failedCmds: number;
 }
 
@@ -110,7 +110,7 @@ export function takeBackFacts(
 ): ActionFacts {
   const { isAlive, archive } = workspace;
   const swapped = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
-  // A job whose files were already as wanted swaps none of them.
+  // A job whose files already had the wanted content swaps none of them.
   const changing = swapped.filter(
     ({ job, changes, left, rebuilt }) =>
       job.changes.length + changes.length + left.length > 0 || rebuilt !== undefined,
@@ -208,7 +208,7 @@ function toActionFacts(
   return withNumbers(archive, { about: "action", action, workspace, name, ...none, ...end });
 }
 
-/** `nothing`: there was none to choose. */
+/** `nothing`: no job could be chosen. */
 export function discardFacts(
   workspace: NamedWorkspace,
   name: string,
@@ -281,7 +281,7 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, shownAt: S
   }
 }
 
-/** What is possible with a job that is already as wanted, by its state. */
+/** The hint for a job that is already in the wanted state, by that state. */
 const BACK: Readonly<Record<string, "redoHint" | "undoHint">> = { undone: "redoHint", committed: "undoHint" };
 
 /** In a chat, the number of another machine's job could mean one of this machine's: it is named by its id. */
@@ -469,7 +469,7 @@ export async function applyRest(
   const files = workspace.archive.differences(jobId).filter(({ path }) => !isInTheWay(path));
   const commands = files.flatMap(toRestEdits);
   const written = new Set(commands.map(({ target }) => target));
-  // A folder is made with the files in it.
+  // A file creates the folders above it.
   const isWritten = (path: string) =>
     written.has(path) || [...written].some((one) => one.startsWith(`${path}/`));
   const left = job.changes.map(({ path }) => path).filter((path) => !isWritten(path));
@@ -502,7 +502,7 @@ function toRestEdits({ path, before, after }: FileDifference): RestEdit[] {
   return [{ type: "file_edit", action: before === null ? "create" : "update", target: path, content }];
 }
 
-/** One job on its way out of the workspace, or in again. */
+/** One job that is being undone or redone. */
 export interface TakeBackStep {
   readonly direction: "undo" | "redo";
   readonly job: StoredJob;
@@ -579,7 +579,7 @@ export function wordRepair(
         .join("\n");
 }
 
-/** Why a job was ended that took more than there is for it; null for any other cause. */
+/** Why a job was ended that exceeded its resources; null for any other cause. */
 export function wordUsedUp(locale: Locale, cause: unknown): string | null {
   const said = confinementMessages(locale);
   if (cause instanceof MemoryRanOut) return said.memoryRanOut;

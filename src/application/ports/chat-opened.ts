@@ -14,7 +14,7 @@ import type { WorkspaceProcesses } from "./sandbox-processes.ts";
 /** A conversation on a workspace, with what a surface needs beside it. */
 export interface OpenChat {
   readonly conversation: Conversation;
-  /** Where the images of its messages lie. */
+  /** The images of its messages. */
   readonly images: ImageStore;
   readonly chat: ChatMessages;
   /** The commands that can follow a slash, including routes. */

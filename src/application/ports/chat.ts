@@ -69,7 +69,7 @@ export function chatKeyOf(channel: string, chatId: string): string {
   return `${channel}:${chatId}`;
 }
 
-/** An image of a message; its bytes lie in the `ImageStore`. */
+/** An image of a message; the `ImageStore` holds its bytes. */
 export interface MessageImage {
   readonly id: string;
   readonly name: string;

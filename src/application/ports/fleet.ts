@@ -19,7 +19,7 @@ export interface FleetStore {
   beat(load: MachineLoad): Promise<"held" | "replaced">;
   /** The process ends; it is not listed any more. */
   leave(): Promise<void>;
-  /** Whether that process of this machine is a server that was heard of lately. */
+  /** Whether that process of this machine is a server with a recent sign of life. */
   serves(pid: number): Promise<boolean>;
   machines(): Promise<readonly Machine[]>;
   /** The waiting work, by the workspace it waits for. */
@@ -56,7 +56,7 @@ export interface MachineLoad {
 export interface Machine {
   readonly id: string;
   readonly name: string;
-  /** Whether a process of it was heard of within `DEAD_AFTER_MS`. */
+  /** Whether one of its processes gave a sign of life within `DEAD_AFTER_MS`. */
   readonly here: boolean;
   readonly seenAt: Date;
   readonly processes: readonly MachineProcess[];
@@ -149,7 +149,7 @@ export interface TailedJob extends Pick<FleetJob, "events" | "tail"> {
 export interface JobMachine {
   readonly id: string;
   readonly name: string;
-  /** Whether a process that serves the job's workspace was heard of lately. */
+  /** Whether a process that serves the job's workspace gave a recent sign of life. */
   readonly here: boolean;
 }
 
@@ -160,7 +160,7 @@ export interface FleetJobs {
   /** When the state of each job of this workspace changed, as last reported. */
   reported(): Promise<ReadonlyMap<string, string>>;
   forget(jobIds: readonly string[]): Promise<void>;
-  /** Forgets jobs of machines that were not heard of for so long. */
+  /** Forgets jobs of machines that have been silent for this long. */
   prune(keepMs: number): Promise<void>;
   read(jobId: string): Promise<FleetJob | null>;
   /** Of the other workspaces, oldest first, without events and tail: the newest `limit`, of all people or of these. */

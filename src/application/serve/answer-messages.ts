@@ -269,7 +269,7 @@ type FetchedImages =
   | { readonly ok: true; readonly images: readonly MessageImage[] }
   | { readonly ok: false; readonly reply: Reply };
 
-/** The images of a message. Those that still lie with the service are fetched and stored first. */
+/** The images of a message. Images that only the service holds are fetched and stored first. */
 async function fetchImages(
   { channel, images, locale }: Pick<AnswerMessagesDeps, "channel" | "images" | "locale">,
   message: StoredMessage,

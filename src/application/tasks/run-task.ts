@@ -318,7 +318,7 @@ async function workInDraft(deps: RunTaskDeps, run: OpenedRun, prompt: string): P
     steering: () => [],
     signal,
     tell: () => {},
-    // All that it hears of is in the journal, where secrets are hidden already.
+    // The planner sees the journal alone, and its secrets are masked.
     mask: (text) => text,
     advise: createAdvise(),
   });

@@ -99,7 +99,7 @@ export interface SolveWork {
   judged: boolean;
   /** Whose container `environment` is: the task's own, or that of the candidate that was kept. */
   environmentId: string;
-  /** One of several, whose words the forge does not hear. */
+  /** One of several candidates; its words are not posted to the forge. */
   readonly isCandidate: boolean;
   readonly patience: Patience;
   /** The progress before the task was claimed, from its steps; null where there was none. */

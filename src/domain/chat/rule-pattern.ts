@@ -124,7 +124,7 @@ function countWays(tokens: readonly string[]): number {
       const bounds = readBounds(tokens[at] ?? "");
       if (bounds !== null) at += 1;
       const { min, max } = bounds ?? { min: 1, max: 1 };
-      // What is ahead is looked at again on each way that leads to it; a few words there cost little.
+      // A lookahead is tried again on each path that leads to it; a few words in it cost little.
       if (/^\(\?[=!]/.test(token)) ahead += item < 8 ? item : ways * item;
       else ways *= (max - min + 1) * item ** max;
     }

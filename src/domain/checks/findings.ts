@@ -33,7 +33,7 @@ export interface ReasonedTest {
   readonly reason: string;
 }
 
-/** What a finding holds, by its code. */
+/** The value of a finding, by its code. */
 export interface FindingValues extends Required<Omit<Judgement, "verdict" | "counts">> {
   /** Those still red that the coder declared neither as fixed nor as not its own. */
   readonly unnamed: readonly string[];
@@ -59,7 +59,7 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly newlyRed: readonly string[];
   /** Commands that judged instead of others. */
   readonly rungs: readonly (Pick<LowerRung, "insteadOf" | "why"> & { readonly command: string })[];
-  /** Programs that are not there. */
+  /** Programs that are not installed. */
   readonly absent: readonly string[];
   /** The command that installs what the project's checks need. */
   readonly install: string;
@@ -102,12 +102,12 @@ export type Finding = {
 /** Findings by their codes, for readers that need several of them. */
 export type Found = Partial<FindingValues>;
 
-/** What the checks over a draft showed. */
+/** The result of the checks over a draft. */
 export interface ChecksFacts {
   readonly verdict: Verdict;
   /** Of the draft. */
   readonly counts: TestCounts | null;
-  /** As people type them. */
+  /** The commands as people type them. */
   readonly commands: readonly string[];
   /** Null where checks judged. */
   readonly notChecked: WhyNotChecked | null;
@@ -115,7 +115,7 @@ export interface ChecksFacts {
   readonly findings: readonly Finding[];
 }
 
-/** What a reply says below the line with the verdict, in this order. */
+/** The findings that a reply words below the verdict, in this order. */
 export const REMARKS = [
   "proposed",
   "worse",
@@ -142,7 +142,7 @@ export const REMARKS = [
   "seconds",
 ] as const satisfies readonly FindingCode[];
 
-/** The findings with these; an earlier one of the same code is replaced. What is empty or false is no finding. */
+/** The findings with these; an earlier one of the same code is replaced. An empty or false value adds none. */
 export function addFindings(findings: readonly Finding[], more: Found): Finding[] {
   const others = findings.filter(({ code }) => more[code] === undefined);
   const added = Object.entries(more).flatMap(([code, found]) =>

@@ -67,7 +67,7 @@ export type InstallTrouble =
   | { readonly kind: "refused"; readonly hosts: readonly RefusedHost[] }
   | { readonly kind: "other"; readonly detail: string };
 
-/** Why there is no environment. Nothing of it is left. */
+/** Why no environment was made. All its parts were removed. */
 export interface PrepareFailure {
   readonly ok: false;
   readonly code:

@@ -82,7 +82,7 @@ function countWords(text: string): number {
   );
 }
 
-/** Names and messages of code. Numbers and words of one or two letters are no names. */
+/** Names and messages in code. Numbers and words of one or two letters are not names. */
 export const NAME = /[\p{L}_$][\p{L}\p{N}_$]{2,}/gu;
 const TEXT = /(["'`])((?:(?!\1)[^\\\n])*)\1/g;
 
@@ -133,7 +133,7 @@ function addedLines({ before, after }: ChangedText): string {
     .join("\n");
 }
 
-/** Words of a comment are no names. */
+/** Words of a comment are not names. */
 function withoutComments(code: string): string {
   return code.replace(/\/\*[\s\S]*?\*\/|(?:^|\s)(?:\/\/|#|\*\s).*$/gm, "");
 }

@@ -137,7 +137,7 @@ function findNearer(
   const hints = wanted !== undefined || hunk.atEnd === true || (hunk.anchors?.length ?? 0) > 0;
   if (!hints && (!telling || progress.after === 0)) return -1;
   const old = countOld(lines);
-  // What says little is a result only where the hints lead to it, and not to the old text.
+  // Lines that say little count as a result only if the hints lead to them and not to the old text.
   const leadsHere =
     !telling && wanted === undefined && breakTie(target, hunk, old, [line, line], progress) >= 0;
   if (leadsHere) return -1;

@@ -8,7 +8,7 @@ const SOURCED = /(?:^|[;&|]\s*)(?:\.|source)[ \t]+["']?([\w./-]+)/gm;
 const GO_IMPORT = /"([\w./-]+\/[\w.-]+)"/g;
 const JS_ENDINGS = ["", ".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx", ".vue", ".svelte"];
 
-/** How many imports lie between each file and the changed ones. */
+/** The number of imports between each file and the changed files. */
 export function importDistances(
   texts: ReadonlyMap<string, string>,
   changed: readonly string[],

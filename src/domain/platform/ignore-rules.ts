@@ -106,7 +106,7 @@ function isRuledOut(path: string, name: string, isFolder: boolean, ruling: Ignor
 }
 
 export interface IgnoreMatcherOptions {
-  /** The text of a file of rules; null where there is no file. */
+  /** The text of a file of rules; null if it does not exist. */
   readonly read: (path: string) => string | null;
   readonly includeIgnored: boolean;
 }

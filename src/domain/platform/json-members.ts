@@ -76,7 +76,7 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The entry of a table under a word from outside: `constructor` and `__proto__` are no entries of it. */
+/** The entry of a table for an untrusted key: `constructor` and `__proto__` find nothing. */
 export function ownMember<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

@@ -42,7 +42,7 @@ export interface ProtectionDeps {
   readonly caseInsensitive: boolean;
   /** PicoClaw's own folders, relative to the workspace. */
   readonly ownPaths: readonly string[];
-  /** Absent: no home lies in the workspace. */
+  /** Absent: the workspace contains no home folder. */
   readonly ofHome?: Protection["ofHome"];
 }
 

@@ -33,7 +33,7 @@ export interface ChecksState {
   readonly none: ChecksFacts | null;
 }
 
-/** What was judged: at once, or as JSON kept it. */
+/** A judgement: a new one, or one that was stored as JSON. */
 type JudgedFacts = ChecksFacts | ChecksRecord;
 
 /** Without what is empty. */

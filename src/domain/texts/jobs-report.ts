@@ -366,7 +366,7 @@ function chatFailures(messages: Messages, facts: RanJob, commands: readonly Comm
 
 /**
  * Error and output, which are shown together, without what both say: a program's output, the cause of an edit that failed.
- * What was restored after the program ended follows its output in the error.
+ * Files that were restored after the program ended follow its output in the error.
  */
 export function withoutOutput(facts: CommandResult): CommandResult {
   const cause = facts.output.split("\n", 1)[0] ?? "";

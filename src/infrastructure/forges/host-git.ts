@@ -27,7 +27,7 @@ export class GitFailed extends Error {
   }
 }
 
-/** What git printed. Throws `GitFailed`. */
+/** Runs git and returns its output. Throws `GitFailed`. */
 export async function askGit(
   git: HostGit,
   args: readonly string[],

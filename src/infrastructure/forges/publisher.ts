@@ -38,12 +38,12 @@ import {
 
 /** Shorter values occur in ordinary text. */
 const SHORTEST_CHARS = 8;
-/** Names are arguments of git's, and those have a length. */
+/** Names are passed to git as arguments, whose total length is limited. */
 const MOST_ASKED = 200;
 
 /**
- * Paths that bring a known secret along which was not there before: in the content, where git itself looks, so that binary files
- * count, as what a link names, or in the name of the file or of a folder above it. Throws `GitFailed`.
+ * Paths whose change adds a known secret: to the content (git searches it, so binary files count), to the target of a link, or
+ * to the name of the file or of a folder above it. Throws `GitFailed`.
  */
 async function findBroughtSecrets(
   { git, index, onto }: ChangeIndex,
@@ -60,7 +60,7 @@ async function findBroughtSecrets(
     const fresh = named.filter((path) => !known.split("\0").includes(path));
     if (fresh.length > 0) return fresh;
   }
-  // Git looks into files alone: what a link names is looked at as one.
+  // Git searches files alone, so the target of a link is searched as a file.
   const files = present
     .filter(({ mode }) => mode !== "160000")
     .map((entry) => ({ ...entry, mode: entry.mode === "120000" ? "100644" : entry.mode }));
@@ -86,12 +86,12 @@ async function pathsWith(git: HostGit, patterns: string, tree: string): Promise<
   return found.stdout.split("\0").flatMap((line) => (line === "" ? [] : [line.slice(tree.length + 1)]));
 }
 
-/** The parts of secrets that are worth looking for. */
+/** The parts of secrets that identify them. */
 export function searchableSecrets(secrets: readonly string[]): string[] {
   return [...new Set(secrets.map(longestLine))].filter((text) => text.length >= SHORTEST_CHARS);
 }
 
-/** Git looks line by line. */
+/** Git searches line by line. */
 function longestLine(secret: string): string {
   return secret
     .split(/\r?\n/)
@@ -200,7 +200,7 @@ const OWNER = "picoclaw-owner";
 /** A folder without an owner has just been made by another process. */
 const YOUNG_MS = 10 * 60_000;
 
-/** A private folder for one publishing, which says whose it is before anything secret is in it. */
+/** A private folder for one publication. It names its owner before it contains a secret. */
 export function makePublishFolder(below: string, owner: string): string {
   mkdirSync(below, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(below, PREFIX));
@@ -208,7 +208,7 @@ export function makePublishFolder(below: string, owner: string): string {
   return folder;
 }
 
-/** The folder of PicoClaw's home in which is published, without what killed processes left there. */
+/** PicoClaw's folder for publications, without the files that killed processes left. */
 export function openPublishFolder(home: string, deps: Parameters<typeof sweepPublishFolders>[1]): string {
   const folder = join(home, "publish");
   sweepPublishFolders(folder, deps);
@@ -236,7 +236,7 @@ export interface PublisherDeps {
   /** Proxies and certificates of the host's environment. */
   readonly passed: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** This process, so that what it leaves when it is killed can be swept. */
+  /** This process, so that its files can be removed if it is killed. */
   readonly owner: string;
 }
 
@@ -302,7 +302,7 @@ interface SignIn extends Pick<HostGitDeps, "askpass" | "secret" | "own"> {
   close(): void;
 }
 
-/** Lays a token ready in a private folder, for as long as git may ask for it at this address. */
+/** Keeps a token in a private folder while git may ask for it at this address. */
 export function openSignIn(
   folder: string,
   url: string,
@@ -372,7 +372,7 @@ async function publishIn(folder: string, deps: PublisherDeps, request: SecretReq
   }
   const brought = await protectedBetween(git, request, tip, commit);
   if (brought !== null) return brought;
-  // A push that was done before a crash shows up as a branch that holds this very commit.
+  // After a push that completed before a crash, the branch holds this very commit.
   if (taken === commit) return { status: "pushed", commit, paths, leftOut, base };
   const ours = taken === null || taken === previous || branch === baseBranch;
   if (!ours) return { status: "branch-taken" };
@@ -411,7 +411,7 @@ async function moveOntoBase(
   }
 }
 
-/** Its objects are not what their names say: what was checked inside is not what would be published. */
+/** Its objects do not match their names: the checked content would differ from the published content. */
 const WRONG_TREE: Published = {
   status: "failed",
   reason: "bad-patch",
@@ -424,7 +424,7 @@ interface MadeCommit {
   readonly leftOut: readonly LeftOutPath[];
 }
 
-/** Else why there is none. Throws `GitFailed`. */
+/** The commit, or why none was made. Throws `GitFailed`. */
 async function commitOn(
   git: HostGit,
   request: PublishRequest,

@@ -93,7 +93,7 @@ async function addEntry(within: StoreTransaction, entry: UsageEntry): Promise<vo
       priced = usage_sums.priced + excluded.priced`.execute(within);
 }
 
-/** What totals are made of: every call, or the sums of whole quarters of an hour. */
+/** The rows that totals add up: single calls, or sums of whole quarters of an hour. */
 interface Summed {
   readonly table: RawBuilder<unknown>;
   readonly at: RawBuilder<unknown>;

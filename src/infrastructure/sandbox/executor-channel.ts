@@ -260,7 +260,7 @@ export function answerViewCall(view: View, frame: Frame): Uint8Array {
 
 type Send = (head: Frame["head"]) => void;
 
-/** What is heard of a request before its answer. */
+/** Receives the events of a request before its answer. */
 interface Waiting {
   readonly onOutput?: ProcessRequest["onOutput"];
   /** The executor has handed on what was sent last. */

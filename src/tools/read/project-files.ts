@@ -180,7 +180,7 @@ function lookAtFile(files: WorkspaceFiles, path: string) {
   });
 }
 
-/** The same where the project does not lie on this machine: everything is asked of its files. */
+/** The same for a project on another machine: every answer comes from its file interface. */
 export function createFarProjectFiles(
   { files, protection, mask }: Pick<Workspace, "files" | "protection" | "mask">,
   planOptions: PlanOptions,

@@ -63,7 +63,7 @@ import { lineLinks } from "./why.ts";
 interface JobView {
   readonly viewed: ViewedJob;
   readonly journal: readonly JournalLine[];
-  /** Null: they lie on a machine that is away. */
+  /** Null: the machine that holds them is away. */
   readonly files: readonly FileDiff[] | null;
   /** Files that changed in the workspace since the preview was made. */
   readonly conflicts: readonly ConflictDiff[];

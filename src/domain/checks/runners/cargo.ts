@@ -42,7 +42,7 @@ function cargoOutcome(word: string | undefined): TestOutcome {
   return word === "FAILED" ? "fail" : "skip";
 }
 
-/** Without the tests that lie beside the sources, which may compile for minutes. */
+/** Leaves out the tests inside the sources, which may take minutes to compile. */
 const CARGO_PARTS = [
   {
     command: "cargo test --lib --bins",

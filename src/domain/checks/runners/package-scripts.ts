@@ -224,7 +224,7 @@ function findPackageLint(files: ProjectFiles): FoundCommand | null {
   return part ?? { command: `${name} run lint`, ...missing };
 }
 
-/** Flags that make a runner name its tests, whatever its configuration says. jest reads the words after its reporters as more of them. */
+/** Flags that make a runner name its tests in spite of its configuration. jest takes words after its reporters for more reporters. */
 const NAMES_TESTS: Readonly<Record<string, string>> = {
   jest: " --reporters=default --verbose",
   vitest: " --reporter=verbose",

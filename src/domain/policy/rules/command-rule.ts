@@ -88,7 +88,7 @@ export function optionsOf(args: readonly ShellWord[]): string[] {
     .filter((value): value is string => value !== null && /^-./.test(value));
 }
 
-/** Words that are no options. An unknown one counts. */
+/** Words that are not options. An unknown option counts as a word. */
 export function operandsOf(args: readonly ShellWord[]): ShellWord[] {
   const end = args.findIndex((word) => word.value === "--");
   const before = end < 0 ? args : args.slice(0, end);

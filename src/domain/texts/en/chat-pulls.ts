@@ -1,6 +1,6 @@
 import { many, tokenVariables, wordBy } from "../format-text.ts";
 
-/** Why there is no pull request. `stands`: the branch whose commit could not be reverted. */
+/** Why no pull request was opened. `stands`: the branch that keeps the commit because it could not be reverted. */
 export type PullStop =
   | { readonly why: "unavailable" | "no-git" | "no-repository" | "unborn" | "no-remote" }
   | { readonly why: "git-failed" | "not-committed"; readonly message: string }

@@ -32,7 +32,7 @@ export function toRipgrepPattern(pattern: string, ignoreCase: boolean): string |
 const TOKEN =
   /^(?:\[(?:\\(?:u\{[0-9a-fA-F]+\}|.)|[^\]\\])*\]|\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[\s\S])|\((?:\?(?:<[A-Za-z_$][\w$]*>|.))?|\{\d+(?:,\d*)?\}|[\s\S])/u;
 
-/** Bytes that are no UTF-8: JavaScript sees one replacement character for up to three of them. */
+/** Invalid UTF-8: JavaScript shows one replacement character for up to three bytes. */
 const INVALID = "(?-u:[\\x80-\\xff]){1,3}";
 const ANY = `(?:.|${INVALID})`;
 /** White space of JavaScript that ripgrep does not count, added. */
