@@ -6,6 +6,7 @@ import {
   findConnection,
   findTestFile,
   isTied,
+  titleOf,
 } from "./connected.ts";
 import { type Declaration, type Declared, resolveDeclarations } from "./declarations.ts";
 import type { ProjectCheck } from "./find-checks.ts";
@@ -103,8 +104,7 @@ function removedWithCode(tests: readonly string[], { diff = [], texts }: RedTest
   const removed = new Set(code.flatMap((text) => [...text.matchAll(DEFINES)].map(([, name = ""]) => name)));
   for (const text of texts.values()) for (const word of wordsIn(text)) removed.delete(word);
   return tests.filter((test) => {
-    const names = [bareTestName(test), ...test.split(/::|\//)];
-    const titles = names.map((name) => name.replace(/ #\d+$|\[.*\]$/, ""));
+    const titles = [test, ...test.split(/::|\//)].map(titleOf);
     const own = (text = "") => wordsIn(findTestLines(text, titles));
     const files = filesHolding(test, before).filter((path) => own(before.get(path)).length > 0);
     const isUsed = (word: string) => removed.has(word) && !titles.includes(word);
@@ -132,19 +132,23 @@ function withoutGone(
 /** Assertions, as the languages' test tools write them. */
 const ASSERTS = /\b(?:assert\w*|expect|should|require\.\w+|t\.(?:is|deepEqual|Error|Fatal)\w*)\b/;
 
-/** Missing tests of a file that has as many new tests, and no fewer assertions than before, count as renamed. */
+/** Missing tests of a file that has as many new tests, and no fewer assertions in mostly the same words, count as renamed. */
 function withoutRenamed(judgement: Judgement, { diff = [], texts }: RedTests): Judgement {
   const { weakened, newPassing = [], moved = [] } = judgement;
   const renamed: string[] = [];
   const known: string[] = [];
   for (const { path, before, after } of diff) {
     if (before === null || after === null || weakened.length === 0) continue;
-    const demands = (text: string) => text.split("\n").filter((line) => ASSERTS.test(line)).length;
+    const demands = (text: string) => text.split("\n").filter((line) => ASSERTS.test(line));
+    const [old, now] = [demands(before), demands(after)];
+    const words = new Set(now.filter((line) => !before.includes(line)).flatMap(wordsIn));
+    const isKept = (own: readonly string[]) => own.filter((word) => words.has(word)).length * 2 > own.length;
+    const isLost = old.some((line) => !after.includes(line) && !isKept(wordsIn(line)));
     const isOf = (text: string) => (test: string) =>
       findTestFile(test, { places: [path] }, new Map([[path, text]])) === path;
     const left = weakened.filter(isOf(before));
     const come = newPassing.filter(isOf(texts.get(path) ?? after));
-    if (left.length === 0 || come.length < left.length || demands(after) < demands(before)) continue;
+    if (left.length === 0 || come.length < left.length || now.length < old.length || isLost) continue;
     renamed.push(...left);
     known.push(...come.slice(0, left.length));
   }

@@ -140,8 +140,7 @@ type Comparison = Required<Omit<JudgeInput, "baseline">> & { readonly baseline: 
 function compareVerdict({ baseline, draft, old }: Comparison, compared: Compared): Verdict {
   const { worse, mended, newFailing, unable = [] } = compared;
   const wasGreen = baseline.state === "green";
-  const before = baseline.results;
-  const now = draft.results;
+  const [before, now] = [baseline.results, draft.results];
   if (worse.length > 0 || hasVanished(before, draft, old) || hasLostTests(before, now, old)) return "worse";
   if (draft.state === "green") return wasGreen ? "same" : "better";
   const onlyNew = newFailing.length > 0 && newFailing.length === now?.counts.failed;
@@ -181,7 +180,8 @@ function compare({ baseline, draft, old, demandsSame, unableBefore }: Comparison
     const isGone = draft.state === "green" && before !== null;
     return { ...UNCOMPARED, weakensTests: isGone };
   }
-  const names = [...namesOf(before, now, old?.results)];
+  const results = [before, now, old?.results];
+  const names = [...new Set(results.flatMap((one) => [...(one?.tests.keys() ?? [])]))];
   const others = new Set(
     names.flatMap((name) =>
       outcomeIn(before, name) === "absent" && outcomeIn(now, name) === "pass" ? [bareTestName(name)] : [],
@@ -349,10 +349,6 @@ function outcomeIn(results: TestResults | null, name: string): SeenOutcome {
   return results.tests.get(name) ?? (results.listed === "all" ? "absent" : "unlisted");
 }
 
-function namesOf(...results: readonly (TestResults | null | undefined)[]): Set<string> {
-  return new Set(results.flatMap((one) => [...(one?.tests.keys() ?? [])]));
-}
-
 export interface JudgeAllInput {
   readonly baseline: readonly CheckResult[] | null;
   readonly draft: readonly CheckResult[];
@@ -393,11 +389,11 @@ const LEADING: readonly Verdict[] = ["worse", "still-red", "new-failing", "doubt
 
 function combineVerdicts(judged: readonly { readonly kind: string; readonly verdict: Verdict }[]): Verdict {
   const ran = judged.filter(({ verdict }) => verdict !== "not-checked");
-  const verdicts = ran.map(({ verdict }) => verdict);
-  const first = LEADING.find((verdict) => verdicts.includes(verdict));
+  const has = (verdict: Verdict) => ran.some((one) => one.verdict === verdict);
+  const first = LEADING.find(has);
   if (first !== undefined) return first;
   const leading = ran.find(({ kind }) => kind === "test") ?? ran[0];
-  if (leading?.verdict === "same" && verdicts.includes("better")) return "better";
+  if (leading?.verdict === "same" && has("better")) return "better";
   return leading?.verdict ?? "not-checked";
 }
 

@@ -226,3 +226,14 @@ test("multiplies three", () => assert.equal(mul(3, 2), 6));\n`;
   const less = [{ path: "test/mul.test.js", before, after: 'test("multiplies two", () => {});\n' }];
   expect(settle([both, renamed, both], { diff: less }).judgement.weakened).toEqual(["multiplies"]);
 });
+
+test("a test whose place another test takes is removed, not renamed", () => {
+  const other = result({ adds: "pass", "divides evenly": "pass" });
+  const before = 'test("multiplies", () => assert.equal(mul(2, 2), 4));\n';
+  const after = 'test("divides evenly", () => assert.throws(div(6, 0), RangeError));\n';
+  const { judgement } = settle([both, other, both], {
+    diff: [{ path: "test/mul.test.js", before, after }],
+    texts: new Map([["test/mul.test.js", after]]),
+  });
+  expect(judgement).toMatchObject({ weakened: ["multiplies"], moved: [], newPassing: ["divides evenly"] });
+});
