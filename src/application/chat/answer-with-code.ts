@@ -604,31 +604,30 @@ function reportCoderEvent(
 ): void {
   const { workspace, logger, settings, messages } = deps;
   const { mask } = workspace;
+  const notice = (word: (chat: ChatMessages) => string, step?: Parameters<typeof createNotice>[2]) =>
+    turn.emit(createNotice(deps, word, step));
   switch (event.type) {
-    case "asks":
-      turn.emit(
-        createNotice(deps, (chat) => chat.looks[event.how](event.wanted.map(mask)), {
-          kind: event.how,
-          detail: event.wanted.map(mask).join("  "),
-        }),
-      );
+    case "asks": {
+      const { how } = event;
+      const wanted = event.wanted.map(mask);
+      notice((chat) => chat.looks[how](wanted), { kind: how, detail: wanted.join("  ") });
       return;
+    }
     case "sent-back": {
-      const brief = wordError(deps.messages, mask(event.brief));
+      const brief = wordError(messages, mask(event.brief));
       const { reason } = event;
       const wordBrief = (chat: ChatMessages) =>
-        reason === undefined
-          ? brief
-          : reason.kind === "doubts"
-            ? mask(chat.doubts(reason.doubts))
+        reason?.kind === "doubts"
+          ? mask(chat.doubts(reason.doubts))
+          : reason === undefined
+            ? brief
             : chat.unreadableBrief;
       logUnparsed(deps, turn, reason);
-      turn.emit(
-        createNotice(deps, (chat) => chat.sentBack(event.attempt, event.of, wordBrief(chat)), {
-          kind: "retry",
-          detail: wordBrief(chatMessagesFor(deps.messages.locale)),
-        }),
-      );
+      const detail = wordBrief(chatMessagesFor(messages.locale));
+      notice((chat) => chat.sentBack(event.attempt, event.of, wordBrief(chat)), {
+        kind: "retry",
+        detail,
+      });
       return;
     }
     case "doing": {
@@ -644,14 +643,14 @@ function reportCoderEvent(
     }
     case "contested": {
       const paths = event.paths.map(mask);
-      turn.emit(createNotice(deps, (chat) => chat.contested(paths, event.jobs)));
+      notice((chat) => chat.contested(paths, event.jobs));
       return;
     }
     case "untouched":
-      turn.emit(createNotice(deps, (chat) => chat.untouchedAsked(event.names)));
+      notice((chat) => chat.untouchedAsked(event.names));
       return;
     case "steered":
-      turn.emit(createNotice(deps, (chat) => chat.steered));
+      notice((chat) => chat.steered);
       return;
     case "proposed": {
       const { plan, patch, risk, costHint, flags } = event.proposal;

@@ -200,12 +200,10 @@ async function runClaimed(
   const withoutMeta = request.noMeta || (request.resume !== undefined && before?.facts.meta === null);
   const role = (planner.model ?? config.roles.default_coder) as ModelRole;
   const account = await deps.openAccount({ id, role: withoutMeta ? null : role });
-  if ("code" in account && !withoutMeta)
-    return {
-      ok: false,
-      code: "no-model",
-      text: texts.noModel({ code: account.code, detail: account.message }),
-    };
+  if ("code" in account && !withoutMeta) {
+    const text = texts.noModel({ code: account.code, detail: account.message });
+    return { ok: false, code: "no-model", text };
+  }
   // Work that cannot be counted is done all the same: only a planner needs the store.
   const meta = "code" in account ? null : account;
   const image = `${deps.workerImage} + ${environment}`;
@@ -222,10 +220,8 @@ async function runClaimed(
     if (before !== null) files.forgetJournal();
     files.saveSource(request.source);
   }
-  const { executor, close } = deps.openExecutor(
-    { id, image: worker.docker_image ?? null, environment },
-    files,
-  );
+  const container = { id, image: worker.docker_image ?? null, environment };
+  const { executor, close } = deps.openExecutor(container, files);
   try {
     const { record, interrupted } = await runTask(
       {

@@ -166,20 +166,15 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
     if (stats.isDirectory() && stats.ctimeNs >= started)
       notes.push(...keptFolder({ path, a, stats, ...places, carriesOwner: true }));
     if (isAsItWas(entry, a, started)) continue;
-    if (stats.isBlockDevice() || stats.isCharacterDevice()) {
-      notes.push(sealNote("device", path));
-      continue;
-    }
-    if (above.has(path) && !stats.isDirectory()) {
-      notes.push(sealNote("holds-hidden", path));
-      continue;
-    }
     const absolute = places.to;
     const pointer = state.pointers.some(({ file }) => file === absolute);
     if (pointer && stats.ctimeNs < started) continue;
     // When a job is sealed its processes have ended: a remaining lock file of git would only block the user.
-    if (area(path) === "git" && a === null && path.endsWith(".lock")) {
-      notes.push(sealNote("stale-lock", path));
+    const isLock = area(path) === "git" && a === null && path.endsWith(".lock");
+    const isDevice = stats.isBlockDevice() || stats.isCharacterDevice();
+    const holdsHidden = above.has(path) && !stats.isDirectory();
+    if (isDevice || holdsHidden || isLock) {
+      notes.push(sealNote(isDevice ? "device" : holdsHidden ? "holds-hidden" : "stale-lock", path));
       continue;
     }
     if (stats.isFile() && notesPaths(path, stats.size)) restorePaths(absolute, state.pointers, copies);

@@ -214,14 +214,8 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
   if (request.turn > 0 && lastSwap?.entries.size !== plan.ops.length)
     throw new DamagedRecord(lastSwap === null ? swapRecordPath(folder, request.turn) : planFile(folder));
   const own = createOwnTouches({ storage, workspace, folder, lastSwap });
-  const { conflicts, steps, left, gone, absent } = await checkSwap({
-    folder,
-    plan,
-    workspace,
-    direction,
-    lastSwap,
-    own,
-  });
+  const checked = await checkSwap({ folder, plan, workspace, direction, lastSwap, own });
+  const { conflicts, steps, left, gone, absent } = checked;
   if (gone.length > 0) return { status: "refused", reason: "data-gone", paths: gone };
   const held = lastSwap === null ? null : findHeldElsewhere(deps, { folder, plan, steps }, absent);
   const stopping = [
@@ -231,22 +225,10 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
   if (stopping.length > 0) return { status: "conflict", conflicts: uppermostConflicts(stopping) };
   const unjudged = findUnjudged({ folder, plan, direction, steps }, workspace);
   if (unjudged.length > 0) return { status: "conflict", conflicts: unjudged };
-  const active = new Set(steps.map(({ op }) => op.n));
   const around = readFoldersAround(plan, steps);
   held?.bring(around);
   const standing = readStandingFolders(plan, steps, around);
-  const intent: Intent = {
-    job_id: folder.id,
-    direction: request.direction,
-    turn: request.turn + 1,
-    skip: plan.ops.filter(({ n }) => !active.has(n)).map(({ n }) => n),
-    found: steps
-      .filter((step) => !isRecorded(step, recordedStep(step.op, direction, lastSwap)))
-      .map(({ op, goes, comes }) => [op.n, goes, comes] as const),
-    doors: findUnwritableFolders(plan, steps),
-    folders: withoutPlanned(standing, plan),
-    around: [...around].map(([path, found]) => [path, found && { ino: found.ino, ctime: found.ctime }]),
-  };
+  const intent = toIntent(request, { steps, lastSwap, standing, around });
   const handles = createFolderHandles();
   const placed = (seeks: boolean) => createSwapPlaces({ folder, plan, steps, standing, seeks, handles });
   const work: Swap = { folder, plan, direction, steps, unwritable: intent.doors, places: placed(false) };
@@ -273,25 +255,47 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
   if (late.length > 0) return takeBack(late);
   handles.close();
   if (lastSwap !== null) returnFolders(deps, work, around);
-  const { given } = swapped;
   try {
     const slotBytes = isFirst && steps.length === plan.ops.length ? bytes : null;
+    const { given } = swapped;
     await settleSwap(deps, work, intent, { left: new Set(), lying, around, lastSwap, given, slotBytes });
   } catch (error) {
     return cutOff(folder, workspace, systemError(error));
   }
+  const ops = steps.map(({ op }) => op);
   return {
     status: "done",
-    changes: toChanges(
-      steps.map(({ op }) => op),
-      plan.roots,
-      workspace,
-    ),
+    changes: toChanges(ops, plan.roots, workspace),
     left: [
       ...left,
       ...swapped.left.map((one) => ({ ...one, path: relative(workspace, one.path) })),
       ...(plan.lost ?? []).map((path) => ({ path, reason: "lost" as const })),
     ],
+  };
+}
+
+/** What another process needs to finish the swap, or to take it back. */
+function toIntent(
+  { folder, plan, turn, direction }: SwapRequest,
+  found: Pick<Swap, "steps"> & {
+    readonly lastSwap: SwapRecord | null;
+    readonly standing: ReturnType<typeof readStandingFolders>;
+    readonly around: ReturnType<typeof readFoldersAround>;
+  },
+): Intent {
+  const { steps, lastSwap, standing, around } = found;
+  const active = new Set(steps.map(({ op }) => op.n));
+  const isKnown = (step: SwapStep) =>
+    isRecorded(step, recordedStep(step.op, direction === "undo" ? "back" : "forward", lastSwap));
+  return {
+    job_id: folder.id,
+    direction,
+    turn: turn + 1,
+    skip: plan.ops.filter(({ n }) => !active.has(n)).map(({ n }) => n),
+    found: steps.filter((step) => !isKnown(step)).map(({ op, goes, comes }) => [op.n, goes, comes] as const),
+    doors: findUnwritableFolders(plan, steps),
+    folders: withoutPlanned(standing, plan),
+    around: [...around].map(([path, found]) => [path, found && { ino: found.ino, ctime: found.ctime }]),
   };
 }
 

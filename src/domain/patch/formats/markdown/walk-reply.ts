@@ -181,31 +181,30 @@ export function* walkReply(text: string): Generator<Piece> {
     const indent = columnsOf(text, from, at);
     const here = lists.line(text, at, lineEnd, indent);
     const container = lists.container(here.indent);
-    if (here.indent - container <= 3) {
-      const fence = openFence(text, here.at, lineEnd, { indent: here.indent, container });
-      if (fence !== undefined) {
-        const embedded = embeddedFormat(text, fence.bodyStart);
-        const { end, nested } = measure.fence(fence, embedded);
-        const body = dedent(text.slice(fence.bodyStart, end.bodyEnd), fence.indent);
-        const { info, bodyStart } = fence;
-        const above = lead.take(embedded, from);
-        yield {
-          kind: "block",
-          info,
-          body,
-          opens: here.at,
-          start: bodyStart,
-          closed: end.closed,
-          embedded,
-          above,
-          nested,
-          end: end.next,
-        };
-        from = end.next;
-        continue;
-      }
+    const isText = here.indent - container <= 3;
+    const fence = isText ? openFence(text, here.at, lineEnd, { indent: here.indent, container }) : undefined;
+    if (fence !== undefined) {
+      const { info, bodyStart } = fence;
+      const embedded = embeddedFormat(text, bodyStart);
+      const { end, nested } = measure.fence(fence, embedded);
+      const body = dedent(text.slice(bodyStart, end.bodyEnd), fence.indent);
+      const above = lead.take(embedded, from);
+      yield {
+        kind: "block",
+        info,
+        body,
+        opens: here.at,
+        start: bodyStart,
+        closed: end.closed,
+        embedded,
+        above,
+        nested,
+        end: end.next,
+      };
+      from = end.next;
+      continue;
     }
-    if (here.indent - container <= 3 && text.startsWith("<!--", here.at)) {
+    if (isText && text.startsWith("<!--", here.at)) {
       const close = nextCommentEnd(here.at + 2);
       const last = close === -1 ? -1 : nextNewline(close);
       const end = last === -1 ? text.length : last + 1;
