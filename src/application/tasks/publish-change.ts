@@ -36,7 +36,8 @@ const NOTE_CHARS = 1000;
  */
 function pullText(
   task: SolveTask,
-  { messages, figures }: { readonly messages: SolveMessages; readonly figures: TaskFigures },
+  figures: TaskFigures,
+  { messages, mask }: Pick<SolveDeps, "messages" | "mask">,
 ): PullText {
   const { summary, plan, commands, notes, item } = task;
   const verdict = taskVerdict(task);
@@ -62,8 +63,8 @@ function pullText(
     `---\n_${messages.howToAsk} ${messages.footer}_`,
   ];
   return {
-    title: messages.pullTitle(taskTitle(task)),
-    body: parts.join("\n\n"),
+    title: mask(messages.pullTitle(taskTitle(task))),
+    body: mask(parts.join("\n\n")),
     closes: closesOf(task),
     draft: verdict === "red" || verdict === "not-run",
   };
@@ -211,7 +212,7 @@ const OWN_BRANCH = /^picoclaw\/(\d+)(?:-|$)/;
  * whether it is a draft. The words of a person's pull request are left alone.
  */
 async function retellPull(deps: SolveDeps, work: SolveWork): Promise<void> {
-  const { forge, messages, mask, store } = deps;
+  const { forge, store } = deps;
   const { task, item, bot, signal } = work;
   const issue = Number(OWN_BRANCH.exec(item.pull?.sourceBranch ?? "")?.[1]);
   if (item.author !== bot.login || !Number.isInteger(issue)) return;
@@ -219,11 +220,8 @@ async function retellPull(deps: SolveDeps, work: SolveWork): Promise<void> {
   const last = await store.findLast(ref);
   const first = last?.pull?.ref.number === item.ref.number ? last : null;
   const steps = [...(first === null ? [] : await store.steps(first.id)), ...(await store.steps(task.id))];
-  const worded = pullText(mergeTasks(first, { ...task, item: ref, title: plainTitle(item.title) }), {
-    messages,
-    figures: figuresOf(steps),
-  });
-  const text = { ...worded, title: mask(worded.title), body: mask(worded.body) };
+  const whole = mergeTasks(first, { ...task, item: ref, title: plainTitle(item.title) });
+  const text = pullText(whole, figuresOf(steps), deps);
   const pull = await orStop(forge.updatePull(item.ref, text, signal));
   await work.update({ pull });
 }
@@ -380,22 +378,16 @@ function toolPlace(path: string): string {
     : path;
 }
 
-async function openOrUpdate({ forge, messages, mask, store }: SolveDeps, work: SolveWork): Promise<void> {
+async function openOrUpdate(deps: SolveDeps, work: SolveWork): Promise<void> {
+  const { forge, store } = deps;
   const { task, repository, signal } = work;
-  const figures = figuresOf(await store.steps(task.id));
-  const worded = pullText(task, { messages, figures });
-  const text = { ...worded, title: mask(worded.title), body: mask(worded.body) };
+  const text = pullText(task, figuresOf(await store.steps(task.id)), deps);
   const head = task.branch ?? "";
   const found = await orStop(forge.findPull(repository.name, head, signal));
-  const pull =
-    found === null
-      ? await orStop(
-          forge.openPull(
-            { repository: repository.name, head, base: task.base?.branch ?? "", ...text },
-            signal,
-          ),
-        )
-      : await orStop(forge.updatePull(found.ref, text, signal));
+  const opened = { repository: repository.name, head, base: task.base?.branch ?? "", ...text };
+  const pull = await orStop(
+    found === null ? forge.openPull(opened, signal) : forge.updatePull(found.ref, text, signal),
+  );
   await work.update({ pull });
 }
 

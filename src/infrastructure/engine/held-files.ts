@@ -70,28 +70,20 @@ function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
   for (const pid of readdirSync("/proc")) {
     if (!/^\d+$/.test(pid) || pid === String(process.pid)) continue;
     let isAbroad: boolean | undefined;
-    for (const fd of descriptors(pid)) {
-      const link = `/proc/${pid}/fd/${fd}`;
-      const stats = writableFile(link);
-      if (stats === null) continue;
-      const key = fileKey(stats);
+    const note = (key: string, pathHere: () => string) => {
       let path = files.get(key)?.reportAs;
       if (path === undefined && folders.length > 0) {
         isAbroad ??= namespaceOf(pid) !== ours;
-        path = isAbroad
-          ? belowByInode(folders, key)
-          : belowPath(folders, attemptOr(null, () => readlinkSync(link)) ?? "");
+        path = isAbroad ? belowByInode(folders, key) : belowPath(folders, pathHere());
       }
       if (path !== undefined) found.push({ path, process: `${commandName(pid)} (pid ${pid})` });
+    };
+    for (const fd of descriptors(pid)) {
+      const link = `/proc/${pid}/fd/${fd}`;
+      const stats = writableFile(link);
+      if (stats !== null) note(fileKey(stats), () => attemptOr("", () => readlinkSync(link)));
     }
-    for (const mapped of sharedMappings(pid)) {
-      let path = files.get(mapped.key)?.reportAs;
-      if (path === undefined && folders.length > 0) {
-        isAbroad ??= namespaceOf(pid) !== ours;
-        path = isAbroad ? belowByInode(folders, mapped.key) : belowPath(folders, mapped.path);
-      }
-      if (path !== undefined) found.push({ path, process: `${commandName(pid)} (pid ${pid})` });
-    }
+    for (const mapped of sharedMappings(pid)) note(mapped.key, () => mapped.path);
   }
   return found;
 }

@@ -183,14 +183,21 @@ function createGitLabApi({ token, site, fetch }: GitLabDeps) {
   return { options, ref, toPull };
 }
 
+/** An answer as `answer-shapes.ts` has checked it; the library's own types say other things of some of its members. */
+function checked<Shape>(answer: Promise<unknown>): Promise<Shape> {
+  return answer as Promise<Shape>;
+}
+
 /** Issues and merge requests as people write about them: texts, comments, labels, and what asks for work. */
 function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
   const notes = (item: ItemRef, signal: AbortSignal) =>
     item.kind === "issue" ? new IssueNotes(options(signal)) : new MergeRequestNotes(options(signal));
-  const read = async (item: ItemRef, signal: AbortSignal) =>
-    item.kind === "issue"
-      ? await new Issues(options(signal)).show(item.number, { projectId: item.repository })
-      : await new MergeRequests(options(signal)).show(item.repository, item.number);
+  const read = (item: ItemRef, signal: AbortSignal) =>
+    checked<GitLabPull>(
+      item.kind === "issue"
+        ? new Issues(options(signal)).show(item.number, { projectId: item.repository })
+        : new MergeRequests(options(signal)).show(item.repository, item.number),
+    );
   /** Empty where the fork is gone. */
   const sourceOf = async (projectId: number | null | undefined, signal: AbortSignal) => {
     if (projectId === null || projectId === undefined) return "";
@@ -199,10 +206,9 @@ function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
   };
   return {
     readItem: async (item, signal) => {
-      const found = await read(item, signal);
-      const facts = toForgeItem(found as unknown as GitLabItem, item);
+      const pull = await read(item, signal);
+      const facts = toForgeItem(pull, item);
       if (item.kind === "issue") return facts;
-      const pull = found as unknown as GitLabPull;
       const source =
         pull.source_project_id === pull.target_project_id
           ? item.repository
@@ -217,40 +223,33 @@ function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
       };
     },
     listComments: async (item, signal) => {
-      const all = await notes(item, signal).all(item.repository, item.number, {
-        sort: "asc",
-        orderBy: "created_at",
-        ...PAGE_LIMITS,
-      });
-      return all
-        .filter(({ system, type }) => system !== true && type !== "DiffNote")
-        .map((note) => toForgeComment(note as unknown as GitLabNote));
+      const order = { sort: "asc", orderBy: "created_at" } as const;
+      const all = await checked<GitLabNote[]>(
+        notes(item, signal).all(item.repository, item.number, { ...order, ...PAGE_LIMITS }),
+      );
+      return all.filter(({ system, type }) => system !== true && type !== "DiffNote").map(toForgeComment);
     },
     postComment: async (item, comment, signal) => {
       const body = postedComment("gitlab", comment);
-      return toForgeComment(
-        (await notes(item, signal).create(item.repository, item.number, body)) as unknown as GitLabNote,
-      );
+      return toForgeComment(await checked(notes(item, signal).create(item.repository, item.number, body)));
     },
     editComment: async (item, commentId, comment, signal) => {
       const body = postedComment("gitlab", comment);
-      const edited = await notes(item, signal).edit(item.repository, item.number, Number(commentId), {
-        body,
-      });
-      return toForgeComment(edited as unknown as GitLabNote);
+      const { repository, number } = item;
+      return toForgeComment(
+        await checked(notes(item, signal).edit(repository, number, Number(commentId), { body })),
+      );
     },
     findRequest: async (item, { label, assignee }, signal) => {
+      const { repository, number } = item;
       const LabelEvents = item.kind === "issue" ? IssueLabelEvents : MergeRequestLabelEvents;
-      const labels = (await new LabelEvents(options(signal)).all(
-        item.repository,
-        item.number,
-        PAGE_LIMITS,
-      )) as unknown as GitLabLabelEvent[];
+      const labels = await checked<GitLabLabelEvent[]>(
+        new LabelEvents(options(signal)).all(repository, number, PAGE_LIMITS),
+      );
       // GitLab reports an assignment only in a system note.
-      const all = (await notes(item, signal).all(item.repository, item.number, {
-        sort: "asc",
-        ...PAGE_LIMITS,
-      })) as unknown as GitLabNote[];
+      const all = await checked<GitLabNote[]>(
+        notes(item, signal).all(repository, number, { sort: "asc", ...PAGE_LIMITS }),
+      );
       return newestRequest(labels, all, { label, assignee });
     },
     listSaid: async (repository, since, signal) => {
@@ -260,20 +259,18 @@ function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
         createdAfter: since.toISOString(),
         ...PAGE_LIMITS,
       };
-      const issues = (await new Issues(options(signal)).all(query)) as unknown as GitLabItem[];
-      const pulls = (await new MergeRequests(options(signal)).all(query as never)) as unknown as GitLabItem[];
+      const issues = await checked<GitLabItem[]>(new Issues(options(signal)).all(query));
+      const pulls = await checked<GitLabItem[]>(new MergeRequests(options(signal)).all(query as never));
       // Events are listed by day, and the named day itself is not included.
       const day = new Date(since.getTime() - 24 * 3600 * 1000).toISOString().slice(0, 10);
-      const events = await new Events(options(signal)).all({
-        projectId: repository,
-        action: "commented",
-        after: day,
-        ...PAGE_LIMITS,
-      });
+      const wanted = { projectId: repository, action: "commented", after: day } as const;
+      const events = await checked<GitLabNoteEvent[]>(
+        new Events(options(signal)).all({ ...wanted, ...PAGE_LIMITS }),
+      );
       return [
         ...issues.map((issue) => toForgeSaid(issue, ref(repository, "issue", issue.iid))),
         ...pulls.map((pull) => toForgeSaid(pull, ref(repository, "pull", pull.iid))),
-        ...(events as unknown as GitLabNoteEvent[]).flatMap((event) =>
+        ...events.flatMap((event) =>
           readNoteEvent(event, since, (kind, number) => ref(repository, kind, number)),
         ),
       ];
@@ -283,13 +280,13 @@ function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
       const found = new Map<string, ForgeItem>();
       for (const filter of filters) {
         const query = { projectId: repository, state: "opened" as const, ...PAGE_LIMITS };
-        const issues = await new Issues(options(signal)).all({ ...query, ...filter });
-        const pulls = await new MergeRequests(options(signal)).all({
-          ...query,
-          ...("labels" in filter ? filter : { assigneeUsername: assignee }),
-        } as never);
-        for (const [kind, list] of [["issue", issues] as const, ["pull", pulls as unknown[]] as const])
-          for (const each of list as unknown as GitLabItem[])
+        const ofPulls = { ...query, ...("labels" in filter ? filter : { assigneeUsername: assignee }) };
+        const lists = {
+          issue: await checked<GitLabItem[]>(new Issues(options(signal)).all({ ...query, ...filter })),
+          pull: await checked<GitLabItem[]>(new MergeRequests(options(signal)).all(ofPulls as never)),
+        };
+        for (const kind of ["issue", "pull"] as const)
+          for (const each of lists[kind])
             found.set(`${kind}${each.iid}`, toForgeItem(each, ref(repository, kind, each.iid)));
       }
       return [...found.values()];
@@ -298,24 +295,21 @@ function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
 }
 
 /** Merge requests and their reviews. */
-function createGitLabPulls({ options, toPull }: GitLabApi): ForgePulls {
+function createGitLabPulls({ options, ref, toPull }: GitLabApi): ForgePulls {
   return {
     listReviewComments: async (item, signal) => {
-      const discussions = await new MergeRequestDiscussions(options(signal)).all(
-        item.repository,
-        item.number,
-        PAGE_LIMITS,
+      const discussions = await checked<{ id: string; notes?: GitLabNote[] | null }[]>(
+        new MergeRequestDiscussions(options(signal)).all(item.repository, item.number, PAGE_LIMITS),
       );
-      const notes = discussions.flatMap(({ id, notes }) =>
-        ((notes ?? []) as unknown as GitLabNote[]).map((note) => ({ thread: id, note })),
+      return discussions.flatMap(({ id: thread, notes }) =>
+        (notes ?? []).flatMap((note) => {
+          const { position } = note;
+          if (position === undefined || position === null || note.system) return [];
+          const line = position.new_line ?? position.old_line ?? null;
+          const path = position.new_path ?? position.old_path ?? "";
+          return [{ ...toForgeComment(note), path, line, lineNow: position.new_line ?? null, thread }];
+        }),
       );
-      return notes.flatMap(({ thread, note }) => {
-        const { position } = note;
-        if (position === undefined || position === null || note.system) return [];
-        const line = position.new_line ?? position.old_line ?? null;
-        const path = position.new_path ?? position.old_path ?? "";
-        return [{ ...toForgeComment(note), path, line, lineNow: position.new_line ?? null, thread }];
-      });
     },
     replyTo: async (item, thread, comment, signal) => {
       const discussions = new MergeRequestDiscussions(options(signal));
@@ -323,35 +317,29 @@ function createGitLabPulls({ options, toPull }: GitLabApi): ForgePulls {
       await discussions.addNote(item.repository, item.number, thread, body);
     },
     findPull: async (repository, head, signal) => {
-      const found = await new MergeRequests(options(signal)).all({
-        projectId: repository,
-        sourceBranch: head,
-        state: "opened",
-        perPage: 1,
-        maxPages: 1,
-      });
-      return found[0] === undefined ? null : toPull(repository, found[0] as unknown as { iid: number });
+      const wanted = { projectId: repository, sourceBranch: head, state: "opened" } as const;
+      const [found] = await checked<GitLabItem[]>(
+        new MergeRequests(options(signal)).all({ ...wanted, perPage: 1, maxPages: 1 }),
+      );
+      return found === undefined ? null : toPull(repository, found);
     },
     listOpenPulls: async (repository, signal) => {
-      const found = await new MergeRequests(options(signal)).all({
-        projectId: repository,
-        state: "opened",
-        orderBy: "updated_at",
-        perPage: PAGE_LIMITS.perPage,
-        maxPages: 1,
-      });
+      const wanted = { projectId: repository, state: "opened", orderBy: "updated_at" } as const;
+      const found = await checked<GitLabItem[]>(
+        new MergeRequests(options(signal)).all({ ...wanted, ...PAGE_LIMITS, maxPages: 1 }),
+      );
       return found.map((each) => {
-        const { iid, title, description, author } = each as unknown as GitLabItem;
-        const words = { author: author?.username ?? "", title, body: description ?? "" };
-        return { ...toPull(repository, { iid }), ...words };
+        const { author, title, body } = toForgeItem(each, ref(repository, "pull", each.iid));
+        return { ...toPull(repository, each), author, title, body };
       });
     },
     openPull: async ({ repository, head, base, ...text }, signal) => {
       const { title, description } = pullFields(text);
-      const made = await new MergeRequests(options(signal)).create(repository, head, base, title, {
-        description,
-      });
-      return toPull(repository, made as unknown as { iid: number });
+      const requests = new MergeRequests(options(signal));
+      return toPull(
+        repository,
+        await checked(requests.create(repository, head, base, title, { description })),
+      );
     },
     updatePull: async (pull, text, signal) => {
       await new MergeRequests(options(signal)).edit(pull.repository, pull.number, pullFields(text));

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HeadTrouble } from "../../application/ports/heads.ts";
@@ -6,27 +5,20 @@ import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isJsonObject } from "../../domain/platform/json-members.ts";
 import { maskSecrets } from "../../domain/platform/mask.ts";
-import type { StreamEvent, WorkerKind } from "./kinds/worker-kind.ts";
+import { type KeyRoute, makeStandIn, type StreamEvent, type WorkerKind } from "./kinds/worker-kind.ts";
 
 /**
  * The login of a head: what its sandbox gets are stand-ins, and the key proxy outside puts the keys in their places. No
  * file of the user is written, and nothing here refreshes a login.
  */
-export interface HeadLogin {
+export interface HeadLogin extends KeyRoute {
   /** Variables for the CLI; keys are stand-ins. */
   readonly env: Readonly<Record<string, string>>;
   /** Files for its home, by their paths there; keys are stand-ins. */
   readonly files: ReadonlyMap<string, string>;
-  /** The server that the keys are for. */
-  readonly upstream: string;
   readonly asks: RegExp;
   /** The key behind each stand-in, as it is now; empty when a login has expired. */
   readonly keys: () => ReadonlyMap<string, string>;
-  /** The call that leads the CLI to `base`, an address with the path of `upstream`. */
-  lead(base: string): {
-    readonly env: Readonly<Record<string, string>>;
-    readonly argv: readonly [string, ...string[]];
-  };
 }
 
 export interface HeadLoginDeps {
@@ -118,14 +110,11 @@ function loginByKey(
   };
 }
 
-function makeStandIn(): string {
-  return `picoclaw-${randomBytes(16).toString("hex")}`;
-}
-
 /** A person's login with a subscription, as the vendor's CLI keeps it. */
 interface PersonsLogin {
   readonly file: string;
-  find(deps: HeadLoginDeps): "there" | "expired" | "refused" | null;
+  /** The login itself, or why there is none to use. */
+  find(deps: HeadLoginDeps): string | object | null;
   use(kind: WorkerKind, deps: HeadLoginDeps, settings: ReadonlyMap<string, string>): HeadLogin;
 }
 
@@ -139,10 +128,7 @@ const SOON_MS = 60_000;
 const PERSONS: Readonly<Partial<Record<HeadName, PersonsLogin>>> = {
   "claude-code": {
     file: `~/${CLAUDE_LOGIN}`,
-    find: (deps) => {
-      const token = readClaudeToken(deps);
-      return token === null ? null : token === "expired" ? "expired" : "there";
-    },
+    find: readClaudeToken,
     use(kind, deps, files) {
       const stand = (deps.newStandIn ?? makeStandIn)();
       const route = kind.route({ env: {}, textOf: () => null });
@@ -161,10 +147,7 @@ const PERSONS: Readonly<Partial<Record<HeadName, PersonsLogin>>> = {
   },
   "codex-cli": {
     file: `~/${CODEX_LOGIN}`,
-    find: (deps) => {
-      const tokens = readCodexTokens(deps);
-      return tokens === null ? null : tokens === "expired" ? "expired" : "there";
-    },
+    find: readCodexTokens,
     use(kind, deps, settings) {
       const newStandIn = deps.newStandIn ?? makeStandIn;
       const account = newStandIn();

@@ -21,7 +21,7 @@ export function copyXattrs(from: XattrSource, toFd: number): LibcResult {
   if (!present.ok) return present;
   for (const name of present.value) {
     if (isOurs(name) && !names.value.includes(name)) {
-      const removed = removeXattrFd(toFd, name);
+      const removed = removeXattr(toFd, name);
       if (!removed.ok && !isHarmless(removed)) return removed;
     }
   }
@@ -62,35 +62,26 @@ export function getXattr(from: XattrSource, name: string): LibcResult<Uint8Array
 }
 
 /** Removing what is not there is done already. A symlink at the end of the path is not followed. */
-export function removeXattr(path: string | Uint8Array, name: string): LibcResult {
-  const lib = libc();
-  if (!lib) return UNSUPPORTED;
-  const [p, n] = [cStringInto(path, 0), cStringInto(name, 1)];
-  const status =
-    lib.platform === "linux" ? lib.c.lremovexattr(p, n) : lib.c.removexattr(p, n, DARWIN_NOFOLLOW);
-  if (status === 0) return DONE;
-  const failed = failure(lib);
-  return failed.reason === "failed" && NO_SUCH_ATTRIBUTE.has(failed.code) ? DONE : failed;
+export function removeXattr(from: XattrSource, name: string): LibcResult {
+  const n = cStringInto(name, 1);
+  const removed = ask(from, (lib, path, fd) => {
+    if (lib.platform === "linux") return path ? lib.c.lremovexattr(path, n) : lib.c.fremovexattr(fd, n);
+    return path ? lib.c.removexattr(path, n, DARWIN_NOFOLLOW) : lib.c.fremovexattr(fd, n, 0);
+  });
+  if (removed.ok) return DONE;
+  return removed.reason === "failed" && NO_SUCH_ATTRIBUTE.has(removed.code) ? DONE : removed;
 }
 
 export function setXattrFd(fd: number, name: string, value: Uint8Array): LibcResult {
-  const lib = libc();
-  if (!lib) return UNSUPPORTED;
   const n = cStringInto(name, 1);
   const bytes = value.length > 0 ? value : null;
-  const status =
+  const size = BigInt(value.length);
+  const set = ask(fd, (lib) =>
     lib.platform === "linux"
-      ? lib.c.fsetxattr(fd, n, bytes, BigInt(value.length), 0)
-      : lib.c.fsetxattr(fd, n, bytes, BigInt(value.length), 0, 0);
-  return status === 0 ? DONE : failure(lib);
-}
-
-function removeXattrFd(fd: number, name: string): LibcResult {
-  const lib = libc();
-  if (!lib) return UNSUPPORTED;
-  const n = cStringInto(name, 1);
-  const status = lib.platform === "linux" ? lib.c.fremovexattr(fd, n) : lib.c.fremovexattr(fd, n, 0);
-  return status === 0 ? DONE : failure(lib);
+      ? lib.c.fsetxattr(fd, n, bytes, size, 0)
+      : lib.c.fsetxattr(fd, n, bytes, size, 0, 0),
+  );
+  return set.ok ? DONE : set;
 }
 
 function isOurs(name: string): boolean {
@@ -120,37 +111,39 @@ function readSized(call: (buffer: Uint8Array | null) => LibcResult<number>): Lib
   }
 }
 
-function rawList(from: XattrSource, buffer: Uint8Array | null): LibcResult<number> {
+type Libc = NonNullable<ReturnType<typeof libc>>;
+
+/** A call of the system about the entry at a path or, where `path` is undefined, at a descriptor. */
+function ask(
+  from: XattrSource,
+  call: (lib: Libc, path: ReturnType<typeof cStringInto> | undefined, fd: number) => number | bigint,
+): LibcResult<number> {
   const lib = libc();
   if (!lib) return UNSUPPORTED;
+  const isOpen = typeof from === "number";
+  const answer = Number(call(lib, isOpen ? undefined : cStringInto(from, 0), isOpen ? from : -1));
+  return answer < 0 ? failure(lib) : { ok: true, value: answer };
+}
+
+function rawList(from: XattrSource, buffer: Uint8Array | null): LibcResult<number> {
   const room = BigInt(buffer?.length ?? 0);
-  const path = typeof from === "number" ? undefined : cStringInto(from, 0);
-  const fd = typeof from === "number" ? from : -1;
-  const read =
-    lib.platform === "linux"
-      ? path
-        ? lib.c.llistxattr(path, buffer, room)
-        : lib.c.flistxattr(fd, buffer, room)
-      : path
-        ? lib.c.listxattr(path, buffer, room, DARWIN_NOFOLLOW)
-        : lib.c.flistxattr(fd, buffer, room, 0);
-  return Number(read) < 0 ? failure(lib) : { ok: true, value: Number(read) };
+  return ask(from, (lib, path, fd) => {
+    if (lib.platform === "linux")
+      return path ? lib.c.llistxattr(path, buffer, room) : lib.c.flistxattr(fd, buffer, room);
+    return path
+      ? lib.c.listxattr(path, buffer, room, DARWIN_NOFOLLOW)
+      : lib.c.flistxattr(fd, buffer, room, 0);
+  });
 }
 
 function rawGet(from: XattrSource, name: string, buffer: Uint8Array | null): LibcResult<number> {
-  const lib = libc();
-  if (!lib) return UNSUPPORTED;
   const room = BigInt(buffer?.length ?? 0);
   const n = cStringInto(name, 1);
-  const path = typeof from === "number" ? undefined : cStringInto(from, 0);
-  const fd = typeof from === "number" ? from : -1;
-  const read =
-    lib.platform === "linux"
-      ? path
-        ? lib.c.lgetxattr(path, n, buffer, room)
-        : lib.c.fgetxattr(fd, n, buffer, room)
-      : path
-        ? lib.c.getxattr(path, n, buffer, room, 0, DARWIN_NOFOLLOW)
-        : lib.c.fgetxattr(fd, n, buffer, room, 0, 0);
-  return Number(read) < 0 ? failure(lib) : { ok: true, value: Number(read) };
+  return ask(from, (lib, path, fd) => {
+    if (lib.platform === "linux")
+      return path ? lib.c.lgetxattr(path, n, buffer, room) : lib.c.fgetxattr(fd, n, buffer, room);
+    return path
+      ? lib.c.getxattr(path, n, buffer, room, 0, DARWIN_NOFOLLOW)
+      : lib.c.fgetxattr(fd, n, buffer, room, 0, 0);
+  });
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
@@ -8,7 +7,7 @@ import { isJsonObject } from "../../domain/platform/json-members.ts";
 import { createMasker } from "../../domain/platform/mask.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
-import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
+import { makeStandIn, type WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { readNoFollow } from "../platform/read-file.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
@@ -116,10 +115,6 @@ export function openWorkerLogin(
 /** The files of a login that any reader can use. */
 export function readableLogins({ files }: Credentials): readonly string[] {
   return files.flatMap(({ path, isLogin }) => (isLogin ? [path] : []));
-}
-
-function makeStandIn(): string {
-  return `picoclaw-${randomBytes(16).toString("hex")}`;
 }
 
 /** Every file once; of a folder all that it holds, but for what the CLI only remembers. */

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { WorkerProgress } from "../../../application/ports/heads.ts";
 import type { WorkerKindName } from "../../../domain/config/configured-kinds.ts";
 import type { TaskUsage } from "../../../domain/models/model-facts.ts";
@@ -56,13 +57,19 @@ interface RouteInput {
   readonly textOf: (path: string) => string | null;
 }
 
-interface KeyRoute {
+export interface KeyRoute {
+  /** The server that the keys are for. */
   readonly upstream: string;
   /** The settings that make the CLI use `base`, an address with the path of `upstream`. */
   lead(base: string): {
     readonly env: Readonly<Record<string, string>>;
     readonly argv: readonly [string, ...string[]];
   };
+}
+
+/** What a CLI gets in the place of a key. */
+export function makeStandIn(): string {
+  return `picoclaw-${randomBytes(16).toString("hex")}`;
 }
 
 interface CredentialFile {
