@@ -1,4 +1,4 @@
-import { type Kysely, type Selectable, sql } from "kysely";
+import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import { z } from "zod";
 import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fleet.ts";
 import type { JournalLine, StoredJob } from "../../application/ports/jobs.ts";
@@ -11,6 +11,8 @@ import {
   type Database,
   deleteRows,
   type FleetJobRow,
+  isAnyOf,
+  queryRows,
   selectRows,
   storable,
   upsertRow,
@@ -34,14 +36,12 @@ export function createFleetJobs(deps: FleetJobsDeps): FleetJobs {
   const clock = databaseClock(db, deps.now);
 
   async function places(): Promise<(name: string) => JobMachine> {
-    const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
-    const served = await db
-      .selectFrom("machine_processes")
-      .select("workspace")
-      .distinct()
-      .where("state", "!=", "left")
-      .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS))
-      .execute();
+    const machines = await selectRows(db, "machines", {});
+    const served = await queryRows<{ workspace: string }>(
+      db,
+      sql`select distinct workspace from machine_processes
+        where state <> 'left' and beat_at > ${clock()} - ${sql.lit(DEAD_AFTER_MS)}`,
+    );
     const names = new Map(machines.map((one) => [one.id, distinctMachineName(one, machines)]));
     const here = new Set(served.map((row) => row.workspace));
     return (name) => {
@@ -56,11 +56,13 @@ export function createFleetJobs(deps: FleetJobsDeps): FleetJobs {
     return rows.map((row) => toFleetJob(row, placeOf(row.workspace)));
   }
 
-  const listed = () =>
-    db
-      .selectFrom("fleet_jobs")
-      .select(["job_id", "workspace", "record", "alive", "changed_at"])
-      .select([sql<string>`'[]'`.as("events"), sql<string>`''`.as("tail")]);
+  const list = async (rest: RawBuilder<unknown>) =>
+    withPlaces(
+      await queryRows<ListedJobRow>(
+        db,
+        sql`select job_id, workspace, record, alive, changed_at, '[]' as events, '' as tail from fleet_jobs ${rest}`,
+      ),
+    );
 
   return {
     async write({ job, changeCount, alive, events, tail }) {
@@ -102,40 +104,25 @@ export function createFleetJobs(deps: FleetJobsDeps): FleetJobs {
       return row === undefined ? null : ((await withPlaces([row]))[0] ?? null);
     },
     async others({ limit, of }) {
-      let query = listed()
-        .where("workspace", "!=", workspace)
-        .orderBy("created_at", "desc")
-        .orderBy("job_id", "desc")
-        .limit(limit);
-      if (of !== undefined)
-        query = query.where("job_id", "in", ({ selectFrom, or, and }) =>
-          selectFrom("job_owners")
-            .select("job_owners.job_id")
-            .where(
-              or(
-                of.map(({ channel, userId }) => and({ channel, user_id: userId } as Record<string, string>)),
-              ),
-            ),
-        );
-      return (await withPlaces(await query.execute())).reverse();
+      const people = of?.map(({ channel, userId }) => ({ channel, user_id: userId }));
+      const isOf =
+        people === undefined
+          ? sql``
+          : sql`and job_id in (select job_id from job_owners where ${isAnyOf(people)})`;
+      const newest = sql`order by created_at desc, job_id desc limit ${limit}`;
+      return (await list(sql`where workspace <> ${workspace} ${isOf} ${newest}`)).reverse();
     },
-    async ofGroup(groupId, of) {
-      const rows = await listed()
-        .where(({ and }) => and({ group_id: storable(groupId), workspace: of }))
-        .orderBy("created_at")
-        .orderBy("job_id")
-        .execute();
-      return withPlaces(rows);
-    },
+    ofGroup: (groupId, of) =>
+      list(sql`where group_id = ${storable(groupId)} and workspace = ${of} order by created_at, job_id`),
     async atWork(messageIds) {
-      const rows = await db
-        .selectFrom("fleet_jobs")
-        .innerJoin("job_owners", "job_owners.job_id", "fleet_jobs.job_id")
-        .select(["fleet_jobs.job_id", "job_owners.message_id", "fleet_jobs.events", "fleet_jobs.tail"])
-        .where("job_owners.message_id", "in", messageIds)
-        .where(({ and }) => and({ "fleet_jobs.workspace": workspace, "fleet_jobs.alive": 1 }))
-        .orderBy("fleet_jobs.created_at")
-        .execute();
+      type Tailed = Pick<FleetJobRow, "job_id" | "events" | "tail"> & { message_id: string | null };
+      const rows = await queryRows<Tailed>(
+        db,
+        sql`select fleet_jobs.job_id, job_owners.message_id, events, tail from fleet_jobs
+          join job_owners on job_owners.job_id = fleet_jobs.job_id
+          where message_id in (${sql.join(messageIds)}) and fleet_jobs.workspace = ${workspace} and alive = 1
+          order by created_at`,
+      );
       return rows.map(({ job_id, message_id, events, tail }) => ({
         jobId: job_id,
         messageId: message_id ?? "",
@@ -154,7 +141,7 @@ export function createFleetJobs(deps: FleetJobsDeps): FleetJobs {
       return String(rows[0]?.at ?? "");
     },
     async home() {
-      const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
+      const machines = await selectRows(db, "machines", {});
       const me = { id: deps.machineId, name: deps.machineName };
       const machine = { ...me, name: distinctMachineName(me, machines), here: true };
       return { machine, alone: machines.every(({ id }) => id === me.id) };

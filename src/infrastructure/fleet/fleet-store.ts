@@ -8,6 +8,7 @@ import {
   type Database,
   deleteRows,
   insertRows,
+  queryRows,
   type StoreTransaction,
   selectRows,
   updateRows,
@@ -21,18 +22,20 @@ const MOST_AWAY = 1_000;
 
 /** Facts about all machines, by the database's clock. */
 export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<number>): FleetViews {
-  const heardOf = () =>
-    db.selectFrom("machine_processes").where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS));
+  const isHeardOf = () => sql`beat_at > ${clock()} - ${sql.lit(DEAD_AFTER_MS)}`;
+  /** Of machines that are away: a workspace without a machine has no colon in its name. */
+  const isOfAway = () => sql`workspace like '%:%'
+    and workspace not in (select workspace from machine_processes where ${isHeardOf()})`;
 
   return {
     async machines() {
-      const machines = await db.selectFrom("machines").selectAll().orderBy("name").orderBy("id").execute();
-      const living = await heardOf().selectAll().where("state", "!=", "left").orderBy("started_at").execute();
-      const last = await db
-        .selectFrom("machine_processes")
-        .select(({ fn }) => ["machine_id", fn.max("beat_at").as("at")])
-        .groupBy("machine_id")
-        .execute();
+      const machines = await selectRows(db, "machines", {}, sql`order by name, id`);
+      const isLiving = sql`where ${isHeardOf()} and state <> 'left' order by started_at`;
+      const living = await selectRows(db, "machine_processes", {}, isLiving);
+      const last = await queryRows<{ machine_id: string; at: number }>(
+        db,
+        sql`select machine_id, max(beat_at) as at from machine_processes group by machine_id`,
+      );
       const heard = new Map(last.map(({ machine_id: id, at }) => [id, Number(at)]));
       return machines.map(({ id, name, seen_at: seenAt }) => {
         const processes = living.filter((row) => row.machine_id === id).map(toProcess);
@@ -41,66 +44,39 @@ export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<n
       });
     },
     async queues() {
-      const messages = await db
-        .selectFrom("messages")
-        .select(({ fn }) => ["workspace", "state", fn.countAll<number>().as("count")])
-        .where("state", "in", ["received", "working"])
-        .groupBy(["workspace", "state"])
-        .execute();
-      const replies = await db
-        .selectFrom("replies")
-        .select(({ fn }) => ["workspace", fn.countAll<number>().as("count")])
-        .where("state", "in", ["waiting", "sending"])
-        .groupBy("workspace")
-        .execute();
-      const count = (rows: readonly { workspace: string; count: number }[], workspace: string) =>
-        rows.filter((row) => row.workspace === workspace).reduce((sum, row) => sum + Number(row.count), 0);
-      const workspaces = new Set([...messages, ...replies].map(({ workspace }) => workspace));
-      return [...workspaces].sort().map((workspace) => ({
+      const rows = await queryRows<{ workspace: string; state: string; count: number }>(
+        db,
+        sql`select workspace, state, count(*) as count from messages
+          where state in ('received', 'working') group by workspace, state
+          union all select workspace, 'reply' as state, count(*) as count from replies
+          where state in ('waiting', 'sending') group by workspace`,
+      );
+      const count = (workspace: string, state: string) =>
+        Number(rows.find((row) => row.workspace === workspace && row.state === state)?.count ?? 0);
+      return [...new Set(rows.map(({ workspace }) => workspace))].sort().map((workspace) => ({
         ...parseWorkspaceName(workspace),
-        waiting: count(
-          messages.filter(({ state }) => state === "received"),
-          workspace,
-        ),
-        working: count(
-          messages.filter(({ state }) => state === "working"),
-          workspace,
-        ),
-        replies: count(replies, workspace),
+        waiting: count(workspace, "received"),
+        working: count(workspace, "working"),
+        replies: count(workspace, "reply"),
       }));
     },
     repliesOfAway: () =>
-      db
-        .selectFrom("replies")
-        .select(["workspace", "channel", "user_id as userId"])
-        .distinct()
-        .where("state", "in", ["waiting", "sending"])
-        .where("workspace", "like", "%:%")
-        .where("workspace", "not in", heardOf().select("workspace"))
-        .limit(MOST_AWAY)
-        .execute(),
+      queryRows(
+        db,
+        sql`select distinct workspace, channel, user_id as "userId" from replies
+          where state in ('waiting', 'sending') and ${isOfAway()} limit ${MOST_AWAY}`,
+      ),
     async waitingForAway(limit) {
-      const rows = await db
-        .selectFrom("messages")
-        .select(["workspace", "channel", "chat_id as chatId", "user_id as userId"])
-        .distinct()
-        .where("state", "in", ["received", "working"])
-        .where("workspace", "like", "%:%")
-        .where("workspace", "not in", heardOf().select("workspace"))
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom("told_away")
-                .select("told_away.chat_id")
-                .whereRef("told_away.workspace", "=", "messages.workspace")
-                .whereRef("told_away.channel", "=", "messages.channel")
-                .whereRef("told_away.chat_id", "=", "messages.chat_id"),
-            ),
-          ),
-        )
-        .limit(limit)
-        .execute();
-      const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
+      const rows = await queryRows<
+        Omit<Awaited<ReturnType<FleetViews["waitingForAway"]>>[number], "machineName">
+      >(
+        db,
+        sql`select distinct workspace, channel, chat_id as "chatId", user_id as "userId" from messages
+          where state in ('received', 'working') and ${isOfAway()} and not exists (select 1 from told_away
+            where told_away.workspace = messages.workspace and told_away.channel = messages.channel
+              and told_away.chat_id = messages.chat_id) limit ${limit}`,
+      );
+      const machines = await selectRows(db, "machines", {});
       const names = new Map(machines.map((machine) => [machine.id, distinctMachineName(machine, machines)]));
       return rows.flatMap((row) => {
         const machineName = names.get(parseWorkspaceName(row.workspace).machineId ?? "");
@@ -168,11 +144,9 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
           ["id"],
           [],
         );
-        const row = await within
-          .selectFrom("machines")
-          .select(["name", "incarnation", "seen_at", clock().as("now")])
-          .where("id", "=", machineId)
-          .executeTakeFirstOrThrow();
+        type Machine = Database["machines"] & { now: number };
+        const asked = sql`select *, ${clock()} as now from machines where id = ${machineId}`;
+        const [row] = (await queryRows<Machine>(within, asked)) as [Machine];
         const seenAt = Number(row.seen_at);
         // During an outage of a shared store no machine could report; the embedded store has no outages.
         const gone = isShared ? LEFT : Number(row.now) - DEAD_AFTER_MS;

@@ -15,6 +15,7 @@ import {
   deleteRows,
   insertRows,
   type OrderRow,
+  queryRows,
   type StoreTransaction,
   selectRows,
   storable,
@@ -51,13 +52,11 @@ export function createControlOrders({
   /** Those of these workspaces that were served, and are not any more. */
   async function silentOf(workspaces: readonly string[]): Promise<ReadonlySet<string>> {
     if (workspaces.length === 0) return new Set();
-    const rows = await db
-      .selectFrom("machine_processes")
-      .select("workspace")
-      .where("workspace", "in", [...new Set(workspaces)])
-      .groupBy("workspace")
-      .having((is) => is(is.fn.max("beat_at"), "<=", is(clock(), "-", DEAD_AFTER_MS)))
-      .execute();
+    const rows = await queryRows<{ workspace: string }>(
+      db,
+      sql`select workspace from machine_processes where workspace in (${sql.join([...new Set(workspaces)])})
+        group by workspace having max(beat_at) <= ${clock()} - ${sql.lit(DEAD_AFTER_MS)}`,
+    );
     return new Set(rows.map((row) => row.workspace));
   }
 

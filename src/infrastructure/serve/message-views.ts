@@ -16,7 +16,9 @@ import type {
 import {
   type Database,
   fromRow,
+  isAnyOf,
   type MessageRow,
+  queryRows,
   type ReplyRow,
   selectRows,
   storable,
@@ -113,25 +115,14 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
   return {
     async standing(chats) {
       if (chats.length === 0) return [];
-      const inThem = db
-        .selectFrom("messages")
-        .where("workspace", "=", workspace)
-        .where(({ or, and }) =>
-          or(chats.map(({ channel, chatId }) => and({ channel, chat_id: chatId } as Record<string, string>))),
-        );
-      const newest = inThem
-        .select(({ fn }) => fn.max("position").as("position"))
-        .groupBy(["channel", "chat_id"]);
-      const rows = await inThem
-        .select(["channel", "chat_id", "id", "state"])
-        .where("state", "in", ["received", "working"])
-        .union(
-          db
-            .selectFrom("messages")
-            .select(["channel", "chat_id", "id", "state"])
-            .where("position", "in", newest),
-        )
-        .execute();
+      const these = chats.map(({ channel, chatId }) => ({ workspace, channel, chat_id: chatId }));
+      const rows = await queryRows<Pick<MessageRow, "channel" | "chat_id" | "id" | "state">>(
+        db,
+        sql`select channel, chat_id, id, state from messages
+          where ${isAnyOf(these)} and state in ('received', 'working')
+          union select channel, chat_id, id, state from messages where position in
+            (select max(position) from messages where ${isAnyOf(these)} group by channel, chat_id)`,
+      );
       return rows.map(({ channel, chat_id, id, state }) => ({
         channel,
         chatId: chat_id,
@@ -160,39 +151,25 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       }));
     },
     async chats({ channel, userId, limit }) {
-      let query = db
-        .selectFrom("messages")
-        .select(({ fn }) => [
-          "channel",
-          "chat_id",
-          fn.min("position").as("first"),
-          fn.max("position").as("last"),
-          fn.countAll<number>().as("count"),
-        ])
-        .where("workspace", "=", workspace)
-        .groupBy(["channel", "chat_id"])
-        .orderBy("last", "desc")
-        .limit(limit);
-      if (channel !== undefined) query = query.where("channel", "=", channel);
-      if (userId !== undefined) query = query.where("user_id", "=", userId);
-      const groups = await query.execute();
+      const isOn = channel === undefined ? sql`` : sql`and channel = ${channel}`;
+      const isBy = userId === undefined ? sql`` : sql`and user_id = ${userId}`;
+      const groups = await queryRows<{
+        channel: string;
+        chat_id: string;
+        first: number;
+        last: number;
+        count: number;
+      }>(
+        db,
+        sql`select channel, chat_id, min(position) as "first", max(position) as "last", count(*) as count
+          from messages where workspace = ${workspace} ${isOn} ${isBy}
+          group by channel, chat_id order by "last" desc limit ${limit}`,
+      );
       if (groups.length === 0) return [];
-      const edges = await db
-        .selectFrom("messages")
-        .selectAll()
-        .where("workspace", "=", workspace)
-        .where(({ eb, and, or }) =>
-          or(
-            groups.map((group) =>
-              and([
-                eb("channel", "=", group.channel),
-                eb("chat_id", "=", group.chat_id),
-                eb("position", "in", [group.first, group.last]),
-              ]),
-            ),
-          ),
-        )
-        .execute();
+      const places = groups.flatMap(({ channel, chat_id, first, last }) =>
+        [first, last].map((position) => ({ channel, chat_id, position })),
+      );
+      const edges = await selectRows(db, "messages", { workspace }, sql`and ${isAnyOf(places)}`);
       const edgeAt = new Map(edges.map((row) => [`${row.channel}:${row.chat_id}:${row.position}`, row]));
       return groups.flatMap(({ channel: on, chat_id: chatId, first, last, count }) => {
         const [begun, ended] = [first, last].map((at) => edgeAt.get(`${on}:${chatId}:${at}`));
@@ -260,12 +237,10 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
   async function answersTo(ids: readonly string[]): Promise<Map<string, Exchange["replies"]>> {
     const found = new Map<string, Exchange["replies"]>();
     if (ids.length === 0) return found;
-    const listed = await db
-      .selectFrom("replies")
-      .select(["key", sql<number>`length(content)`.as("size")])
-      .where("message_id", "in", ids)
-      .orderBy("position")
-      .execute();
+    const listed = await queryRows<{ key: string; size: number }>(
+      db,
+      sql`select key, length(content) as size from replies where message_id in (${sql.join(ids)}) order by position`,
+    );
     for (let at = 0; at < listed.length; ) {
       const some: string[] = [];
       for (let size = 0; at < listed.length && size < READ_AT_ONCE; at++) {

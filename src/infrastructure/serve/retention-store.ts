@@ -2,7 +2,15 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../application/ports/serve.ts";
 import { sliceOf } from "../../domain/models/model-facts.ts";
 import { databaseClock } from "../store/liveness.ts";
-import { type Database, deleteRows, type StoreTransaction, updateRows, upsertRow } from "../store/schema.ts";
+import {
+  type Database,
+  deleteRows,
+  queryRows,
+  type SessionRow,
+  type StoreTransaction,
+  updateRows,
+  upsertRow,
+} from "../store/schema.ts";
 
 /** The turn is a row among the schedules, of no workspace. */
 const TURN = { workspace: "", name: "retention" } as const;
@@ -60,24 +68,23 @@ function deleteSome<Table extends "replies" | "messages" | "images" | "forge_del
 async function forgetImages(within: StoreTransaction, until: string, limit: number): Promise<number> {
   const images = await deleteSome(within, "images", "id", sql`at < ${until}`, Math.ceil(limit / 100));
   if (images > 0) return images;
-  const old = await within
-    .selectFrom("file_pieces")
-    .select(["workspace", "chat_key", "file_id", "position"])
-    .where("at", "<", until)
-    .limit(Math.ceil(limit / 10))
-    .execute();
+  type Piece = Pick<Database["file_pieces"], "workspace" | "chat_key" | "file_id" | "position">;
+  const old = await queryRows<Piece>(
+    within,
+    sql`select workspace, chat_key, file_id, position from file_pieces where at < ${until}
+      limit ${Math.ceil(limit / 10)}`,
+  );
   for (const piece of old) await deleteRows(within, "file_pieces", piece);
   return old.length;
 }
 
 /** Sessions that are over, with what was said, set aside, decided and noted in them. A session may be long: few at once. */
 async function forgetSessions(within: StoreTransaction, before: Date, limit: number): Promise<number> {
-  const old = await within
-    .selectFrom("sessions")
-    .select(["workspace", "chat_key", "session_id"])
-    .where("closed_at", "<", before.toISOString())
-    .limit(Math.max(1, Math.floor(limit / 10)))
-    .execute();
+  const old = await queryRows<Pick<SessionRow, "workspace" | "chat_key" | "session_id">>(
+    within,
+    sql`select workspace, chat_key, session_id from sessions where closed_at < ${before.toISOString()}
+      limit ${Math.max(1, Math.floor(limit / 10))}`,
+  );
   for (const { workspace, chat_key, session_id } of old) {
     const aside = `${session_id}~`;
     const isAside = sql`substr(session_id, 1, ${sql.lit(aside.length)}) = ${aside}`;
@@ -90,13 +97,8 @@ async function forgetSessions(within: StoreTransaction, before: Date, limit: num
 
 /** Entries have no id of their own: the oldest, by their time. A sum is deleted with the last of its entries. */
 async function forgetUsage(within: StoreTransaction, before: Date, limit: number): Promise<number> {
-  const old = await within
-    .selectFrom("usage_entries")
-    .select("at")
-    .where("at", "<", before.toISOString())
-    .orderBy("at")
-    .limit(limit)
-    .execute();
+  const oldest = sql`where at < ${before.toISOString()} order by at limit ${limit}`;
+  const old = await queryRows<{ at: string }>(within, sql`select at from usage_entries ${oldest}`);
   const last = old.at(-1);
   if (last === undefined) return 0;
   const rows = await deleteRows(within, "usage_entries", {}, sql`where at <= ${last.at}`);
@@ -108,27 +110,16 @@ async function forgetUsage(within: StoreTransaction, before: Date, limit: number
 /** Tasks that have ended and to which nothing happened since, with their steps. */
 async function forgetTasks(within: StoreTransaction, before: Date, limit: number): Promise<number> {
   const until = before.toISOString();
-  const old = await within
-    .selectFrom("solve_tasks")
-    .select("id")
-    .where("state", "in", ["done", "failed", "stopped"])
-    .where("created_at", "<", until)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom("task_steps")
-            .select("task_id")
-            .whereRef("task_steps.task_id", "=", "solve_tasks.id")
-            .where("at", ">=", until),
-        ),
-      ),
-    )
-    .limit(Math.max(1, Math.floor(limit / 10)))
-    .execute();
+  const old = await queryRows<{ id: string }>(
+    within,
+    sql`select id from solve_tasks where state in ('done', 'failed', 'stopped') and created_at < ${until}
+      and not exists (select 1 from task_steps where task_id = solve_tasks.id and at >= ${until})
+      limit ${Math.max(1, Math.floor(limit / 10))}`,
+  );
   const ids = old.map(({ id }) => id);
   if (ids.length > 0) {
-    await within.deleteFrom("task_steps").where("task_id", "in", ids).execute();
-    await within.deleteFrom("solve_tasks").where("id", "in", ids).execute();
+    await deleteRows(within, "task_steps", {}, sql`where task_id in (${sql.join(ids)})`);
+    await deleteRows(within, "solve_tasks", {}, sql`where id in (${sql.join(ids)})`);
   }
   return ids.length + (await deleteSome(within, "forge_deliveries", "id", sql`seen_at < ${until}`, limit));
 }
@@ -162,15 +153,11 @@ export function forgetPerson(
 ): Promise<number> {
   return db.transaction().execute(async (within) => {
     let rows = 0;
-    const spoken = await within
-      .selectFrom("messages")
-      .select(["chat_id", "user_id"])
-      .distinct()
-      .where("channel", "=", channel)
-      .where("chat_id", "in", ({ selectFrom }) =>
-        selectFrom("messages").select("chat_id").where("channel", "=", channel).where("user_id", "=", userId),
-      )
-      .execute();
+    const theirs = sql`select chat_id from messages where channel = ${channel} and user_id = ${userId}`;
+    const spoken = await queryRows<{ chat_id: string; user_id: string }>(
+      within,
+      sql`select distinct chat_id, user_id from messages where channel = ${channel} and chat_id in (${theirs})`,
+    );
     const shared = new Set(spoken.filter(({ user_id }) => user_id !== userId).map(({ chat_id }) => chat_id));
     const own = new Set([userId, ...spoken.map(({ chat_id }) => chat_id)]);
     const keys = [...own].filter((chat) => !shared.has(chat)).map((chat) => `${channel}:${chat}`);

@@ -14,6 +14,7 @@ import { BREAK_MS, databaseClock, isDead, type ProcessLife, writeBeat } from "..
 import {
   type Database,
   deleteRows,
+  insertionOf,
   insertRows,
   type StoreTransaction,
   selectRows,
@@ -41,7 +42,7 @@ export function createSqliteEngine(): WorkEngine {
     async fetch(within, request) {
       const { rows } = await sql<WorkRow>`update work set claimed = 1, fence = fence + 1
         where seq = (${selectNextWork(request)}) returning *`.execute(within);
-      return rows[0] === undefined ? null : toFetched(rows[0]);
+      return rows[0] === undefined ? null : { ...toWork(rows[0]), fence: Number(rows[0].fence) };
     },
     async complete(within, { id, fence }) {
       const ended = sql<WorkRow>`delete from work where id = ${id} and fence = ${fence} and claimed = 1 returning *`;
@@ -71,16 +72,15 @@ function selectNextWork({ queue, lightOnly = false, notGroups = [], id }: ClaimR
   return sql`select seq from work where ${sql.join(is, sql` and `)} order by light desc, seq limit 1`;
 }
 
-function toFetched(row: WorkRow): FetchedWork {
-  return {
-    id: row.id,
-    queue: row.queue,
-    key: row.work_key,
-    group: row.owner_group,
-    ref: row.ref,
-    light: Number(row.light) === 1,
-    fence: Number(row.fence),
-  };
+type StoredWork = Pick<WorkRow, "id" | "queue" | "work_key" | "owner_group" | "ref" | "light">;
+
+/** A piece of work as its row has it, in the table of the engine and among the dead. */
+function toWork({ id, queue, work_key: key, owner_group: group, ref, light }: StoredWork): NewWork {
+  return { id, queue, key, group, ref, light: Number(light) === 1 };
+}
+
+function toWorkRow({ id, queue, key, group, ref, light }: NewWork): StoredWork {
+  return { id, queue, work_key: key, owner_group: group, ref, light: light ? 1 : 0 };
 }
 
 /**
@@ -159,7 +159,7 @@ async function readProcessLives(db: Kysely<Database>): Promise<readonly ProcessL
     select owner as process, max(claimed_at) as at from work_claims where owner is not null group by owner`.execute(
     db,
   );
-  const beats = await db.selectFrom("work_owners").selectAll().execute();
+  const beats = await selectRows(db, "work_owners", {});
   const beatsOf = new Map(beats.map(({ owner, beat_at: at }) => [owner, Number(at)]));
   const tookOf = new Map(rows.map(({ process, at }) => [process, Number(at)]));
   return [...new Set([...tookOf.keys(), ...beatsOf.keys()])].map((process) => ({
@@ -186,9 +186,7 @@ async function noteDead(
   reason: string,
   at: RawBuilder<number>,
 ): Promise<void> {
-  const { id, queue, key, group, ref, light, attempt } = work;
-  const place = { id, queue, work_key: key, owner_group: group, ref, light: light ? 1 : 0 };
-  await insertRows(within, "dead_work", [{ ...place, attempts: attempt, reason, at }]);
+  await insertRows(within, "dead_work", [{ ...toWorkRow(work), attempts: work.attempt, reason, at }]);
 }
 
 /** Work that was given up: looked at, tried again under a new id, or forgotten. */
@@ -204,21 +202,18 @@ function createDeadWork({
   return {
     async dead(limit) {
       const rows = await selectRows(db, "dead_work", {}, sql`order by at desc limit ${limit}`);
-      return rows.map(({ work_key: key, owner_group: group, light, attempts, at, ...row }) => ({
-        ...row,
-        key,
-        group,
-        light: Number(light) === 1,
-        attempt: Number(attempts),
-        at: new Date(Number(at)),
+      return rows.map((row) => ({
+        ...toWork(row),
+        attempt: Number(row.attempts),
+        reason: row.reason,
+        at: new Date(Number(row.at)),
       }));
     },
     retryDead: (id) =>
       db.transaction().execute(async (within) => {
         const [row] = await selectRows(within, "dead_work", { id });
         if (row === undefined || (await deleteRows(within, "dead_work", { id })) === 0) return false;
-        const { queue, work_key: key, owner_group: group, ref, light } = row;
-        await insert(within, [{ id: newId(), queue, key, group, ref, light: Number(light) === 1 }]);
+        await insert(within, [{ ...toWork(row), id: newId() }]);
         return true;
       }),
     discardDead: async (id) => (await deleteRows(db, "dead_work", { id })) > 0,
@@ -337,16 +332,17 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue<StoreTransaction
 /** The attempts of a piece of work are counted beside the engine, which cannot take one back. */
 async function noteClaim(
   within: StoreTransaction,
-  { id, queue, key, group, ref, light, fence }: FetchedWork,
+  work: FetchedWork,
   { owner, at }: { readonly owner: string; readonly at: RawBuilder<number> },
 ): Promise<Work> {
-  const { rows } = await sql<{ attempts: number }>`insert into work_claims
-      (id, queue, work_key, owner_group, ref, light, attempts, fence, owner, claimed_at, turn, stop)
-    values (${id}, ${queue}, ${key}, ${group}, ${ref}, ${light ? 1 : 0}, 1, ${fence}, ${owner}, ${at}, 0, 0)
-    on conflict (id) do update set fence = excluded.fence, owner = excluded.owner,
+  const claimed = { attempts: 1, fence: work.fence, owner, claimed_at: at, turn: 0, stop: 0 };
+  const again = sql`on conflict (id) do update set fence = excluded.fence, owner = excluded.owner,
       claimed_at = excluded.claimed_at, turn = 0, stop = 0, attempts = work_claims.attempts + 1
-    returning attempts`.execute(within);
-  return { id, queue, key, group, ref, light, fence, attempt: Number(rows[0]?.attempts) };
+    returning attempts`;
+  const { rows } = await insertionOf("work_claims", [{ ...toWorkRow(work), ...claimed }], again).execute(
+    within,
+  );
+  return { ...work, attempt: Number(rows[0]?.attempts) };
 }
 
 async function giveBack(

@@ -122,6 +122,17 @@ export async function selectRows<Of extends Table>(
     .rows;
 }
 
+/** The rows of a question in words of its own, which name the columns of `Row`. */
+export async function queryRows<Row>(db: Kysely<Database>, question: RawBuilder<unknown>): Promise<Row[]> {
+  return (await question.execute(db)).rows as Row[];
+}
+
+/** A condition: rows of any of these chats, people or jobs. None of them: no row. */
+export function isAnyOf(rows: readonly object[]): RawBuilder<unknown> {
+  const each = rows.map((values) => sql`(${sql.join(equalities(values), sql` and `)})`);
+  return sql`(${sql.join([sql`1 = 0`, ...each], sql` or `)})`;
+}
+
 /** How many rows there were. */
 export function deleteRows<Of extends Table>(
   db: Kysely<Database>,
@@ -144,10 +155,14 @@ export function updateRows<Of extends Table>(
   return countRows(db, sql`update ${sql.raw(table)} set ${sql.join(pairs)} ${whereIs(where)} ${rest}`);
 }
 
-function whereIs(values: object): RawBuilder<unknown> {
-  const each = Object.entries(values).map(([column, value]) =>
+function equalities(values: object): RawBuilder<unknown>[] {
+  return Object.entries(values).map(([column, value]) =>
     value === null ? sql`${sql.raw(column)} is null` : sql`${sql.raw(column)} = ${value}`,
   );
+}
+
+function whereIs(values: object): RawBuilder<unknown> {
+  const each = equalities(values);
   return each.length === 0 ? sql`` : sql`where ${sql.join(each, sql` and `)}`;
 }
 

@@ -16,6 +16,7 @@ import {
   deleteRows,
   insertRows,
   migrate,
+  queryRows,
   type SolveRow,
   type StoreTransaction,
   selectRows,
@@ -154,13 +155,10 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
 
   return {
     async claim(has) {
-      const waiting = await db
-        .selectFrom("solve_tasks")
-        .select(({ fn }) => ["needs", fn.min("created_at").as("since")])
-        .where("work_id", "is not", null)
-        .groupBy("needs")
-        .orderBy("since")
-        .execute();
+      const waiting = await queryRows<{ needs: string }>(
+        db,
+        sql`select needs from solve_tasks where work_id is not null group by needs order by min(created_at)`,
+      );
       for (const { needs } of waiting) {
         if (!needs.split(",").every((need) => has.includes(need))) continue;
         const claimed = await claimIn({ queue: taskQueue(needs) });
