@@ -72,32 +72,20 @@ export function containerTask(name: string, labels: Readonly<Record<string, stri
 }
 
 export function listedContainerFacts(listed: ListedContainer): ContainerFacts {
-  const name = listedContainerName(listed);
-  return {
-    ok: true,
-    id: listed.Id,
-    name,
-    taskId: containerTask(name, listed.Labels),
-    image: listed.Image,
-    labels: listed.Labels,
-    createdAt: new Date(listed.Created * 1000).toISOString(),
-    state: containerState(listed.State),
-  };
+  const { Id: id, Image: image, Labels: labels, Created, State: status } = listed;
+  const createdAt = new Date(Created * 1000).toISOString();
+  return toFacts({ id, name: listedContainerName(listed), image, labels, createdAt }, status);
 }
 
 export function inspectedContainerFacts(inspected: InspectedContainer): ContainerFacts {
-  const name = inspected.Name.replace(/^\//, "");
-  const labels = inspected.Config.Labels ?? {};
-  return {
-    ok: true,
-    id: inspected.Id,
-    name,
-    taskId: containerTask(name, labels),
-    image: inspected.Config.Image,
-    labels,
-    createdAt: inspected.Created,
-    state: containerState(inspected.State.Status),
-  };
+  const { Id: id, Name, Config, Created: createdAt, State } = inspected;
+  const name = Name.replace(/^\//, "");
+  return toFacts({ id, name, image: Config.Image, labels: Config.Labels ?? {}, createdAt }, State.Status);
+}
+
+function toFacts(known: Omit<ContainerFacts, "ok" | "taskId" | "state">, status: string): ContainerFacts {
+  const taskId = containerTask(known.name, known.labels);
+  return { ok: true, ...known, taskId, state: containerState(status) };
 }
 
 function containerState(status: string): ContainerFacts["state"] {

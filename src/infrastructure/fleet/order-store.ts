@@ -116,11 +116,8 @@ export function createControlOrders({
       );
     },
     async collect(id) {
-      const rows = await db
-        .deleteFrom("order_answers")
-        .where("order_id", "=", id)
-        .returning(["position", "body"])
-        .execute();
+      const taken = sql`delete from order_answers where order_id = ${id} returning position, body`;
+      const rows = await queryRows<{ position: number; body: string }>(db, taken);
       return rows
         .sort((x, y) => x.position - y.position)
         .map(({ body }) => body)

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { readMounts } from "./mount-points.ts";
 
 /** The folder of the control group of this process that a controller counts in; `top`: the uppermost that can be seen. */
 export interface ControlGroup {
@@ -18,33 +19,16 @@ export function findControlGroup(controller: "pids" | "memory"): ControlGroup | 
       .map((line) => /^\d+:([^:]*):(.*)$/.exec(line))
       .find((found) => found && isWanted(found[1] ?? ""))?.[2];
   const v1 = ownPath((names) => names.split(",").includes(controller));
-  const mounts = readText("/proc/self/mountinfo").split("\n").map(parseMount);
-  const isWanted = (mount: ReturnType<typeof parseMount>) =>
-    v1 === undefined
-      ? mount?.type === "cgroup2"
-      : mount?.type === "cgroup" && mount.options.includes(controller);
-  const mount = mounts.find(isWanted);
+  const mount = attemptOr([], readMounts).find(({ type, options }) =>
+    v1 === undefined ? type === "cgroup2" : type === "cgroup" && options.includes(controller),
+  );
   const path = v1 ?? ownPath((names) => names === "");
-  if (mount === undefined || mount === null || path === undefined) return null;
+  if (mount === undefined || path === undefined) return null;
   const below = relative(mount.root, path);
   const folder = below.startsWith("..") ? mount.point : join(mount.point, below);
   const unified = v1 === undefined;
   if (unified && !readText(join(folder, "cgroup.controllers")).split(/\s/).includes(controller)) return null;
   return { folder, top: mount.point, unified };
-}
-
-/** `36 35 98:0 /root /point rw - type source options` */
-function parseMount(line: string) {
-  const [own = "", rest = ""] = line.split(" - ");
-  const [, , , root, point] = own.split(" ");
-  const [type = "", , options = ""] = rest.split(" ");
-  if (root === undefined || point === undefined) return null;
-  return { root: unescapeField(root), point: unescapeField(point), type, options: options.split(",") };
-}
-
-/** White space in a mount table is written as octal numbers. */
-function unescapeField(field: string): string {
-  return field.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
 /** "" where it cannot be read. */

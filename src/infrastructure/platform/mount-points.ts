@@ -13,13 +13,22 @@ export function renameable(a: string, b: string): boolean {
   return longestPrefix(mounts, a) === longestPrefix(mounts, b);
 }
 
+/** The mounts that this process sees. */
+export function readMounts() {
+  return readFileSync("/proc/self/mountinfo", "utf8").split("\n").flatMap(parseMount);
+}
+
+/** `36 35 98:0 /root /point rw - type source options` */
+function parseMount(line: string) {
+  const [own = "", rest = ""] = line.split(" - ");
+  const [, , , root, point] = own.split(" ");
+  const [type = "", , options = ""] = rest.split(" ");
+  if (root === undefined || point === undefined) return [];
+  return [{ root: unescaped(root), point: unescaped(point), type, options: options.split(",") }];
+}
+
 export function mountPoints(): string[] {
-  const points: string[] = [];
-  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
-    const point = line.split(" ", 5)[4];
-    if (point !== undefined) points.push(unescaped(point));
-  }
-  return points;
+  return readMounts().map(({ point }) => point);
 }
 
 /** Whether new mounts on this machine appear in namespaces that were created earlier. */
@@ -27,6 +36,7 @@ export function mountsAreShared(): boolean {
   return / (?:shared|master):\d/.test(readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
+/** White space in a mount table is written as octal numbers. */
 function unescaped(point: string): string {
   return point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
@@ -34,12 +44,9 @@ function unescaped(point: string): string {
 export function fileSystemOf(path: string): string {
   if (process.platform !== "linux") return "?";
   let best = { point: "", type: "?" };
-  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
-    const [before, after] = line.split(" - ");
-    const point = unescaped(before?.split(" ", 5)[4] ?? "");
+  for (const { point, type } of readMounts()) {
     const holds = point === "/" || path === point || path.startsWith(`${point}/`);
-    if (point !== "" && holds && point.length >= best.point.length)
-      best = { point, type: after?.split(" ")[0] ?? "?" };
+    if (holds && point.length >= best.point.length) best = { point, type };
   }
   return best.type;
 }

@@ -21,13 +21,19 @@ function listenAt(server: Server, port: number): Promise<number> {
 }
 
 function joinSockets(client: Socket, upstream: Socket): void {
+  endTogether(client, upstream);
+  client.pipe(upstream);
+  upstream.pipe(client);
+}
+
+/** The end of one is the end of the other. */
+export function endTogether(client: Socket, upstream: Socket): void {
   for (const [one, other] of [
     [client, upstream],
     [upstream, client],
   ] as const) {
     one.on("error", () => other.destroy());
     one.once("close", () => other.destroySoon());
-    one.pipe(other);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type RefusedDestination,
 } from "../../domain/policy/network.ts";
 import { type DialDeps, dial } from "./dial.ts";
+import { endTogether } from "./forward-port.ts";
 
 /** The head of a proxied HTTP/1 message: parsed strictly and written again. */
 interface RequestHead {
@@ -539,7 +540,8 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
     );
   }
   const upstream = dialled.socket;
-  joinSockets(client, upstream, parts.limits.idleMs);
+  endTogether(client, upstream);
+  endWhenSilent([client, upstream], parts.limits.idleMs);
   if (client.destroyed) return void upstream.destroy();
   if (head.method === "CONNECT") {
     client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
@@ -553,17 +555,10 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
   relayAnswer(client, upstream, parts.limits.headBytes);
 }
 
-/** The end of one is the end of the other; so is a long silence. */
-function joinSockets(client: Socket, upstream: Socket, idleMs: number): void {
-  for (const [one, other] of [
-    [client, upstream],
-    [upstream, client],
-  ] as const) {
-    one.on("error", () => other.destroy());
-    one.once("close", () => other.destroySoon());
+/** A long silence ends both. */
+function endWhenSilent(sockets: readonly Socket[], idleMs: number): void {
+  for (const one of sockets)
     one.setTimeout(idleMs, () => {
-      client.destroy();
-      upstream.destroy();
+      for (const each of sockets) each.destroy();
     });
-  }
 }
