@@ -63,14 +63,13 @@ export function encodeFrame(head: Readonly<Record<string, unknown>>, body: Uint8
 }
 
 export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint8Array) => void {
-  const lengths = (prefix: Buffer) => [prefix.readUInt32LE(0), prefix.readUInt32LE(4)] as const;
   const shape = {
     headBytes: PREFIX_BYTES,
     limitBytes: Number.POSITIVE_INFINITY,
-    lengthOf: (prefix: Buffer) => lengths(prefix)[0] + lengths(prefix)[1],
+    lengthOf: (prefix: Buffer) => prefix.readUInt32LE(0) + prefix.readUInt32LE(4),
   };
   return createHeadReader(shape, (prefix, payload) => {
-    const [length] = lengths(prefix);
+    const length = prefix.readUInt32LE(0);
     const head = JSON.parse(payload.toString("utf8", 0, length)) as Frame["head"];
     onFrame({ head, body: new Uint8Array(payload.subarray(length)) });
   });

@@ -557,8 +557,8 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
 
 /** A long silence ends both. */
 function endWhenSilent(sockets: readonly Socket[], idleMs: number): void {
-  for (const one of sockets)
-    one.setTimeout(idleMs, () => {
-      for (const each of sockets) each.destroy();
-    });
+  const end = () => {
+    for (const each of sockets) each.destroy();
+  };
+  for (const one of sockets) one.setTimeout(idleMs, end);
 }
