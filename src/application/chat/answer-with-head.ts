@@ -2,13 +2,13 @@ import { agentOf } from "../../domain/chat/agents.ts";
 import { HEAD_NAMES, type HeadName } from "../../domain/config/configured-kinds.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
-import { type HeadMessages, headMessagesFor } from "../../domain/texts/heads.ts";
+import { type HeadMessages, type HeadTrouble, headMessagesFor } from "../../domain/texts/heads.ts";
 import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
 import { wordDeclarations } from "../checks/project-checks.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { createShownFiles } from "../drafts/shown-files.ts";
 import type { Agent, ChatEvent } from "../ports/chat.ts";
-import type { Head, HeadTrouble, WorkerProgress } from "../ports/heads.ts";
+import type { Head, WorkerProgress } from "../ports/heads.ts";
 import { answerForCoder, openBench, tellCoderEvents } from "./answer-with-code.ts";
 import {
   type Answer,
@@ -24,18 +24,8 @@ import {
 import { createHistoryReader, earlierExchangesFor } from "./exchanges.ts";
 import { createWordOutput } from "./held-output.ts";
 
-type TroubleWords = {
-  readonly [Code in HeadTrouble["code"]]: (trouble: Extract<HeadTrouble, { code: Code }>) => string;
-};
-
-/** Why a head cannot work, or stopped. */
-function wordHeadTrouble(words: HeadMessages, trouble: HeadTrouble): string {
-  const table: TroubleWords = words.trouble;
-  return (table[trouble.code] as (trouble: HeadTrouble) => string)(trouble);
-}
-
 function inAllWords(trouble: HeadTrouble): WordsByLocale {
-  return inEveryLanguage((locale) => wordHeadTrouble(headMessagesFor(locale), trouble));
+  return inEveryLanguage((locale) => headMessagesFor(locale).trouble(trouble));
 }
 
 export interface HeadTask {
@@ -53,7 +43,7 @@ export async function answerWithHead(
 ): Promise<Answer> {
   const refuse = (word: (words: HeadMessages) => string) =>
     answerInEveryLanguage((locale) => word(headMessagesFor(locale)), false);
-  if (deps.heads === undefined) return refuse((words) => words.trouble["not-confined"]());
+  if (deps.heads === undefined) return refuse((words) => words.trouble({ code: "not-confined" }));
   if (turn.dryRun) return refuse((words) => words.dryRun(name));
   const overBudget = await turn.models.workers.refusal();
   if (overBudget !== null)
@@ -75,7 +65,7 @@ export async function answerWithHead(
   const steps = createSteps(turn, agentOf(deps.settings.defaultCoder), deps.workspace.mask);
   const heads = await deps.heads.open();
   const opened = await heads.open({ name, sessionKey: turn.sessionKey, onProgress: steps.tell });
-  if (!opened.ok) return refuse((words) => wordHeadTrouble(words, opened.trouble));
+  if (!opened.ok) return refuse((words) => words.trouble(opened.trouble));
   const { head } = opened;
   const desk = deps.steering.open(turn.sessionKey);
   try {
@@ -304,9 +294,7 @@ export const head: ChatCommand<CoderDeps> = async (deps, turn, rest) => {
     const said = headMessagesFor(locale);
     return [
       ...(name === "" || known !== undefined ? [] : [said.unknown(name)]),
-      ...heads.map(
-        (one) => `${one.name}: ${one.trouble === null ? said.ready : wordHeadTrouble(said, one.trouble)}`,
-      ),
+      ...heads.map((one) => `${one.name}: ${one.trouble === null ? said.ready : said.trouble(one.trouble)}`),
       ...(deps.heads?.standing == null ? [] : [said.always(deps.heads.standing)]),
       said.usage(HEAD_NAMES),
     ].join("\n");

@@ -1,5 +1,6 @@
 import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import type { TaskUsage } from "../../domain/models/model-facts.ts";
+import type { HeadTrouble } from "../../domain/texts/heads.ts";
 import type { HeadProcess } from "./jobs-head.ts";
 
 /** The messages of an agent's CLI while it works. */
@@ -75,33 +76,3 @@ export interface HeadEnd {
   /** Why it did not do what it could. */
   readonly trouble: HeadTrouble | null;
 }
-
-/** Why an agent cannot work, or could not continue. Texts are masked. */
-export type HeadTrouble =
-  | { readonly code: "not-installed"; readonly name: HeadName; readonly program: string }
-  /** `head.command` is empty. */
-  | { readonly code: "no-command" }
-  | {
-      readonly code: "no-login";
-      readonly name: HeadName;
-      readonly variables: readonly string[];
-      /** A login of a person that is there and may not be used as things are set. */
-      readonly file: string | null;
-    }
-  | { readonly code: "login-expired"; readonly name: HeadName; readonly program: string }
-  /** Its vendor lets no other program use this login. */
-  | { readonly code: "login-refused"; readonly name: HeadName; readonly variables: readonly string[] }
-  /** Nothing confines here, or the workspace holds the user's home. */
-  | { readonly code: "not-confined" }
-  | { readonly code: "busy"; readonly name: HeadName }
-  | { readonly code: "unauthorized"; readonly name: HeadName; readonly variables: readonly string[] }
-  | { readonly code: "unreachable"; readonly name: HeadName; readonly detail: string }
-  | { readonly code: "quota"; readonly name: HeadName; readonly reached: "requests" | "bytes" }
-  | { readonly code: "timed-out"; readonly name: HeadName; readonly seconds: number }
-  | { readonly code: "silent"; readonly name: HeadName; readonly seconds: number }
-  | { readonly code: "flooded"; readonly name: HeadName; readonly bytes: number }
-  /** It asked for permission again and again. */
-  | { readonly code: "asking"; readonly name: HeadName; readonly times: number }
-  /** The session to continue no longer exists; the next turn begins another. */
-  | { readonly code: "session-lost"; readonly name: HeadName }
-  | { readonly code: "failed"; readonly name: HeadName; readonly detail: string };

@@ -39,11 +39,6 @@ export type NotACase =
   /** A job's change that was committed later. */
   | { readonly code: "same"; readonly id: string };
 
-/** One sentence for each code of a union. */
-export type WordsByCode<Fact extends { readonly code: string }> = {
-  readonly [Code in Fact["code"]]: (fact: Extract<Fact, { readonly code: Code }>) => string;
-};
-
 /** More is a move or a rewrite, which no request of some words describes. */
 const MOST_FILES = 30;
 

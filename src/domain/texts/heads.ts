@@ -9,3 +9,5 @@ const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 export type HeadMessages = typeof en.headTexts;
 
 export const headMessagesFor = (locale: Locale): HeadMessages => TEXTS[locale].headTexts;
+
+export type { HeadTrouble } from "./en/heads.ts";

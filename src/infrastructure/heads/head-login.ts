@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HeadTrouble } from "../../application/ports/heads.ts";
 import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isJsonObject } from "../../domain/platform/json-members.ts";
 import { maskSecrets } from "../../domain/platform/mask.ts";
+import type { HeadTrouble } from "../../domain/texts/heads.ts";
 import { type KeyRoute, makeStandIn, type StreamEvent, type WorkerKind } from "./kinds/worker-kind.ts";
 
 /**

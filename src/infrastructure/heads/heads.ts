@@ -17,7 +17,6 @@ import type {
   HeadFacts,
   HeadRequest,
   Heads,
-  HeadTrouble,
   HeadTurn,
   OpenedHead,
 } from "../../application/ports/heads.ts";
@@ -26,6 +25,7 @@ import type { HeadName, WorkerKindName } from "../../domain/config/configured-ki
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
+import type { HeadTrouble } from "../../domain/texts/heads.ts";
 import { takeLock } from "../platform/folder-lock.ts";
 import { hashHex } from "../platform/hash.ts";
 import { removeTree } from "../platform/remove-tree.ts";

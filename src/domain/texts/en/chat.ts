@@ -775,7 +775,7 @@ export const memoryTexts = {
   usageHeader: { all: "Today", chat: "This chat today", person: "Your chats today", days: "Last 7 days" },
   usageLine: ({ name, calls, inputTokens, outputTokens, cachedTokens, costUsd, unpriced }: UsageTotal) => {
     const cached = cachedTokens > 0 ? ` (${cachedTokens} from the cache)` : "";
-    return `${name}: ${calls} ${calls === 1 ? "request" : "requests"}, ${inputTokens} tokens in${cached}, ${outputTokens} out, ${formatCost(costUsd, unpriced > 0)}`;
+    return `${name}: ${many(calls, "request")}, ${inputTokens} tokens in${cached}, ${outputTokens} out, ${formatCost(costUsd, unpriced > 0)}`;
   },
   models: {
     line: ({ agent, role, name, isChosen, isDefault, ...facts }: ModelFactsLine): string => {

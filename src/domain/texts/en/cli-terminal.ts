@@ -51,13 +51,13 @@ export const terminalTexts = {
   moreLines: (count: number) => `… ${count} more lines: ⇥ d`,
   moreInShow: (count: number, label: string) =>
     `… ${count} more lines: ${jobOrder("terminal", "diff", label)}`,
-  diffBinary: (bytes: number) => `binary file, ${bytes} ${bytes === 1 ? "byte" : "bytes"}`,
+  diffBinary: (bytes: number) => `binary file, ${many(bytes, "byte")}`,
   diffTooLong: (bytes: number) => `too long to show, ${bytes} bytes`,
   folder: (folder: string, count: number, kind: "added" | "deleted") =>
     `${folder}/ · ${count === 0 ? "folder" : many(count, "file")} ${kind}`,
   modeChanged: (path: string) => `${path} · permissions changed`,
   diffLink: "symbolic link",
-  gitFiles: (count: number) => `.git/ · ${count} ${count === 1 ? "file" : "files"} changed`,
+  gitFiles: (count: number) => `.git/ · ${many(count, "file")} changed`,
   diffUnknown: "changed again since; no longer known",
   cardKeys: {
     undo: "[u] undo",

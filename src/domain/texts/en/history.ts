@@ -1,35 +1,35 @@
-import type { NotACase, WordsByCode } from "../../history/case.ts";
-import { jobOrder } from "../format-text.ts";
+import type { NotACase } from "../../history/case.ts";
+import { jobOrder, many, wordBy } from "../format-text.ts";
 import { runningTexts } from "./jobs-running.ts";
 
-const NOT_CASES: WordsByCode<NotACase> = {
-  "no-tests": () => "brings no tests",
-  "no-sources": () => "changes no source files",
-  "no-request": () => "no request that says what is wanted",
-  "too-large": (why) => `changes ${why.files} files`,
-  "unknown-names": (why) =>
-    `the request does not tell the names that the tests need: ${why.names.slice(0, 5).join(", ")}`,
-  gone: () => "the files before it are no longer kept",
-  "changed-by-hand": () => "files were changed by hand between its jobs",
-  "no-runner": () => "no test command is known",
-  "green-before": () => "its tests pass without the change",
-  "red-after": (why) =>
-    `its tests fail here even with the change (${why.output}); once this is fixed: picoclaw compare cases add ID`,
-  "no-service": (why) =>
-    `its tests need the network, a database or another service, which no case has: ${why.output}`,
-  endless: (why) =>
-    `its tests did not end within ${why.seconds} s (checks.timeout); with a longer limit: picoclaw compare cases add ID`,
-  flaky: () => "its tests pass and fail by chance",
-  "cannot-run": (why) => `its tests could not be run: ${why.output.split("\n").at(-1) ?? ""}`,
-  dropped: () => "dropped by you",
-  same: (why) => `the change of ${why.id}`,
-};
+const notACase = wordBy<"code", NotACase>("code", {
+  "no-tests": "brings no tests",
+  "no-sources": "changes no source files",
+  "no-request": "no request that says what is wanted",
+  "too-large": ({ files }) => `changes ${files} files`,
+  "unknown-names": ({ names }) =>
+    `the request does not tell the names that the tests need: ${names.slice(0, 5).join(", ")}`,
+  gone: "the files before it are no longer kept",
+  "changed-by-hand": "files were changed by hand between its jobs",
+  "no-runner": "no test command is known",
+  "green-before": "its tests pass without the change",
+  "red-after": ({ output }) =>
+    `its tests fail here even with the change (${output}); once this is fixed: picoclaw compare cases add ID`,
+  "no-service": ({ output }) =>
+    `its tests need the network, a database or another service, which no case has: ${output}`,
+  endless: ({ seconds }) =>
+    `its tests did not end within ${seconds} s (checks.timeout); with a longer limit: picoclaw compare cases add ID`,
+  flaky: "its tests pass and fail by chance",
+  "cannot-run": ({ output }) => `its tests could not be run: ${output.split("\n").at(-1) ?? ""}`,
+  dropped: "dropped by you",
+  same: ({ id }) => `the change of ${id}`,
+});
 
 export const historyTexts = {
   whyUsage: "Name a line or a removed text: picoclaw why src/app.ts:12, or picoclaw why --removed 'text'",
   noFile: (path: string) => `There is no file ${path} in the workspace.`,
   notText: (path: string) => `${path} is not a text file.`,
-  noLine: (path: string, lines: number) => `${path} has ${lines} ${lines === 1 ? "line" : "lines"}.`,
+  noLine: (path: string, lines: number) => `${path} has ${many(lines, "line")}.`,
   writtenBy: (job: string, time: string) => `Written by ${job}, ${time}`,
   removedBy: (path: string, line: number, job: string, time: string) =>
     `${path}:${line} was removed by ${job}, ${time}`,
@@ -80,8 +80,7 @@ export const historyTexts = {
   handEdits: (paths: readonly string[], more: number) =>
     `Also changed outside of PicoClaw in between: ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
   bisectUsage: "Give the command that fails: picoclaw bisect -- npm test",
-  bisectStart: (jobs: number) =>
-    `Looking through ${jobs} ${jobs === 1 ? "job" : "jobs"}; the workspace is not touched.`,
+  bisectStart: (jobs: number) => `Looking through ${many(jobs, "job")}; the workspace is not touched.`,
   probe: (after: string | null, verdict: "passes" | "fails" | "skipped"): string =>
     `  ${{ passes: "✓", fails: "✗", skipped: "?" }[verdict]} ${after === null ? "before the oldest job" : `after ${after}`}`,
   found: (job: string, probes: number) => `The command fails since ${job} (${probes} runs).`,
@@ -92,7 +91,7 @@ export const historyTexts = {
   undoHint: (job: string) => `To undo it around later edits: ${jobOrder("terminal", "undo", job)}`,
   passesNow: "The command passes in the workspace as it is. There is nothing to find.",
   failsBefore: (jobs: number) =>
-    `The command already fails before the oldest of the ${jobs} ${jobs === 1 ? "job" : "jobs"} whose originals are kept.`,
+    `The command already fails before the oldest of the ${many(jobs, "job")} whose originals are kept.`,
   cannotRun: (message: string) => `The command could not be run: ${message}`,
   compareUsage:
     "Name who is to be compared: picoclaw compare coder1 coder3, a model (claude/claude-sonnet-5-5) or an agent (claude-code). Also: picoclaw compare cases",
@@ -109,7 +108,7 @@ export const historyTexts = {
   compareBusy: "The same comparison is running in another process.",
   noCases: "No case counts here yet. To see why: picoclaw compare cases",
   caseCount: (cases: number, others: number) =>
-    `${cases} ${cases === 1 ? "case" : "cases"}${others === 0 ? "." : `; ${others} other ${others === 1 ? "change does" : "changes do"} not count:`}`,
+    `${many(cases, "case")}${others === 0 ? "." : `; ${others} other ${others === 1 ? "change does" : "changes do"} not count:`}`,
   issuesRead: (issues: number | null) =>
     issues === null
       ? "Issues were not read: the project's forge cannot be asked (remote, forges.*.token)."
@@ -118,11 +117,11 @@ export const historyTexts = {
   caseSeen: (seconds: number) => `seen red and green, ${seconds.toFixed(1)} s`,
   caseUnknown: (id: string) => `There is no case or change ${id}. picoclaw compare cases lists them.`,
   caseChanged: { add: "added", drop: "dropped", edit: "request changed" },
-  notACase: (why: NotACase): string => (NOT_CASES[why.code] as (why: NotACase) => string)(why),
+  notACase,
   seeing: (title: string, why: string | null, found: number) =>
     why === null ? `  ✓ ${title} (${found})` : `  – ${title}: ${why}`,
   estimate: (plays: number, usd: number | null, seconds: number | null, budget: number) =>
-    `${plays} ${plays === 1 ? "play" : "plays"}; ${usd === null ? "cost not known yet" : `about $${usd.toFixed(2)}`}, ${seconds === null ? "time not known yet" : `about ${Math.ceil(seconds / 60)} min`}. It stops at $${budget.toFixed(2)} (--budget).`,
+    `${many(plays, "play")}; ${usd === null ? "cost not known yet" : `about $${usd.toFixed(2)}`}, ${seconds === null ? "time not known yet" : `about ${Math.ceil(seconds / 60)} min`}. It stops at $${budget.toFixed(2)} (--budget).`,
   played: (contestant: string, title: string, solved: boolean, left: number, usd: number) =>
     `  ${solved ? "✓" : "✗"} ${contestant}: ${title} (${left} left, $${usd.toFixed(2)})`,
   notPlayed: (contestant: string, id: string, failure: string) =>
@@ -144,7 +143,7 @@ export const historyTexts = {
     "no-cases": "",
   },
   pairUnknown: (one: string, other: string, cases: number) =>
-    `${cases} ${cases === 1 ? "case" : "cases"} cannot tell ${one} and ${other} apart.`,
+    `${many(cases, "case")} cannot tell ${one} and ${other} apart.`,
   pairKnown: (better: string, worse: string, more: number, less: number, p: number) =>
     `${better} is better than ${worse}: it alone solved ${more}, ${worse} alone ${less} (p = ${p.toFixed(3)}).`,
   drift: (run: string, shares: string) => `Earlier (${run}): ${shares}`,

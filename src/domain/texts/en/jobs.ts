@@ -131,8 +131,7 @@ export const workTexts = {
     `Nothing was applied, because these were changed by something else meanwhile:${paths(list)}\n` +
     `The result is kept as a preview. Look at it: ${jobOrder(at, "diff", jobId)}\n` +
     `To apply it as it is: ${jobOrder(at, "apply", jobId)} (it stops again while the same files still differ)`,
-  dryRunHeader: (count: number) =>
-    `Dry run: ${count} ${count === 1 ? "command" : "commands"} (nothing was run)`,
+  dryRunHeader: (count: number) => `Dry run: ${many(count, "command")} (nothing was run)`,
   dryRunLine: (index: number, command: string) => `[${index}] ${command}`,
   trialJobFailed: (complaint: string) => `A job with a command cannot run here: ${complaint.split("\n")[0]}`,
   transactionKind: (kind: TransactionKind, reason: TransactionReason) =>

@@ -1,6 +1,6 @@
 import type { RefusedDestination } from "../../policy/network.ts";
 import type { RuleId } from "../../policy/rules/command-rule.ts";
-import { formatBytes } from "../format-text.ts";
+import { formatBytes, many } from "../format-text.ts";
 
 /** `name`: what the command was decided by; `detail`: what the parser said. */
 export interface RuleFacts {
@@ -176,7 +176,7 @@ export const confinementTexts = {
     readonly host: string;
     readonly reason: RefusedDestination;
     readonly count: number;
-  }) => `network: ${count} ${count === 1 ? "request" : "requests"} to ${host} refused (${REASONS[reason]})`,
+  }) => `network: ${many(count, "request")} to ${host} refused (${REASONS[reason]})`,
   /** Landlock holds where nothing confines. */
   limited: `${LIMITED} To confine them: picoclaw doctor`,
   limitedPromise: LIMITED,

@@ -1,11 +1,12 @@
 import type * as en from "../en/heads.ts";
+import { wordBy } from "../format-text.ts";
 
 export const headTexts: typeof en.headTexts = {
   /** Why an agent cannot work, or stopped, by its code. */
-  trouble: {
+  trouble: wordBy("code", {
     "not-installed": ({ name, program }) =>
       `${name} はこのマシンにありません（PATH に \`${program}\` が見つかりません）。使うには、先にインストールしてください。`,
-    "no-command": () =>
+    "no-command":
       "エージェントが設定されていません。`head.command` が空です。例: `head: {command: [opencode, acp]}`。",
     "no-login": ({ name, variables, file }) =>
       [
@@ -20,7 +21,7 @@ export const headTexts: typeof en.headTexts = {
       `${name} のログインの期限が切れています。PicoClaw は更新を行いません。\`${program}\` を一度起動してから、もう一度送ってください。`,
     "login-refused": ({ name, variables }) =>
       `${name} は Google でログインしています。Google の規約は、ほかのプログラムがそのログインを使うことを認めていません。${variables.join(" または ")} を設定してください。`,
-    "not-confined": () =>
+    "not-confined":
       "お使いのエージェントを起動できるのは、隔離できるときだけです。bubblewrap とオーバーレイが使え、`worker.confine` が off ではなく、workspace がホームを含まないことが必要です。足りないものは `picoclaw doctor` で分かります。",
     busy: ({ name }) =>
       `${name} はこのチャットのために別のプロセスで作業中です。終わってから、もう一度送ってください。`,
@@ -37,7 +38,7 @@ export const headTexts: typeof en.headTexts = {
     asking: ({ name, times }) => `${name} を終了しました。許可を ${times} 回求めました。`,
     "session-lost": ({ name }) => `${name} は以前のセッションを失いました。新しいセッションを始めます。`,
     failed: ({ name, detail }) => `${name} がエラーで終了しました: ${detail}`,
-  },
+  }),
   dryRun: (name) =>
     `ドライモードです。${name} はすぐに作業を始めるため起動しません。\`/preview\` なら適用せずに結果を確認できます。`,
   usage: (names) =>

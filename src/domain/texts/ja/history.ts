@@ -1,28 +1,28 @@
-import type { NotACase, WordsByCode } from "../../history/case.ts";
-import { jobOrder } from "../format-text.ts";
+import type { NotACase } from "../../history/case.ts";
+import { jobOrder, wordBy } from "../format-text.ts";
 import { runningTexts } from "./jobs-running.ts";
 
-const NOT_CASES: WordsByCode<NotACase> = {
-  "no-tests": () => "テストがない",
-  "no-sources": () => "ソースの変更がない",
-  "no-request": () => "何を求めているか分かる依頼がない",
-  "too-large": (why) => `${why.files} ファイルの変更`,
-  "unknown-names": (why) => `テストに必要な名前が依頼にない: ${why.names.slice(0, 5).join("、")}`,
-  gone: () => "前のファイルが保存されていない",
-  "changed-by-hand": () => "ジョブの間に手作業の変更がある",
-  "no-runner": () => "テストのコマンドが分からない",
-  "green-before": () => "変更がなくてもテストが通る",
-  "red-after": (why) =>
-    `変更があってもここではテストが失敗する（${why.output}）。直したら: picoclaw compare cases add ID`,
-  "no-service": (why) =>
-    `テストにネットワーク、データベースなどのサービスが必要（事例では使えない）: ${why.output}`,
-  endless: (why) =>
-    `テストが ${why.seconds} 秒以内に終わらない（checks.timeout）。制限を延ばしたら: picoclaw compare cases add ID`,
-  flaky: () => "テストの結果が安定しない",
-  "cannot-run": (why) => `テストを実行できない: ${why.output.split("\n").at(-1) ?? ""}`,
-  dropped: () => "外した事例",
-  same: (why) => `${why.id} と同じ変更`,
-};
+const notACase = wordBy<"code", NotACase>("code", {
+  "no-tests": "テストがない",
+  "no-sources": "ソースの変更がない",
+  "no-request": "何を求めているか分かる依頼がない",
+  "too-large": ({ files }) => `${files} ファイルの変更`,
+  "unknown-names": ({ names }) => `テストに必要な名前が依頼にない: ${names.slice(0, 5).join("、")}`,
+  gone: "前のファイルが保存されていない",
+  "changed-by-hand": "ジョブの間に手作業の変更がある",
+  "no-runner": "テストのコマンドが分からない",
+  "green-before": "変更がなくてもテストが通る",
+  "red-after": ({ output }) =>
+    `変更があってもここではテストが失敗する（${output}）。直したら: picoclaw compare cases add ID`,
+  "no-service": ({ output }) =>
+    `テストにネットワーク、データベースなどのサービスが必要（事例では使えない）: ${output}`,
+  endless: ({ seconds }) =>
+    `テストが ${seconds} 秒以内に終わらない（checks.timeout）。制限を延ばしたら: picoclaw compare cases add ID`,
+  flaky: "テストの結果が安定しない",
+  "cannot-run": ({ output }) => `テストを実行できない: ${output.split("\n").at(-1) ?? ""}`,
+  dropped: "外した事例",
+  same: ({ id }) => `${id} と同じ変更`,
+});
 
 export const historyTexts = {
   whyUsage:
@@ -117,7 +117,7 @@ export const historyTexts = {
   caseSeen: (seconds: number) => `赤と緑を確認済み、${seconds.toFixed(1)} 秒`,
   caseUnknown: (id: string) => `${id} という事例や変更はありません。一覧: picoclaw compare cases`,
   caseChanged: { add: "追加しました", drop: "外しました", edit: "依頼を変更しました" },
-  notACase: (why: NotACase): string => (NOT_CASES[why.code] as (why: NotACase) => string)(why),
+  notACase,
   seeing: (title: string, why: string | null, found: number) =>
     why === null ? `  ✓ ${title}（${found}）` : `  – ${title}: ${why}`,
   estimate: (plays: number, usd: number | null, seconds: number | null, budget: number) =>
