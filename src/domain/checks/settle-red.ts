@@ -1,3 +1,4 @@
+import { compareLines } from "../patch/compare-lines.ts";
 import { findTestLines } from "./affected-tests.ts";
 import {
   type Connection,
@@ -129,26 +130,23 @@ function withoutGone(
   return { ...judgement, worse, verdict: judgement.mended.length > 0 ? "better" : "same" };
 }
 
-/** Assertions, as the languages' test tools write them. */
-const ASSERTS = /\b(?:assert\w*|expect|should|require\.\w+|t\.(?:is|deepEqual|Error|Fatal)\w*)\b/;
-
-/** Missing tests of a file that has as many new tests, and no fewer assertions in mostly the same words, count as renamed. */
+/** Missing tests of a file count as renamed if it has as many new tests, and its new lines have most words of those that it lost. */
 function withoutRenamed(judgement: Judgement, { diff = [], texts }: RedTests): Judgement {
   const { weakened, newPassing = [], moved = [] } = judgement;
   const renamed: string[] = [];
   const known: string[] = [];
   for (const { path, before, after } of diff) {
     if (before === null || after === null || weakened.length === 0) continue;
-    const demands = (text: string) => text.split("\n").filter((line) => ASSERTS.test(line));
-    const [old, now] = [demands(before), demands(after)];
-    const words = new Set(now.filter((line) => !before.includes(line)).flatMap(wordsIn));
-    const isKept = (own: readonly string[]) => own.filter((word) => words.has(word)).length * 2 > own.length;
-    const isLost = old.some((line) => !after.includes(line) && !isKept(wordsIn(line)));
+    const [old, now] = [before.split("\n"), after.split("\n")];
+    const changes = compareLines(old, now);
+    const lost = changes.flatMap((one) => old.slice(...one.old)).flatMap(wordsIn);
+    const gained = new Set(changes.flatMap((one) => now.slice(...one.now)).flatMap(wordsIn));
+    const isLost = lost.filter((word) => gained.has(word)).length * 2 < lost.length;
     const isOf = (text: string) => (test: string) =>
       findTestFile(test, { places: [path] }, new Map([[path, text]])) === path;
     const left = weakened.filter(isOf(before));
     const come = newPassing.filter(isOf(texts.get(path) ?? after));
-    if (left.length === 0 || come.length < left.length || now.length < old.length || isLost) continue;
+    if (left.length === 0 || come.length < left.length || isLost) continue;
     renamed.push(...left);
     known.push(...come.slice(0, left.length));
   }

@@ -227,10 +227,19 @@ test("multiplies three", () => assert.equal(mul(3, 2), 6));\n`;
   expect(settle([both, renamed, both], { diff: less }).judgement.weakened).toEqual(["multiplies"]);
 });
 
-test("a test whose place another test takes is removed, not renamed", () => {
+test.each([
+  [
+    "a test",
+    'test("multiplies", () => assert.equal(mul(2, 2), 4));\n',
+    'test("divides evenly", () => assert.throws(div(6, 0), RangeError));\n',
+  ],
+  [
+    "a case of a table",
+    'for (const one of [\n  { name: "multiplies", args: [2, 2], result: 4 },\n  { name: "adds" },\n]) run(one);\n',
+    'for (const one of [\n  { name: "adds" },\n]) run(one);\ntest("divides evenly", () => {\n  assert.equal(div(6, 3), 2);\n});\n',
+  ],
+])("%s whose place another test takes is removed, not renamed", (_, before, after) => {
   const other = result({ adds: "pass", "divides evenly": "pass" });
-  const before = 'test("multiplies", () => assert.equal(mul(2, 2), 4));\n';
-  const after = 'test("divides evenly", () => assert.throws(div(6, 0), RangeError));\n';
   const { judgement } = settle([both, other, both], {
     diff: [{ path: "test/mul.test.js", before, after }],
     texts: new Map([["test/mul.test.js", after]]),
