@@ -1,13 +1,18 @@
 /** An error that no caller catches, at any step of any entry point, is one sentence for people and never the runtime's trace. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
+import { attemptOr } from "../../src/domain/platform/error-text.ts";
+import { LEAST_ABI, landlockAbi } from "../../src/infrastructure/platform/landlock.ts";
 import {
   readProcessRecord,
   workspaceProcessesFolder,
 } from "../../src/infrastructure/sandbox/process-record.ts";
 import { createCli, NO_LOCAL_SERVERS, PROGRAM, type Ran, shell, until } from "../e2e/cli-kit.ts";
+import { createHeadProject } from "../e2e/head-kit.ts";
+import { withChecks } from "../e2e/node-project.ts";
 import { startProgram } from "../e2e/terminal-kit.ts";
 import { runs } from "../require.ts";
 
@@ -249,4 +254,100 @@ test("an executor that fails ends with one line", async () => {
   child.kill("SIGUSR2");
   expect(await ended).toBe(1);
   expect(said.err).toBe("picoclaw executor: TypeError\n");
+});
+
+test("a proxy that fails over an open connection ends with one line, and so does the connection", async () => {
+  const silent = createServer();
+  const port = await new Promise<number>((resolve) => {
+    silent.listen(0, "127.0.0.1", () => resolve((silent.address() as { readonly port: number }).port));
+  });
+  const accepted = new Promise<void>((resolve) => silent.once("connection", () => resolve()));
+  const entry = join(import.meta.dir, "../../src/wiring/proxy.ts");
+  const settings = { listen: { host: "127.0.0.1", port: 0 }, allowed: [`127.0.0.1:${port}`] };
+  const child = spawn(process.execPath, ["--no-env-file", entry, JSON.stringify(settings)], {
+    env: cli.environment(faulty("throw", "")),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = { out: "", err: "" };
+  child.stdout.on("data", (data) => {
+    said.out += String(data);
+  });
+  child.stderr.on("data", (data) => {
+    said.err += String(data);
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  await until(() => said.out.includes("\n"));
+  const { port: proxy } = JSON.parse(said.out) as { readonly port: number };
+  const fetched = fetch(`http://127.0.0.1:${port}/`, { proxy: `http://127.0.0.1:${proxy}` }).catch(
+    () => "cut",
+  );
+  await accepted;
+  child.kill("SIGUSR2");
+  expect(await ended).toBe(2);
+  expect(await fetched).toBe("cut");
+  expect(said.err).toBe("picoclaw proxy: TypeError\n");
+  silent.close();
+  readTurns();
+});
+
+test.if(landlockAbi() >= LEAST_ABI)(
+  "a thread that fails while its command runs says nothing, and the command ends with the job",
+  () => {
+    const folder = join(cli.folder, "thread");
+    mkdirSync(folder);
+    const seconds = `${process.pid}314159`;
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ["--no-env-file", join(import.meta.dir, "limited-child.ts"), folder, seconds],
+      {
+        env: cli.environment({ FAULT_WHEN: join(folder, "copy/fault") }),
+        encoding: "utf8",
+        timeout: 120_000,
+      },
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toEqual({
+      outcome: "signaled",
+      ended: expect.arrayContaining([`sleep ${seconds}`]) as unknown as string[],
+    });
+    const left = readdirSync("/proc").filter((pid) => {
+      return attemptOr(false, () => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(seconds));
+    });
+    expect(left).toEqual([]);
+  },
+);
+
+describe("while a head works", () => {
+  for (const kind of KINDS)
+    withChecks(`an error that no caller catches ends it and its job, in one sentence (${kind})`, async () => {
+      const head = await createHeadProject({
+        turns: [{ sh: ["echo two > a.txt", "sleep 0.5", "echo three > a.txt"], text: "done", hangs: true }],
+      });
+      try {
+        const args = ["chat", "--", "/head claude-code change a.txt"];
+        const child = head.start(args, { ...head.env, ...faulty(kind, "", "/head") });
+        const said = { out: "", err: "" };
+        child.stdout?.on("data", (data) => {
+          said.out += String(data);
+        });
+        child.stderr?.on("data", (data) => {
+          said.err += String(data);
+        });
+        const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+        await until(() => head.asked.length > 0);
+        child.kill("SIGUSR2");
+        const ran = { code: await ended, ...said };
+        expect(findTrace(ran)).toBeNull();
+        expect(ran.code).not.toBe(0);
+        if (kind !== "inside") expect((ran.out + ran.err).split(SENTENCE)).toHaveLength(2);
+        expect(head.read("a.txt")).toBe("one\n");
+        const left = readdirSync("/proc").filter((pid) =>
+          attemptOr(false, () => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(head.folder)),
+        );
+        await until(() => left.every((pid) => !existsSync(`/proc/${pid}`)));
+      } finally {
+        await head.remove();
+        readTurns();
+      }
+    });
 });

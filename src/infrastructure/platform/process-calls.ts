@@ -99,8 +99,6 @@ export interface ReadablePipe {
 }
 
 const DRAIN_EVERY_MS = 20;
-/** All that a pipe holds. */
-const DRAINED_BYTES = 65_536;
 
 /**
  * A real pipe: the runtime's own child streams are sockets, and a script that writes to
@@ -134,7 +132,8 @@ export function openPipe(): LibcResult<ReadablePipe> {
     state.isDrained = state.isOpen && callLinux(({ c }) => c.fcntl(readFd, F_SETFL, O_NONBLOCK)).ok;
     if (!state.isDrained) return closed.promise;
     state.stop();
-    const piece = new Uint8Array(DRAINED_BYTES);
+    // All that a pipe holds.
+    const piece = new Uint8Array(65_536);
     const timer = setInterval(() => {
       if (attemptOr(piece.length, () => readSync(readFd, piece)) === 0) state.stop();
     }, DRAIN_EVERY_MS);

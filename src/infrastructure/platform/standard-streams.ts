@@ -23,17 +23,21 @@ export function maskAtEdge(text: string): string {
  * ten milliseconds. A reader that went away (EPIPE) is not our failure; one that is slow is waited for.
  */
 export function writeAll(descriptor: 1 | 2, text: string): void {
-  const bytes = Buffer.from(maskAtEdge(text), "utf8");
+  writeBytes(descriptor, Buffer.from(maskAtEdge(text), "utf8"));
+}
+
+/** False where the reader went away. */
+export function writeBytes(descriptor: number, bytes: Uint8Array): boolean {
   let at = 0;
   while (at < bytes.length) {
     try {
       at += writeSync(descriptor, bytes, at);
     } catch (error) {
-      const code = (error as { code?: string }).code;
-      if (code !== "EAGAIN") return;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+      if ((error as { code?: string }).code !== "EAGAIN") return false;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     }
   }
+  return true;
 }
 
 /** Whether a person reads or types at the other end. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createFolderView } from "../platform/folder-view.ts";
 import {
@@ -9,6 +9,7 @@ import {
   withProcessLimit,
 } from "../platform/process-calls.ts";
 import { createProcessRunner } from "../platform/process-runner.ts";
+import { writeBytes } from "../platform/standard-streams.ts";
 import {
   answerViewCall,
   createFrameReader,
@@ -72,14 +73,14 @@ export async function serveView(
     });
     return withProcessLimit(processes || null, () => runner.runProcess({ ...request, argv }));
   };
-  const serve = createProcessServer({ ...runner, runProcess }, (frame) => writeAllBlocking(1, frame));
+  const serve = createProcessServer({ ...runner, runProcess }, tellProgram);
   void readDescriptor(0, serve).finally(leaveExecutor);
   if (proxy !== null) await (await import("./forward-port.ts")).forwardPort(PROXY_PORT, proxy);
   if (callers !== null) (await import("./forward-port.ts")).waitForCallers(callers);
   // Without a loopback of its own the view takes any port that is free.
   const headPort = head === null ? null : await (await import("./forward-port.ts")).forwardPort(0, head);
-  writeAllBlocking(1, encodeFrame({ ready: true, headPort }));
-  if (most > 0) watchProcesses(most, () => writeAllBlocking(1, encodeFrame({ processes: true })));
+  tellProgram(encodeFrame({ ready: true, headPort }));
+  if (most > 0) watchProcesses(most, () => tellProgram(encodeFrame({ processes: true })));
 }
 
 const LOOK_MS = 250;
@@ -104,7 +105,7 @@ function countOwnThreads(): number {
  * the program is notified, so that it need not wait until the kernel has removed the mounts. Only this process starts others.
  */
 function leaveExecutor(): void {
-  if (isAlone()) writeAllBlocking(1, encodeFrame({ alone: true }));
+  if (isAlone()) tellProgram(encodeFrame({ alone: true }));
   process.exit(0);
 }
 
@@ -121,14 +122,6 @@ function isAlone(): boolean {
   );
 }
 
-function writeAllBlocking(descriptor: number, bytes: Uint8Array): void {
-  let at = 0;
-  while (at < bytes.length) {
-    try {
-      at += writeSync(descriptor, bytes, at);
-    } catch (error) {
-      if ((error as { code?: string }).code !== "EAGAIN") process.exit(1);
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-    }
-  }
+function tellProgram(frame: Uint8Array): void {
+  if (!writeBytes(1, frame)) process.exit(1);
 }

@@ -3,7 +3,12 @@ import { dirname, join, relative } from "node:path";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.ts";
-import { lendRegister, type RunRegister, withTimeout } from "../platform/process-runner.ts";
+import {
+  createProcessRunner,
+  lendRegister,
+  type RunRegister,
+  withTimeout,
+} from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";
 import { type ShownHome, seedHome } from "./home.ts";
@@ -35,7 +40,9 @@ async function startLimited(at: {
     frame.head.ready === true ? ready.resolve(frame.head.ok === true) : remote.onFrame(frame),
   );
   thread.onmessage = ({ data }: { data: Uint8Array }) => read(data);
+  let isOver = false;
   const onEnd = () => {
+    isOver = true;
     ready.resolve(false);
     remote.onEnd();
   };
@@ -44,10 +51,18 @@ async function startLimited(at: {
     remote.onEnd();
     thread.terminate();
   };
-  const settings: LimitedWorkerSettings = { restriction: at.restriction, register: lendRegister() };
-  thread.postMessage(settings);
+  const { restriction } = at;
+  thread.postMessage({ restriction, register: lendRegister() } satisfies LimitedWorkerSettings);
   const holds = ready.promise.then((isReady) => isReady && isRestrictionEffective(remote.runner, at));
-  if ((await withTimeout(holds, LONGEST_START_MS)) === true) return { processes: remote.runner, stop };
+  const processes: ProcessRunner = {
+    ...remote.runner,
+    // A thread that failed left its processes running.
+    async killJobProcesses(job) {
+      const killed = await remote.runner.killJobProcesses(job);
+      return isOver ? createProcessRunner().killJobProcesses(job) : killed;
+    },
+  };
+  if ((await withTimeout(holds, LONGEST_START_MS)) === true) return { processes, stop };
   stop();
   return null;
 }

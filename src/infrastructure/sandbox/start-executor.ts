@@ -67,16 +67,7 @@ const AT_LEAST_EVERY_LOOKS = 1200;
  * command can exceed the limit by the data that it writes between two checks. Returns a function that stops the watch.
  */
 function watchDisk(plan: WatchedDisk, onReached: (reached: LimitReached) => void): () => void {
-  if (plan.limits.disk === 0) return () => {};
-  const look = createDiskLook(plan);
-  const timer = setInterval(() => {
-    const reached = look();
-    if (reached === null) return;
-    clearInterval(timer);
-    onReached(reached);
-  }, LOOK_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+  return plan.limits.disk === 0 ? () => {} : watchUntil(LOOK_MS, createDiskLook(plan), onReached);
 }
 
 /** One look after another. A folder that disappears meanwhile does not count against the job. */
@@ -127,13 +118,14 @@ function blocksAt(path: string): number {
   return lstatSync(path, { throwIfNoEntry: false })?.blocks ?? 0;
 }
 
-/** Calls `onReached` once when the job has taken all the processes that it may. Returns how to stop it. */
-function watchProcesses(bound: ProcessBound, onReached: () => void): () => void {
+/** Looks again and again, and calls `onFound` once with what a look finds. Returns how to stop it. */
+function watchUntil<T>(everyMs: number, look: () => T | null, onFound: (found: T) => void): () => void {
   const timer = setInterval(() => {
-    if (!bound.isReached()) return;
+    const found = look();
+    if (found === null) return;
     clearInterval(timer);
-    onReached();
-  }, bound.lookMs);
+    onFound(found);
+  }, everyMs);
   timer.unref();
   return () => clearInterval(timer);
 }
@@ -215,9 +207,10 @@ class Executor {
   /** Ends the job where it reaches a limit. */
   watchLimits(): void {
     const { plan, bound } = this.#sandbox;
+    const isFull = () => bound.isReached() || null;
     this.#watches = [
       watchDisk(plan, (reached) => this.#endJob(reached)),
-      watchProcesses(bound, () => this.#onProcessLimit()),
+      watchUntil(bound.lookMs, isFull, () => this.#onProcessLimit()),
     ];
   }
 
@@ -242,7 +235,10 @@ class Executor {
     for (const unwatch of this.#watches ?? []) unwatch();
     closeSync(channels.calls.writeEnd);
     closeSync(channels.requests.writeEnd);
-    await waitForExit(child, exited);
+    // The executor leaves when its channels close; bubblewrap's death takes the rest of the namespace with it.
+    const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+    await withTimeout(exited, LONGEST_END_MS);
+    clearTimeout(timer);
     closeSync(channels.answers.readEnd);
     await withTimeout(this.#complaining, GRACE_MS);
     // A process that escaped from the sandbox may hold them for as long as it likes.
@@ -427,13 +423,6 @@ function openChannels() {
 const GRACE_MS = 500;
 /** A process that hangs in the kernel, over a file system that does not answer, outlives its own killing. */
 const LONGEST_END_MS = 30_000;
-
-/** The executor leaves when its channels close; bubblewrap's death takes the rest of the namespace with it. */
-async function waitForExit(child: SpawnedChild, exited: Promise<void>): Promise<void> {
-  const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
-  await withTimeout(exited, LONGEST_END_MS);
-  clearTimeout(timer);
-}
 
 /** A sandbox that is about to be started: everything of its plan but the roots and the job's folder. */
 export interface OpenedSandbox {
