@@ -1,4 +1,5 @@
 import { importDistances } from "../platform/code-imports.ts";
+import { parentOf } from "../platform/paths.ts";
 import { wordsOfName } from "../platform/request-terms.ts";
 import { type ChangedText, isCodePath, isTestPath } from "./path-kinds.ts";
 
@@ -146,7 +147,6 @@ function rankTests({ texts, tests, sources }: RankInput): string[] {
     .map(({ path }) => path);
 }
 
-const folderOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1).replace(/\.\w+$/, "");
 
 const OF_TESTS = new Set(["test", "tests", "spec", "specs", "unit", "e2e"]);
@@ -161,7 +161,7 @@ const COMMON_NAMES = /^(?:index|main|mod|lib|__init__|core|utils?)$/;
 /** `copy.js` and `copy-sync-file.test.js`. */
 function isSameName(source: string, test: readonly string[]): boolean {
   const name = nameOf(source);
-  const parts = wordsOfName(COMMON_NAMES.test(name) ? nameOf(folderOf(source)) : name);
+  const parts = wordsOfName(COMMON_NAMES.test(name) ? nameOf(parentOf(source)) : name);
   return parts.length > 0 && parts.every((part) => test.includes(part));
 }
 

@@ -1,4 +1,4 @@
-const folderOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+import { parentOf } from "./paths.ts";
 
 const JS_IMPORT = /(?:\bfrom\s*|\brequire\(\s*|\bimport\(?\s*)["'](\.[^"']*)["']/g;
 const PY_IMPORT = /^\s*(?:from\s+([.\w]+)\s+import\s+([\w, ()*]+)|import\s+([\w., ]+))/gm;
@@ -69,7 +69,7 @@ function createResolver(paths: ReadonlySet<string>, { wholeNames = false } = {})
         if (!modules.has(name)) modules.set(name, path);
       }
     }
-    if (path.endsWith(".go")) folders.set(folderOf(path), [...(folders.get(folderOf(path)) ?? []), path]);
+    if (path.endsWith(".go")) folders.set(parentOf(path), [...(folders.get(parentOf(path)) ?? []), path]);
   }
   return (path: string, text: string): string[] => {
     if (path.endsWith(".py")) return pythonImports(path, text, modules);
@@ -89,7 +89,7 @@ function createResolver(paths: ReadonlySet<string>, { wholeNames = false } = {})
 }
 
 function resolveRelative(paths: ReadonlySet<string>, from: string, wanted: string): string | null {
-  const parts = folderOf(from) === "" ? [] : folderOf(from).split("/");
+  const parts = parentOf(from) === "" ? [] : parentOf(from).split("/");
   for (const part of wanted.split("/")) {
     if (part === "..") parts.pop();
     else if (part !== "." && part !== "") parts.push(part);
@@ -124,7 +124,7 @@ function pythonImports(path: string, text: string, modules: ReadonlyMap<string, 
 
 /** Files of one folder are one package. */
 function goImports(path: string, text: string, folders: ReadonlyMap<string, readonly string[]>): string[] {
-  const own = path.endsWith("_test.go") ? (folders.get(folderOf(path)) ?? []) : [];
+  const own = path.endsWith("_test.go") ? (folders.get(parentOf(path)) ?? []) : [];
   const head = text.slice(0, Math.max(0, text.search(/^(?:func|type|var|const)\b/m)));
   const others = [...head.matchAll(GO_IMPORT)].flatMap(([, name = ""]) => {
     for (let rest = name; rest.includes("/"); rest = rest.slice(rest.indexOf("/") + 1)) {

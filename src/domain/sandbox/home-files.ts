@@ -1,3 +1,4 @@
+import { isInside } from "../platform/paths.ts";
 import { type HomeRule, inDependencyFolder, isGitName } from "../policy/protection.ts";
 
 /** The homes that lie in a workspace, and what of it belongs to them. All paths are relative to the workspace. */
@@ -30,23 +31,19 @@ export function createHomeRules(inside: HomesInside): (path: string) => HomeRule
     return known.has(name);
   };
   return (path) => {
-    if (path.startsWith("..") || writable.some((one) => isAtOrBelow(one, path))) return null;
+    if (path.startsWith("..") || writable.some((one) => isInside(one, path))) return null;
     for (const home of homes) {
-      if (home !== "" && !isAtOrBelow(home, path)) continue;
+      if (home !== "" && !isInside(home, path)) continue;
       const below = home === "" ? path : path.slice(home.length + 1);
       const rule = ruleInHome(below);
       if (rule === null) continue;
       if (rule === "state" && isTracked(home, below.split("/")[0] as string)) continue;
       return rule;
     }
-    if (programs.some((folder) => isAtOrBelow(folder, path)) && !inDependencyFolder(path)) return "obeyed";
+    if (programs.some((folder) => isInside(folder, path)) && !inDependencyFolder(path)) return "obeyed";
     linked ??= inside.linked();
-    return linked.some((one) => isAtOrBelow(one, path)) ? "obeyed" : null;
+    return linked.some((one) => isInside(one, path)) ? "obeyed" : null;
   };
-}
-
-function isAtOrBelow(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
 }
 
 /** By the path below a home. */

@@ -6,6 +6,7 @@ import {
   ViewFault,
   type WorkspaceFiles,
 } from "../../application/ports/platform-view.ts";
+import { parentOf } from "../../domain/platform/paths.ts";
 import { ifSound, type JobFolder, jobFolder, type Op, opSlotPath, readOwnPlan } from "../jobs/job-folder.ts";
 import { type Identity, identifyAt, shownBelow } from "../platform/entry-identity.ts";
 import { createWorkspaceFiles, readEntryAt, readRegular } from "../platform/folder-view.ts";
@@ -130,10 +131,9 @@ function createEarlierFiles(workspace: string, originals: ReadonlyMap<string, Or
   const present = createWorkspaceFiles(workspace);
   const children = new Map<string, Set<string>>();
   for (const path of originals.keys())
-    for (let at = path; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
-      const parent = at.slice(0, Math.max(0, at.lastIndexOf("/")));
-      const names = children.get(parent) ?? new Set();
-      children.set(parent, names.add(at.slice(at.lastIndexOf("/") + 1)));
+    for (let at = path; at !== ""; at = parentOf(at)) {
+      const names = children.get(parentOf(at)) ?? new Set();
+      children.set(parentOf(at), names.add(at.slice(at.lastIndexOf("/") + 1)));
     }
   /** The files that have the entry of a path, and its name there; null for nothing. */
   const locate = (
