@@ -12,8 +12,7 @@ export const line: ChannelEntry = {
     const token = secrets.resolve(settings.channel_access_token);
     if (secret === undefined || token === undefined) return null;
     const { messagingApi } = await import("@line/bot-sdk");
-    const { createLineChannel } = await import("./line-channel.ts");
-    const { createLineWebhook, LIMIT_BYTES } = await import("./line-channel.ts");
+    const { createLineChannel, createLineWebhook, LIMIT_BYTES } = await import("./line-channel.ts");
     const { lineMessagesFor } = await import("../../domain/texts/channels.ts");
     const channel = createLineChannel({
       client: new messagingApi.MessagingApiClient({

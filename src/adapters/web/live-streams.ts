@@ -1,5 +1,4 @@
-import type { WorkStep } from "../../application/chat/describe-event.ts";
-import { stepLines } from "../../application/chat/describe-event.ts";
+import { stepLines, type WorkStep } from "../../application/chat/describe-event.ts";
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
 import type { LiveWork, ServeEvent } from "../../application/serve/serve-events.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
