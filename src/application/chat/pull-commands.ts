@@ -284,7 +284,7 @@ function cannotAsk(
   branch: string,
 ): PullStop {
   const forge = forgeFacts(ref.forge).title;
-  return { why: "not-pushed", reason, branch, forge, message, variable: missing || null, stands: null };
+  return { why: "not-pushed", reason, branch, forge, message, variable: missing || null, kept: null };
 }
 
 const OWN_BRANCHES = "picoclaw/";
@@ -577,10 +577,10 @@ async function takeBackCommit(
     commit.job === null
       ? null
       : await workspace.takeBack({ direction: "undo", name: commit.job.jobId, force: false });
-  const stands = taken !== null && taken.status !== "done" ? branch : null;
+  const kept = taken !== null && taken.status !== "done" ? branch : null;
   const forge = forgeFacts(ref.forge).title;
-  if (pushed.status === "secret") return { why: "secret", stands };
-  if (pushed.status === "branch-taken") return { why: "branch-taken", branch, stands };
+  if (pushed.status === "secret") return { why: "secret", kept };
+  if (pushed.status === "branch-taken") return { why: "branch-taken", branch, kept };
   return {
     why: "not-pushed",
     reason: pushed.reason,
@@ -588,7 +588,7 @@ async function takeBackCommit(
     forge,
     message: pushed.message,
     variable: missing || null,
-    stands,
+    kept,
   };
 }
 

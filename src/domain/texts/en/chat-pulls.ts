@@ -1,6 +1,6 @@
 import { many, tokenVariables, wordBy } from "../format-text.ts";
 
-/** Why no pull request was opened. `stands`: the branch that keeps the commit because it could not be reverted. */
+/** Why no pull request was opened. `kept`: the branch that keeps the commit because it could not be reverted. */
 export type PullStop =
   | { readonly why: "unavailable" | "no-git" | "no-repository" | "unborn" | "no-remote" }
   | { readonly why: "git-failed" | "not-committed"; readonly message: string }
@@ -28,8 +28,8 @@ export type PullStop =
       readonly code: string;
       readonly message: string;
     }
-  | { readonly why: "secret"; readonly stands: string | null }
-  | { readonly why: "branch-taken"; readonly branch: string; readonly stands: string | null }
+  | { readonly why: "secret"; readonly kept: string | null }
+  | { readonly why: "branch-taken"; readonly branch: string; readonly kept: string | null }
   | {
       readonly why: "not-pushed";
       readonly reason: string;
@@ -38,7 +38,7 @@ export type PullStop =
       readonly message: string;
       /** The variable of the token, where there is none. */
       readonly variable: string | null;
-      readonly stands: string | null;
+      readonly kept: string | null;
     };
 
 export type CommitStop =
@@ -64,7 +64,7 @@ export interface PullFacts {
   readonly files: number;
 }
 
-const standing = (branch: string | null) =>
+const nameKeptBranch = (branch: string | null) =>
   branch === null ? "Nothing was changed." : `Nothing was pushed; the commit stays on the branch ${branch}.`;
 
 function forgeTrouble(forge: string, code: string, message: string): string {
@@ -197,10 +197,10 @@ export const pulls = {
     "not-committed": ({ message }) => `No pull request: the change could not be committed.\n${message}`,
     "not-opened": ({ branch, forge, code, message }) =>
       `The branch ${branch} was pushed, but the pull request was not opened. ${forgeTrouble(forge, code, message)}\nTo try again: /pr\n\n${STAYS}`,
-    secret: ({ stands }) => `No pull request: the change contains one of your secrets. ${standing(stands)}`,
-    "branch-taken": ({ branch, stands }) =>
-      `No pull request: the branch ${branch} has commits on the forge that are not here. Pull them first. ${standing(stands)}`,
-    "not-pushed": ({ reason, forge, branch, message, variable, stands }) =>
-      `No pull request. ${pushTrouble(reason, forge, branch, message)}${variable === null ? "" : ` There is no token for ${forge}: set ${tokenName(variable)}.`} ${standing(stands)}`,
+    secret: ({ kept }) => `No pull request: the change contains one of your secrets. ${nameKeptBranch(kept)}`,
+    "branch-taken": ({ branch, kept }) =>
+      `No pull request: the branch ${branch} has commits on the forge that are not here. Pull them first. ${nameKeptBranch(kept)}`,
+    "not-pushed": ({ reason, forge, branch, message, variable, kept }) =>
+      `No pull request. ${pushTrouble(reason, forge, branch, message)}${variable === null ? "" : ` There is no token for ${forge}: set ${tokenName(variable)}.`} ${nameKeptBranch(kept)}`,
   }),
 };

@@ -1,7 +1,7 @@
 import type * as en from "../en/chat-pulls.ts";
 import { tokenVariables, wordBy } from "../format-text.ts";
 
-const standing = (branch: string | null) =>
+const nameKeptBranch = (branch: string | null) =>
   branch === null
     ? "何も変更していません。"
     : `プッシュはしていません。コミットはブランチ ${branch} に残っています。`;
@@ -122,11 +122,11 @@ export const pulls: typeof en.pulls = {
       `プルリクエストを作成できません: 変更をコミットできませんでした。\n${message}`,
     "not-opened": ({ branch, forge, code, message }) =>
       `ブランチ ${branch} はプッシュしましたが、プルリクエストは作成できませんでした。${forgeTrouble(forge, code, message)}\nもう一度試すには: /pr\n\n${STAYS}`,
-    secret: ({ stands }) =>
-      `プルリクエストを作成できません: 変更に秘密の値が含まれています。${standing(stands)}`,
-    "branch-taken": ({ branch, stands }) =>
-      `プルリクエストを作成できません: リモートのブランチ ${branch} に、手元にないコミットがあります。先に取り込んでください。${standing(stands)}`,
-    "not-pushed": ({ reason, forge, branch, message, variable, stands }) =>
-      `プルリクエストを作成できません。${pushTrouble(reason, forge, branch, message)}${variable === null ? "" : `${forge} のトークンがありません。${tokenName(variable)} を設定してください。`}${standing(stands)}`,
+    secret: ({ kept }) =>
+      `プルリクエストを作成できません: 変更に秘密の値が含まれています。${nameKeptBranch(kept)}`,
+    "branch-taken": ({ branch, kept }) =>
+      `プルリクエストを作成できません: リモートのブランチ ${branch} に、手元にないコミットがあります。先に取り込んでください。${nameKeptBranch(kept)}`,
+    "not-pushed": ({ reason, forge, branch, message, variable, kept }) =>
+      `プルリクエストを作成できません。${pushTrouble(reason, forge, branch, message)}${variable === null ? "" : `${forge} のトークンがありません。${tokenName(variable)} を設定してください。`}${nameKeptBranch(kept)}`,
   }),
 };

@@ -38,7 +38,7 @@ export const historyTexts = {
   by: "担当:",
   source: runningTexts.source,
   plan: "計画:",
-  checks: "検査:",
+  checks: "チェック:",
   notChecked: "実行されていません",
   exit: (code: number | null) =>
     code === 0 ? "成功" : code === null ? "終わりませんでした" : `終了コード ${code}`,
@@ -133,7 +133,7 @@ export const historyTexts = {
   cutOff: (failure: string) => `作業の途中でモデルのサーバーが失敗しました（${failure}）`,
   givenUp: (contestant: string, failures: number) =>
     `  ! ${contestant} は ${failures} 回続けて失敗したため、これ以上は依頼しません。`,
-  compareHeader: "相手|事例|解決|95 %|検査済み|誤った完了|リクエスト|トークン|費用|時間".split("|"),
+  compareHeader: "相手|事例|解決|95 %|チェック済み|誤った完了|リクエスト|トークン|費用|時間".split("|"),
   costUnknown: "?",
   compareEnd: {
     finished: "",

@@ -279,7 +279,7 @@ export const consoleTexts: typeof en.consoleTexts = {
   usageCsv: "CSV をダウンロード",
   usageOthers: "その他",
   usageLater: "2 回目以降に成功、または失敗",
-  usageUnchecked: "検査なし",
+  usageUnchecked: "チェックなし",
   usageMost: (value) => `最大 ${value}`,
   usageByDay: "日付とモデルごと",
   usageChart: (what, days) => `1 日ごとの${what}（直近 ${days} 日）`,
