@@ -1,7 +1,7 @@
 /** An error that no caller catches, at any step of any entry point, is one sentence for people and never the runtime's trace. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { attemptOr } from "../../src/domain/platform/error-text.ts";
@@ -14,7 +14,8 @@ import { createCli, NO_LOCAL_SERVERS, PROGRAM, type Ran, shell, until } from "..
 import { createHeadProject } from "../e2e/head-kit.ts";
 import { withChecks } from "../e2e/node-project.ts";
 import { startProgram } from "../e2e/terminal-kit.ts";
-import { runs } from "../require.ts";
+import { startPostgres } from "../infrastructure/store/postgres-server.ts";
+import { requirePart, runs } from "../require.ts";
 
 const cli = createCli();
 afterAll(() => cli.remove());
@@ -209,6 +210,35 @@ describe("a server", () => {
     expect(said.err).toContain("uncaught: TypeError");
     expect(readFileSync(join(cli.home, "logs/picoclaw.log"), "utf8")).toContain("fault-child.ts");
   });
+});
+
+test.if(requirePart("postgres"))("a machine that joined continues, and logs the error", async () => {
+  const postgres = startPostgres();
+  const machine = createCli();
+  try {
+    mkdirSync(machine.home);
+    writeFileSync(join(machine.home, "config.yaml"), `database_url: "${postgres.newDatabase()}"\n`);
+    const child = machine.start(["join", "--json"], faulty("reject", ""));
+    const said = { out: "", err: "" };
+    child.stdout?.on("data", (data) => {
+      said.out += String(data);
+    });
+    child.stderr?.on("data", (data) => {
+      said.err += String(data);
+    });
+    const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+    await until(() => said.out.includes("\n"));
+    child.kill("SIGUSR2");
+    await until(() => said.err.includes("uncaught: TypeError"));
+    const fleet = machine.json(machine.run(["fleet", "--json"]));
+    expect(fleet.machines).toMatchObject([{ processes: [{ kind: "join" }] }]);
+    child.kill("SIGTERM");
+    expect({ code: await ended, trace: findTrace({ code: 0, ...said }) }).toEqual({ code: 0, trace: null });
+  } finally {
+    machine.remove();
+    await postgres.stop();
+    readTurns();
+  }
 });
 
 describe("a part that the program starts itself", () => {
