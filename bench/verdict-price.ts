@@ -196,7 +196,9 @@ async function pricesOfProject(folder: string, name: string, scratch: string): P
 }
 
 function git(folder: string, args: readonly string[], input = ""): string {
-  const all = ["-C", folder, "-c", "user.name=bench", "-c", "user.email=bench@example.org", ...args];
+  // Without the hooks that a package installed.
+  const own = ["user.name=bench", "user.email=bench@example.org", "core.hooksPath=/dev/null"];
+  const all = ["-C", folder, ...own.flatMap((setting) => ["-c", setting]), ...args];
   const ran = spawnSync("git", all, { input, encoding: "utf8", maxBuffer: 1 << 28 });
   if (ran.status !== 0) throw new Error(`git ${args.join(" ")} in ${folder}: ${ran.stderr}`);
   return ran.stdout;

@@ -119,11 +119,9 @@ async function repeatFailing<Ran extends Pick<AffectedJudgement, "results">>(
   names: readonly string[],
   run: (more: Partial<CheckRequest>) => Promise<Ran | null>,
 ): Promise<Ran | null> {
-  const added = onlyAdds(draft)
-    ? toTexts(draft).filter((one) => isTestPath(one.path) && one.before !== "")
-    : [];
-  const isOld = (name: string) => added.some((one) => one.before.includes(titleOf(name)));
-  const ran = names.every(isOld) ? await run({ asBefore: added.map(({ path }) => path) }) : null;
+  const old = toTexts(draft).filter((one) => isTestPath(one.path) && one.before !== "");
+  const isOld = (name: string) => onlyAdds(draft) && old.some((one) => one.before.includes(titleOf(name)));
+  const ran = names.every(isOld) ? await run({ asBefore: old.map(({ path }) => path) }) : null;
   const red = ran?.results.flatMap(failingTests) ?? [];
   return names.every((name) => red.includes(name)) ? ran : run({ again: true });
 }

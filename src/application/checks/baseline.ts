@@ -141,7 +141,7 @@ async function runChecksOnce(
     return { ok: true, fingerprint, results: known.results, isFlaky: known.isFlaky };
   // The affected tests then judge alone.
   if (deps.settings.enabled === "auto" && isSlow(checks, deps)) return { ok: false, why: "slow" };
-  const limit = limitSeconds(deps.settings, known !== null && !known.wasEnded);
+  const limit = limitSeconds(deps.settings, known);
   const first = await runBaseline(deps, draft, { commands: lines, timeoutSeconds: limit });
   if (!first.ok) return first;
   const down = await climbDown(deps, draft, { results: checkResults(checks, first.runs), limit });
@@ -163,8 +163,9 @@ async function runChecksOnce(
   return isSlower ? { ok: false, why: "unended" } : { ok: true, fingerprint, ...measured };
 }
 
-function limitSeconds({ timeout, auto_limit: autoLimit, enabled }: CheckSettings, isKnown: boolean): number {
-  return enabled === "always" || isKnown ? timeout : Math.min(timeout, Math.max(autoLimit, 1));
+export function limitSeconds({ timeout, auto_limit, enabled }: CheckSettings, known: CheckRecord | null) {
+  const isKnown = enabled === "always" || known?.wasEnded === false;
+  return isKnown ? timeout : Math.min(timeout, Math.max(auto_limit, 1));
 }
 
 async function runBaseline(

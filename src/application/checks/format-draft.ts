@@ -47,9 +47,7 @@ export function createFormatter({ hasProgram = () => true, signal }: FormatDeps)
 
   return async (draft, attempt) => {
     const diff = draft.diff();
-    const before = new Map(
-      diff.flatMap(({ path, before: bytes }) => (bytes ? [[path, bytes] as const] : [])),
-    );
+    const before = new Map(diff.flatMap(({ path, before: old }) => (old ? [[path, old] as const] : [])));
     const added = new Set(draft.changes().flatMap(({ path, kind }) => (kind === "added" ? [path] : [])));
     const isKnown = (path: string) => before.has(path) || added.has(path);
     const isNews = (path: string, bytes: Uint8Array) =>

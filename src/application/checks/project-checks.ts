@@ -27,7 +27,7 @@ import { type ChecksMessages, type ChecksState, checksMessagesFor } from "../../
 import type { Baseline, CheckRecord } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
-import { type FoundChecks, measureBaseline, recallChecks } from "./baseline.ts";
+import { type FoundChecks, limitSeconds, measureBaseline, recallChecks } from "./baseline.ts";
 import type { FormatDraft, FormattableDraft } from "./format-draft.ts";
 import {
   type DraftJudgement,
@@ -221,6 +221,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     fingerprint: () => memory.fingerprint(),
     now: deps.now,
     usualMs: record === null || record.wasEnded ? 0 : record.durationMs,
+    unknownSeconds: limitSeconds(settings, record),
     hung: record?.hung ?? [],
   });
   let measured: Promise<Baseline> | null = null;

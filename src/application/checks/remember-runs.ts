@@ -15,6 +15,8 @@ interface RunMemoryDeps {
   readonly now: () => number;
   /** How long all checks took the last time; 0 if unknown. */
   readonly usualMs: number;
+  /** Of a run while no usual time is known, so that a hang ends no later than the baseline would; default: the request's. */
+  readonly unknownSeconds?: number;
   readonly hung: readonly HungTest[];
 }
 
@@ -63,7 +65,7 @@ export function createRunMemory(deps: RunMemoryDeps) {
   function limitFor(line: string, most: number): number {
     const own = usual.get(line);
     const ms = own ?? Math.max(deps.usualMs, ...usual.values());
-    if (ms === 0) return most;
+    if (ms === 0) return Math.min(most, Math.max(LEAST_SECONDS, deps.unknownSeconds ?? most));
     const limit = Math.min(most, Math.max(LEAST_SECONDS, Math.ceil((USUAL_TIMES * ms) / 1000)));
     // A run with less than twice the line's own time would probably be ended for nothing.
     return Math.max(limit, Math.ceil((2 * (own ?? 0)) / 1000));

@@ -37,6 +37,23 @@ test("a line that ended late over the draft gets the time to end over the old co
   expect(limits).toEqual([300, 292]);
 });
 
+test("a line of which nothing is known is ended no later than the baseline would be, and not before a minute", async () => {
+  const { draft, clock, before } = openHanging(["a.test.mjs"], { "node --test": [] });
+  const limitOf = async (unknownSeconds: number) => {
+    const runs = createRunMemory({
+      fingerprint: () => "w",
+      now: () => 0,
+      usualMs: 0,
+      unknownSeconds,
+      hung: [],
+    });
+    const from = clock.ms;
+    await runs.over(draft).check({ ...before, commands: ["node --test"] });
+    return (clock.ms - from) / 1000;
+  };
+  expect([await limitOf(90), await limitOf(5), await limitOf(900)]).toEqual([90, 60, 300]);
+});
+
 test.each([
   ["none", [["a"], ["b"]], 2],
   ["all", [["a"], ["a", "b"]], 2],
