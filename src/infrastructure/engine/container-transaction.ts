@@ -10,8 +10,8 @@ import { bytesBelow } from "../platform/read-file.ts";
 import type { LaidRoot, OverlayBeginResult } from "../sandbox/create-sandbox.ts";
 import { createChangeWatch, createFirstSight, type FirstSight } from "./overlay-changes.ts";
 import { currentBytes, lookThrough, originalBytes } from "./overlay-layers.ts";
-import { gatherSealedUppers, lookAtUpper, sealDelta, type UpperLook } from "./overlay-seal.ts";
-import { makeDurable, validateOps } from "./seal-ops.ts";
+import { lookAtUpper, sealDelta, type UpperLook } from "./overlay-seal.ts";
+import { gatherSealedRoots, makeDurable, validateOps } from "./seal-ops.ts";
 import { foldersOnTheWay } from "./swap.ts";
 
 interface ContainerStage {
@@ -97,11 +97,11 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
         : currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
     async seal(judge): Promise<SealedChanges> {
-      const gathered = gatherSealedUppers(workspace);
+      const gathered = gatherSealedRoots(workspace);
       const { ops: left, notes } = gathered;
       roots.forEach((root, index) => {
         const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
-        gathered.add(root, sealDelta({ ...delta, before: before[index] ?? new Map() }));
+        gathered.add(root.path, sealDelta({ ...delta, before: before[index] ?? new Map() }));
       });
       const refusal = gathered.refusal();
       if (refusal !== null) return refusal;

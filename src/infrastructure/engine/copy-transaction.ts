@@ -61,7 +61,15 @@ import {
   takeManifest,
 } from "./copied-roots.ts";
 import { type CopyChecks, createCopyChecks } from "./copy-check.ts";
-import { hasMovedFrom, lostOwners, makeDurable, partedLinks, takeOut, validateOps } from "./seal-ops.ts";
+import {
+  gatherSealedRoots,
+  hasMovedFrom,
+  lostOwners,
+  makeDurable,
+  partedLinks,
+  takeOut,
+  validateOps,
+} from "./seal-ops.ts";
 import { foldersOnTheWay } from "./swap.ts";
 
 const MEANWHILE_LIMIT = 20;
@@ -569,19 +577,13 @@ function openCopy(state: OpenCopy): Transaction {
 
 async function sealCopy(state: OpenCopy, judge: ValidateDifference): Promise<SealedChanges> {
   const { workspace, folder, copies, manifests, stamp } = state;
-  const left: Op[] = [];
-  const notes = manifests.flatMap(({ hidden }) => [...hidden].map((path) => sealNote("hidden", path)));
-  const noText: string[] = [];
-  const tooDeep: string[] = [];
-  for (const [index, { original }] of copies.entries()) {
-    const sealed = sealRoot(state, index, left.length);
-    for (const op of sealed.ops) left.push(op);
-    notes.push(...sealed.notes);
-    noText.push(...sealed.noText.map((path) => relative(workspace, join(original, path))));
-    tooDeep.push(...sealed.tooDeep);
-  }
-  if (tooDeep.length > 0) return { changes: [], outside: [], notes: gatherSealNotes(notes), tooDeep };
-  if (noText.length > 0) return { changes: [], outside: [], notes: gatherSealNotes(notes), noText };
+  const gathered = gatherSealedRoots(workspace);
+  const { ops: left, notes } = gathered;
+  notes.push(...manifests.flatMap(({ hidden }) => [...hidden].map((path) => sealNote("hidden", path))));
+  for (const [index, { original }] of copies.entries())
+    gathered.add(original, sealRoot(state, index, left.length));
+  const refusal = gathered.refusal();
+  if (refusal !== null) return { ...refusal, notes: gatherSealNotes(notes) };
   const outside = changedMeanwhile(copies, manifests, new Set(left.map((op) => `${op.root}:${op.path}`)));
   const entries = manifests.reduce((sum, { entries }) => sum + entries.size, left.length);
   removeLayers(folder, ["view"], entries);

@@ -10,8 +10,7 @@ import {
   readlinkSync,
   symlinkSync,
 } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
-import type { SealedChanges } from "../../application/ports/jobs-transaction.ts";
+import { basename, dirname, join } from "node:path";
 import { type SealNote, sealNote } from "../../domain/jobs/result.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
 import { Identity, identify, identifyAt } from "../platform/entry-identity.ts";
@@ -44,7 +43,7 @@ import {
   type UpperEntry,
   walkUpper,
 } from "./overlay-layers.ts";
-import { type FlushAhead, takeOut } from "./seal-ops.ts";
+import { type FlushAhead, type SealedRoot, takeOut, type WholeSealedRoot } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 
 /**
@@ -91,56 +90,6 @@ function copyEntry(from: string, to: string): void {
     chmodSync(to, stats.mode & 0o7777);
   }
   lutimesSync(to, stats.atime, stats.mtime);
-}
-
-export interface SealedUpper {
-  readonly ops: readonly Op[];
-  /**
-   * The paths that the job touched under names that are not UTF-8, as people can read them: no op can express
-   * them.
-   */
-  readonly noText: readonly string[];
-  /** The entries that no plan can commit. */
-  readonly notes: readonly SealNote[];
-  /** Paths that are too long to open. */
-  readonly tooDeep: readonly string[];
-}
-
-/** A sealed upper, with the ops of which the seal saw more than it could settle by itself. */
-export interface WholeSealedUpper extends SealedUpper {
-  /** Those whose staged file has attributes, or may have some. */
-  readonly attributed: readonly number[];
-  /** Those whose original has another name, or may have one. */
-  readonly linked: readonly number[];
-}
-
-export function gatherSealedUppers(workspace: string) {
-  const ops: Op[] = [];
-  const notes: SealNote[] = [];
-  const noText: string[] = [];
-  const tooDeep: string[] = [];
-  const attributed = new Set<number>();
-  const linked = new Set<number>();
-  return {
-    ops,
-    notes,
-    attributed,
-    linked,
-    add(root: LaidRoot, sealed: SealedUpper & Partial<WholeSealedUpper>): void {
-      // A job has more ops than a call takes arguments.
-      for (const op of sealed.ops) ops.push(op);
-      for (const n of sealed.attributed ?? []) attributed.add(n);
-      for (const n of sealed.linked ?? []) linked.add(n);
-      notes.push(...sealed.notes);
-      noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
-      tooDeep.push(...sealed.tooDeep);
-    },
-    /** The answer where paths of the job can be in no plan; null where all can. */
-    refusal(): SealedChanges | null {
-      if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
-      return noText.length > 0 ? { changes: [], outside: [], notes: [], noText } : null;
-    },
-  };
 }
 
 /** One upper of a job, and where its changes are sealed. */
@@ -320,7 +269,7 @@ class MovingSeal extends UpperSeal {
  * Turns the entries of a job's upper into ops and moves its files into slots. It yields to other work meanwhile, and the
  * disk starts to write.
  */
-export async function sealUpper(place: SealPlace, ahead: FlushAhead): Promise<WholeSealedUpper> {
+export async function sealUpper(place: SealPlace, ahead: FlushAhead): Promise<WholeSealedRoot> {
   const { root, index } = place;
   const breath = createBreath();
   const sweep = createSweep();
@@ -425,7 +374,7 @@ export interface DeltaSealDeps extends SealPlace {
  * the upper unchanged and takes only differences from the start of the job: the results of earlier jobs are already in the
  * workspace, or were changed there since.
  */
-export function sealDelta(deps: DeltaSealDeps): SealedUpper {
+export function sealDelta(deps: DeltaSealDeps): SealedRoot {
   const { root, before } = deps;
   const seal = new UpperSeal(deps);
   const { ops, noText, notes, tooDeep } = seal;

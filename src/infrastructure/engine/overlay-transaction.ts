@@ -51,8 +51,8 @@ import {
   lowerFolderOf,
   originalBytes,
 } from "./overlay-layers.ts";
-import { baseOfFolder, gatherSealedUppers, sealUpper } from "./overlay-seal.ts";
-import { createFlushAhead, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
+import { baseOfFolder, sealUpper } from "./overlay-seal.ts";
+import { createFlushAhead, gatherSealedRoots, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { foldersOnTheWay } from "./swap.ts";
 
 interface OverlayChecks
@@ -378,7 +378,7 @@ function openOverlay(state: OpenOverlay): Transaction {
       }
       // The looks at a job with many files hold as much as the rest of it together.
       takeChanges = () => [];
-      const gathered = gatherSealedUppers(workspace);
+      const gathered = gatherSealedRoots(workspace);
       const { ops: left, notes, attributed, linked } = gathered;
       const ahead = createFlushAhead(folder);
       const paths = roots.map(({ path }) => path);
@@ -394,7 +394,7 @@ function openOverlay(state: OpenOverlay): Transaction {
             stamp: state.stamp,
             sight,
           };
-          gathered.add(root, await sealUpper(place, ahead));
+          gathered.add(root.path, await sealUpper(place, ahead));
         }
         const refusal = gathered.refusal();
         if (refusal !== null) return refusal;

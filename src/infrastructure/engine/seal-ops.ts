@@ -13,6 +13,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import type {
   Difference,
   DifferenceVerdict,
+  SealedChanges,
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
 import type { EntryState } from "../../application/ports/platform-view.ts";
@@ -36,6 +37,57 @@ import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, flushFileSystem } from "../platform/unattended.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";
 import { areaOf, hashAt, isIndexFile } from "./compare-entries.ts";
+
+/** What a job changed in one root. */
+export interface SealedRoot {
+  readonly ops: readonly Op[];
+  /**
+   * The paths that the job touched under names that are not UTF-8, as people can read them: no op can express
+   * them.
+   */
+  readonly noText: readonly string[];
+  /** The entries that no plan can commit. */
+  readonly notes: readonly SealNote[];
+  /** Paths that are too long to open. */
+  readonly tooDeep: readonly string[];
+}
+
+/** A sealed root, with the ops of which the seal saw more than it could settle by itself. */
+export interface WholeSealedRoot extends SealedRoot {
+  /** Those whose staged file has attributes, or may have some. */
+  readonly attributed: readonly number[];
+  /** Those whose original has another name, or may have one. */
+  readonly linked: readonly number[];
+}
+
+export function gatherSealedRoots(workspace: string) {
+  const ops: Op[] = [];
+  const notes: SealNote[] = [];
+  const noText: string[] = [];
+  const tooDeep: string[] = [];
+  const attributed = new Set<number>();
+  const linked = new Set<number>();
+  return {
+    ops,
+    notes,
+    attributed,
+    linked,
+    add(root: string, sealed: SealedRoot & Partial<WholeSealedRoot>): void {
+      // A job has more ops than a call takes arguments.
+      for (const op of sealed.ops) ops.push(op);
+      for (const n of sealed.attributed ?? []) attributed.add(n);
+      for (const n of sealed.linked ?? []) linked.add(n);
+      notes.push(...sealed.notes);
+      noText.push(...sealed.noText.map((path) => relative(workspace, join(root, path))));
+      tooDeep.push(...sealed.tooDeep);
+    },
+    /** The answer where paths of the job can be in no plan; null where all can. */
+    refusal(): SealedChanges | null {
+      if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
+      return noText.length > 0 ? { changes: [], outside: [], notes: [], noText } : null;
+    },
+  };
+}
 
 /** Whether an entry differs from the one that a draft found, whose hash is `hash`; folders are compared by kind only. */
 export function hasMovedFrom(

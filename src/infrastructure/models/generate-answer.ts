@@ -58,10 +58,8 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Batch
 
 /** NDJSON. */
 async function* lineFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Batch> {
-  for await (const { frames, torn } of linesOf(chunks)) {
-    const filled = frames.filter((line) => line.trim() !== "");
-    yield torn === undefined ? { frames: filled } : { frames: filled, torn };
-  }
+  for await (const batch of linesOf(chunks))
+    yield { ...batch, frames: batch.frames.filter((line) => line.trim() !== "") };
 }
 
 /** Server-sent events: the data of each; names and comments do not matter, data says what it is. */

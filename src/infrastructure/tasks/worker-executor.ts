@@ -417,18 +417,16 @@ export class ContainerExecutor implements WorkerExecutor {
     });
     if (result.outcome === "disconnected") await this.stop();
     for (const { pid } of result.background) await sandbox.endProcess(container, pid);
-    const ended = result.outcome === "exited" || result.outcome === "signaled";
-    const timedOut = result.outcome === "timed-out";
+    const isOver = result.outcome === "exited" || result.outcome === "signaled";
+    const isLate = result.outcome === "timed-out";
+    const late = () => messages.workerTimedOut(Math.round(options.timeoutMs / 1000));
+    const failure = () => (isLate ? late() : execFailureText(result));
     return {
       command,
       exitCode: result.exitCode,
       output: mask([result.stdout, result.stderr].filter(Boolean).join("\n")),
       durationMs: Math.round(result.durationMs),
-      error: ended
-        ? null
-        : timedOut
-          ? messages.workerTimedOut(Math.round(options.timeoutMs / 1000))
-          : execFailureText(result),
+      error: isOver ? null : failure(),
     };
   }
 
