@@ -303,9 +303,7 @@ export async function sealUpper(place: SealPlace, ahead: FlushAhead): Promise<Wh
 }
 
 function movedEntries(root: LaidRoot, options: WalkOptions): UpperEntry[] {
-  const moved: UpperEntry[] = [];
-  for (const entry of walkUpper(root, options)) if (entry.source !== undefined) moved.push(entry);
-  return moved;
+  return [...walkUpper(root, options).filter(({ source }) => source !== undefined)];
 }
 
 /**
