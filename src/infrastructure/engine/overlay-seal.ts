@@ -282,7 +282,8 @@ export async function sealUpper(place: SealPlace, ahead: FlushAhead): Promise<Wh
   };
   const options = { unlock: true, unreadable };
   // Folders that were moved as a whole have nothing in the upper yet.
-  const moved = mayHaveMovedFolders(root) ? movedEntries(root, options) : [];
+  const isMoved = ({ source }: UpperEntry) => source !== undefined;
+  const moved = mayHaveMovedFolders(root) ? [...walkUpper(root, options).filter(isMoved)] : [];
   if (tooDeep.length > 0) return seal;
   if (moved.length > 0) settleMoves(root, moved);
   notes.length = 0;
@@ -300,10 +301,6 @@ export async function sealUpper(place: SealPlace, ahead: FlushAhead): Promise<Wh
   notes.push(...rootMode, ...keptTimes(ops, seal.touched));
   if (tooDeep.length > 0) ops.length = 0;
   return seal;
-}
-
-function movedEntries(root: LaidRoot, options: WalkOptions): UpperEntry[] {
-  return [...walkUpper(root, options).filter(({ source }) => source !== undefined)];
 }
 
 /**
