@@ -18,7 +18,6 @@ import {
   readLinuxProcesses,
   readLinuxStartTime,
   readProcessTable,
-  readStat,
   signalProcess,
 } from "./process-table.ts";
 
@@ -129,6 +128,8 @@ export interface Leader {
 export interface ProcessScope {
   readonly jobMarker: string;
   readonly leader?: Leader;
+  /** Its processes are in the group of the program that started them, which may be a user's script: none is ended as a group. */
+  readonly sharesGroup?: true;
   /** Default: this thread's own. */
   readonly family?: ProcessFamily;
 }
@@ -268,7 +269,7 @@ export async function killProcesses(scope: ProcessScope, graceMs: number) {
     for (const entry of seen.alive) signalProcess(entry, "SIGSTOP");
     const { alive, fled } = await look();
     for (const entry of alive) signalProcess(entry, "SIGKILL");
-    for (const entry of [...fled, ...seen.fled]) killGroup(entry);
+    if (scope.sharesGroup !== true) for (const entry of [...fled, ...seen.fled]) killGroup(entry);
     await pause(seen.alive.length > 0 ? wait : 0);
     seen = await look();
   }
@@ -288,7 +289,7 @@ export async function killProcesses(scope: ProcessScope, graceMs: number) {
  * between its fork and its first message leaves a child that waits for it without end.
  */
 export async function killStrays(...folders: readonly string[]): Promise<void> {
-  for (const jobMarker of folders) await killProcesses({ jobMarker }, 0);
+  for (const jobMarker of folders) await killProcesses({ jobMarker, sharesGroup: true }, 0);
 }
 
 /**
@@ -304,12 +305,9 @@ export function killGroupsNow(jobMarker: string): void {
   }
 }
 
-/**
- * A whole group at once, so that none of it can fork away. A group is of one session, and so of one job, but for this program's
- * own, in which its sandboxes start.
- */
+/** A whole group at once, so that none of it can fork away. A group is of one session, and so of one job. */
 function killGroup({ group }: ProcessEntry): void {
-  if (group <= 1 || group === readStat(process.pid)?.group) return;
+  if (group <= 1) return;
   try {
     process.kill(-group, "SIGKILL");
   } catch {

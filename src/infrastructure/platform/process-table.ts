@@ -130,8 +130,7 @@ function detailsOf(pid: number): Pick<ProcessEntry, "tag" | "hasVariable" | "com
   };
 }
 
-/** Linux. Undefined when there is no such process. */
-export function readStat(pid: number) {
+function readStat(pid: number) {
   const text = readProc(pid, "stat");
   return text ? parseStat(text) : undefined;
 }
