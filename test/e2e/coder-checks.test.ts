@@ -83,7 +83,7 @@ withChecks("what makes the checks worse does not land, and one tap applies it", 
   const before = cli.tree();
   const ran = cli.chat("/code3 make one two in src/one.mjs");
   expect(ran.out).toStartWith("Not applied: checks got worse");
-  expect(ran.out).toContain("Newly failing or missing: one is one");
+  expect(ran.out).toContain("Newly failing, skipped or missing: one is one");
   expect(ran.out).toMatch(
     /1 changed file is staged\. To apply exactly this: picoclaw apply --job (\d+)\nTo see it: picoclaw show \1 --diff\nTo discard it: picoclaw discard \1\n/,
   );

@@ -196,7 +196,7 @@ describe("a check", () => {
     const { code, out } = await chat("/code3 make it two in b.mjs");
     expect(out).toStartWith("Not applied: checks got worse");
     expect(out).toContain("9999 passed, 1 failed");
-    expect(out).toContain("Newly failing or missing: the last one");
+    expect(out).toContain("Newly failing, skipped or missing: the last one");
     expect(code).toBe(1);
   });
 

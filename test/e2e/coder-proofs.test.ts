@@ -134,7 +134,7 @@ withChecks(
     cli.rewrite(says(proposal("Break", two), proposal("Leave", "")));
     const broken = cli.chat("/code3 make one two in src/one.mjs", [], { PICOCLAW_CHECKS_AUTO_LIMIT: "2" });
     expect(broken.out).toStartWith("Not applied: checks got worse");
-    expect(broken.out).toContain("Newly failing or missing: one works");
+    expect(broken.out).toContain("Newly failing, skipped or missing: one works");
     expect(broken.code).toBe(1);
   },
   300_000,

@@ -52,7 +52,7 @@ describe("one message for an agent", () => {
     const [first, second] = cli.asked;
     const session = /--session-id (\S+)/.exec(String(first?.headers["x-args"]))?.[1];
     expect(String(second?.headers["x-args"])).toContain(`--resume ${session} `);
-    expect(second?.body).toContain("Passed before, and fail now or are gone:");
+    expect(second?.body).toContain("Passed before, and fail now, are skipped or are gone:");
     expect(cli.asked.map(({ headers }) => headers["x-api-key"])).toEqual(
       Array(2).fill(cli.env.ANTHROPIC_API_KEY),
     );

@@ -53,6 +53,6 @@ withChecks("what gets worse by it is named", () => {
   );
   const undone = cli.run(["undo", job]);
   expect(undone.out).toContain("1 worse");
-  expect(undone.out).toContain("Newly failing or missing: is set");
+  expect(undone.out).toContain("Newly failing, skipped or missing: is set");
   expect(undone.code).toBe(0);
 });

@@ -376,12 +376,8 @@ async function compareWithOldCode(
   const asBefore = changes.flatMap(({ path, kind }) =>
     isAsked && isTestPath(path) && kind !== "added" ? [path] : [],
   );
-  const judged = {
-    checks: checks.filter(({ kind }) => kind === "test"),
-    results: now.results,
-    baseline,
-    check,
-  };
+  const tests = checks.filter(({ kind }) => kind === "test");
+  const judged = { checks: tests, results: now.results, baseline, check };
   const alone = asBefore.length === 0 ? null : await runOldFiles(judged, affected, { asBefore, draft });
   const every = asBefore.length === 0 || alone !== null ? null : await check([known], { asBefore });
   if (every?.ok === false) return null;

@@ -320,7 +320,7 @@ function readProject(files: OpenChecksDeps["files"]): ProjectFiles {
   }
   const programs =
     files.look("node_modules/.bin").kind === "directory" ? files.list("node_modules/.bin") : null;
-  const below = listBelow(files, names);
+  const below = listBelow(files);
   const loadsBuilt = loadsBuiltFiles(files, [...names, ...below], texts["package.json"] ?? "");
   return { names, texts, below, loadsBuilt, ...(programs === null ? {} : { programs }) };
 }
@@ -345,13 +345,13 @@ function loadsBuiltFiles(
     .some((path) => IMPORTS_BUILT.test(readSmallFile(files, path, READ_BYTES) ?? ""));
 }
 
-const TEST_FOLDERS = ["tests", "test"];
+const LISTED_FOLDERS = ["tests", "test", "src", ".venv/bin", "venv/bin"];
 /** A test folder is recognised by its first entries; nested folders are opened up to this number. */
 const MOST_LISTED = 500;
 const MOST_OPENED = 20;
 
-/** The entries of the folders of tests and sources, and of folders of tests one level further down. */
-function listBelow(files: OpenChecksDeps["files"], names: readonly string[]): readonly string[] {
+/** The entries of the folders of tests, sources and Python's programs, and of folders of tests one level further down. */
+function listBelow(files: OpenChecksDeps["files"]): readonly string[] {
   const list = (folder: string) =>
     files.look(folder).kind === "directory"
       ? files
@@ -359,8 +359,8 @@ function listBelow(files: OpenChecksDeps["files"], names: readonly string[]): re
           .slice(0, MOST_LISTED)
           .map((name) => `${folder}/${name}`)
       : [];
-  const below = [...TEST_FOLDERS, "src"].filter((name) => names.includes(name)).flatMap(list);
-  const deeper = below.filter((path) => !path.startsWith("src/") && !path.includes("."));
+  const below = LISTED_FOLDERS.flatMap(list);
+  const deeper = below.filter((path) => /^tests?\/[^.]+$/.test(path));
   return [...below, ...deeper.slice(0, MOST_OPENED).flatMap(list)];
 }
 

@@ -55,7 +55,7 @@ function wordRedCheck(
 
 /** The lists of tests in a report to the coder, in this order. */
 const LISTED = [
-  ["worse", "Passed before, and fail now or are gone"],
+  ["worse", "Passed before, and fail now, are skipped or are gone"],
   ["newFailing", "New and failing"],
   ["stillRed", "Red before, and still red"],
   ["redBefore", "Red before your change, and unrelated to it"],
@@ -227,6 +227,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   let measured: Promise<Baseline> | null = null;
   let last: JudgedAttempt | null = null;
   let sentBack = false;
+  let judgedMs = 0;
   let proposed: string | null = null;
   /** The fingerprint of the workspace over which a proposed check judged; null where the baseline holds it. */
   let judgedOver: string | null = null;
@@ -282,16 +283,15 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     const from = deps.now();
     judgedOver = null;
     await formatFirst(opened, attempt);
-    const own = await judgeByOwn(draft, attempt);
-    lastResults = own.results ?? null;
-    const isOpen = HELPED_BY_PROPOSAL.test(own.facts.notChecked ?? "");
-    if (isOpen && proposed !== null) judgedOver = memory.fingerprint();
-    const judged =
-      isOpen && proposed !== null
-        ? await judgeByProposed({ ...deps, declarations }, draft, attempt, { own, proposed })
-        : own;
-    const { install, missing = [] } = deps;
+    let judged = await judgeByOwn(draft, attempt);
+    lastResults = judged.results ?? null;
+    if (proposed !== null && HELPED_BY_PROPOSAL.test(judged.facts.notChecked ?? "")) {
+      judgedOver = memory.fingerprint();
+      judged = await judgeByProposed({ ...deps, declarations }, draft, attempt, { own: judged, proposed });
+    }
     rememberHung();
+    judgedMs += deps.now() - from;
+    const { install, missing = [] } = deps;
     const { notChecked: why } = judged.facts;
     const { beside = [], install: known } = findingsByCode(judged.facts);
     const others = missing.map((command) => ({ command, state: "cannot-run" as const }));
@@ -300,11 +300,11 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
       ...(why === null && {
         beside: [...beside, ...others],
         hung: runs.named(),
-        seconds: Math.max(1, Math.round((deps.now() - from) / 1000)),
+        seconds: Math.max(1, Math.round(judgedMs / 1000)),
       }),
       formatted: [...formatted],
     });
-    const verdict = shortVerdict(facts, sentBack);
+    const verdict = landsAnyway(facts) && sentBack ? "green" : SHORT_VERDICTS[facts.verdict];
     if (landsAnyway(facts)) sentBack = true;
     last = {
       verdict,
@@ -398,23 +398,17 @@ function landsAnyway({ verdict }: ChecksFacts): boolean {
   return verdict === "doubtful";
 }
 
-function shortVerdict(facts: ChecksFacts, sentBack: boolean): JudgedAttempt["verdict"] {
-  switch (facts.verdict) {
-    case "same":
-    case "better":
-    case "red-before":
-      return "green";
-    case "doubtful":
-      return sentBack ? "green" : "red";
-    case "worse":
-    case "still-red":
-    case "new-failing":
-      return "red";
-    case "unknown":
-    case "not-checked":
-      return "unknown";
-  }
-}
+const SHORT_VERDICTS: Readonly<Record<Verdict, JudgedAttempt["verdict"]>> = {
+  same: "green",
+  better: "green",
+  "red-before": "green",
+  doubtful: "red",
+  worse: "red",
+  "still-red": "red",
+  "new-failing": "red",
+  unknown: "unknown",
+  "not-checked": "unknown",
+};
 
 /** `record`: of the current workspace; null if the checks have not run over it. */
 export function readChecksState(found: FoundChecks, record: CheckRecord | null): ChecksState {

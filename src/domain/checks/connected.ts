@@ -113,7 +113,8 @@ export function findTestFile(
 
 /** The words of a file that begin a test: in Go, those of the function around a subtest; elsewhere without the case of a table. */
 export function titleOf(test: string): string {
-  return /^\S+ › (\w+)(?:\/.+)?$/.exec(test)?.[1] ?? bareTestName(test).replace(/ #\d+$|\[.*\]$/, "");
+  const ofGo = /^\S+ › ((?:Test|Example|Fuzz)\w*)(?:\/.+)?$/.exec(test)?.[1];
+  return ofGo ?? bareTestName(test).replace(/ #\d+$|\[.*\]$/, "");
 }
 
 /** The file that a test's name begins with, the file of its Java class, or every test file that contains its title. */

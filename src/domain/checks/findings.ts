@@ -51,7 +51,7 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly isFlaky: boolean;
   /** Checks that ended before the change, and did not end within the limit with it. */
   readonly unended: { readonly commands: readonly string[]; readonly seconds: number };
-  /** How long the last judgement took, its runs and its wait for others. */
+  /** How long all judgements so far took, their runs and their wait for others. */
   readonly seconds: number;
   /** Formatters of the project that changed files before they were judged. */
   readonly formatted: readonly string[];

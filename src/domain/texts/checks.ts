@@ -148,10 +148,11 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     return [say("as-before-said", { text, reasons: reasons(notMine) })];
   }
 
-  /** The coder's declarations: new tests that are meant to fail, and removed tests. */
-  const declared = ({ meantToFail = [], removed = [] }: Found) => [
+  /** New tests that are meant to fail, and removed tests, as the coder declares them; and tests removed without a word. */
+  const declared = ({ meantToFail = [], removed = [], weakened = [] }: Found) => [
     ...count("meant", meantToFail.length, { reasons: reasons(meantToFail) }),
     ...count("removed-by-coder", removed.length, { names: names(removed) }),
+    ...count("weakened-count", weakened.length),
   ];
 
   /** `458 passed (3 new)`, or the colour where nothing is counted. */

@@ -10,7 +10,7 @@ const SETTINGS: CheckSettings = {
 };
 
 /** The checks of a project that holds these files alone; `listed` is every folder that was opened. */
-function openOf(paths: readonly string[]) {
+function openOf(paths: readonly string[], text = "") {
   const listed: string[] = [];
   const inside = (folder: string) => (folder === "" ? "" : `${folder}/`);
   const opened = openChecks({
@@ -24,11 +24,12 @@ function openOf(paths: readonly string[]) {
         const below = paths.filter((path) => path.startsWith(inside(folder)));
         return [...new Set(below.map((path) => path.slice(inside(folder).length).split("/")[0] ?? ""))];
       },
-      read: () => new Uint8Array(),
+      read: () => new TextEncoder().encode(text),
     } as unknown as Parameters<typeof openChecks>[0]["files"],
     settings: SETTINGS,
     memory: { fingerprint: () => "", recall: () => null, keep: () => {}, running: new Map() },
     now: () => 0,
+    hasProgram: (name) => name !== "ruff",
   });
   return { checks: opened.ok ? opened.checks.map(({ command }) => command) : opened.why, listed };
 }
@@ -39,6 +40,13 @@ test.each<[string, readonly string[]]>([
   ["in src", ["src/book.py", "src/book_test.py"]],
 ])("tests in Python are found where the root holds none: %s", (_, paths) => {
   expect(openOf(paths).checks).toEqual(["python -m pytest -q"]);
+});
+
+test.each([".venv", "venv"])("a linter in %s is found though none is on the PATH", (folder) => {
+  const project = ["pyproject.toml", "tests/test_book.py"];
+  const settings = "[tool.ruff]\n";
+  expect(openOf([...project, `${folder}/bin/ruff`], settings).checks).toContain("ruff check .");
+  expect(openOf(project, settings).checks).not.toContain("ruff check .");
 });
 
 test("sources in Python without tests are not checked", () => {

@@ -133,6 +133,35 @@ describe.if(confines)("a draft over a green project", () => {
     expect(heard[0]).toBe("make test: 45 s the last time");
   });
 
+  test("has the seconds of all its attempts", async () => {
+    let ms = 0;
+    const opened = found();
+    if (!opened.ok) throw new Error(opened.why);
+    const checks = createProjectChecks({
+      checks: opened.checks,
+      settings: SETTINGS,
+      memory: memory(),
+      texts: checksMessagesFor("en"),
+      now: () => ms,
+      advise: createAdvise(),
+      signal: new AbortController().signal,
+      onOutput: (text) => {
+        if (text.includes("TAP version")) ms += 30_000;
+      },
+    });
+    const draft = await draftOf(edit("update", "code", "one two three\n"));
+    const seconds = async (attempt: number) =>
+      toChecksRecord((await checks.judge(draft, attempt)).facts).seconds ?? 0;
+    const first = await seconds(1);
+    await draft.run({
+      attempt: 2,
+      work: { patch: JSON.stringify([edit("update", "code", "one two four\n")]) },
+    });
+    expect(first).toBeGreaterThanOrEqual(30);
+    expect(await seconds(2)).toBeGreaterThanOrEqual(first + 30);
+    await draft.discard("test");
+  });
+
   test("with a linter names that as well, with its own result", async () => {
     bench.write("Makefile", ".PHONY: test lint\ntest:\n\t@sh run.sh\nlint:\n\t@grep -q one code\n");
     const result = await judged(checksWith(), edit("update", "code", "one two three\n"));
@@ -146,7 +175,7 @@ describe.if(confines)("a draft over a green project", () => {
       brief: "1 of 2 tests fail",
       facts: { worse: ["two"], isFlaky: false },
     });
-    expect(result.report).toContain("Passed before, and fail now or are gone:\n- two");
+    expect(result.report).toContain("Passed before, and fail now, are skipped or are gone:\n- two");
     expect(result.report).toContain("$ make test\nTAP version 13");
   });
 

@@ -130,6 +130,13 @@ FAIL\t${package_}\t0.002s
     });
   test("are held in Go by the file of the function, whatever a subtest is called", () =>
     expect(filesHolding("example.com/m/calc › TestAdd/two_and_-1#01", GO)).toEqual(["calc/add_test.go"]));
+  test("are held elsewhere by the file of the whole title, also with a slash in it", () => {
+    const texts = new Map([
+      ["test/store.test.js", 'describe("store", () => it("read/write", () => {}))'],
+      ["test/other.test.js", 'it("can read", () => {})'],
+    ]);
+    expect(filesHolding("store › read/write", texts)).toEqual(["test/store.test.js"]);
+  });
   test("are linked in Go by the package alone", () =>
     expect([inGo("calc/add.go"), inGo("other/other.go")]).toEqual(["package", null]));
 });

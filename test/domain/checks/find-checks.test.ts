@@ -8,6 +8,21 @@ import { packageScripts } from "../../../src/domain/checks/runners/package-scrip
 const MOCHA = "npm test -- --reporter=spec";
 const JEST = "--reporters=default --verbose";
 
+test.each(["ruff", "flake8"])(
+  "%s of the project's own environment is called, by the name that people type",
+  (name) => {
+    const texts = { "pyproject.toml": "[tool.ruff]\n", "setup.cfg": "[flake8]\n" };
+    const settings = name === "ruff" ? "pyproject.toml" : "setup.cfg";
+    const lint = (below: readonly string[]) =>
+      findChecks({ names: [settings, ".venv"], texts: { [settings]: texts[settings] }, below }, null)
+        .filter(({ kind }) => kind === "lint")
+        .map(({ command, line }) => [command.split(" ")[0], line.split(" ")[0]]);
+    expect(lint([`.venv/bin/${name}`, ".venv/bin/python"])).toEqual([[name, `.venv/bin/${name}`]]);
+    expect(lint([`venv/bin/${name}`])).toEqual([[name, `venv/bin/${name}`]]);
+    expect(lint([".venv/bin/python"])).toEqual([[name, name]]);
+  },
+);
+
 test.each(["src", ".venv", "tests"])("a check of Python beside %s is named as people type it", (folder) => {
   const found = findChecks({ names: ["app.py", "test_app.py", "pytest.ini", folder], texts: {} }, null);
   const rungs = found.flatMap(({ instead = [], ...first }) => [first, ...instead]);

@@ -67,6 +67,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "node20-spec-red": "node-spec all: 3 2 2",
   "node20-tap-crash": "tap all: 2 3 1",
   "node20-tap-green": "tap all: 5 0 2",
+  "node20-tap-load": "tap all: 2 3 0",
   "node20-tap-red": "tap all: 3 2 2",
   "node24-dot-green": "unknown",
   "node24-dot-red": "unknown",
@@ -118,6 +119,16 @@ describe("the names of", () => {
   const cases: readonly [string, readonly string[]][] = [
     ["node20-tap-red", [...outline, "pass alone", "skip later"]],
     ["node24-tap-red", [...outline, "pass alone", "skip later"]],
+    [
+      "node20-tap-load",
+      [
+        "fail adds",
+        "pass suite › inner ok",
+        "fail suite › inner bad",
+        "fail /project/test/b.test.js",
+        "pass c",
+      ],
+    ],
     ["node20-spec-red", [...outline, ...parents, "pass alone", "skip later"]],
     ["node24-spec-red", [...outline, ...parents, "pass alone", "skip later"]],
     ["node24-spec-crash", [...outline, ...parents, "fail b.test.js"]],

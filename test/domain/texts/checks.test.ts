@@ -51,6 +51,14 @@ test("the first line counts new tests that fail beside tests that are still red"
   expect(checksMessagesFor("en").headline(facts)).toBe("npm test 144 passed, 1 still red, 1 new and failing");
 });
 
+test("tests that are removed or skipped without a declaration are named in the first line", () => {
+  const facts = { ...green, weakensTests: true, weakened: ["g", "h"] };
+  expect(checksMessagesFor("en").headline(facts)).toBe("npm test 426 passed, 2 tests removed or skipped");
+  expect(checksMessagesFor("ja").headline(facts)).toBe(
+    "npm test 426 件成功、テスト 2 件を削除またはスキップ",
+  );
+});
+
 test("weakened tests, flaky checks and the names of worse tests are said", () => {
   const facts = {
     ...green,
@@ -60,7 +68,7 @@ test("weakened tests, flaky checks and the names of worse tests are said", () =>
     isFlaky: true,
   };
   expect(checksMessagesFor("en").remarks(facts)).toEqual([
-    "Newly failing or missing: a, b, c, d, e and 1 more",
+    "Newly failing, skipped or missing: a, b, c, d, e and 1 more",
     "This change weakens 1 test (removed or skipped): g",
     "A check is flaky: it failed once and passed when it was run again.",
   ]);

@@ -6,7 +6,7 @@ export interface ProjectFiles {
   readonly names: readonly string[];
   /** Texts of the few files that were read. */
   readonly texts: Readonly<Record<string, string>>;
-  /** Paths in the folders of tests and sources (`tests`, `test`, `src`), as far as anybody looked. */
+  /** Paths in the folders of tests, sources and Python's own programs (`.venv/bin`), as far as they were read. */
   readonly below?: readonly string[];
   /** Names in `node_modules/.bin`; absent if they were not read. */
   readonly programs?: readonly string[];

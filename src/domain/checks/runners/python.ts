@@ -65,12 +65,8 @@ function hasTests({ names }: ProjectFiles): boolean {
 function uncollectedTests(files: ProjectFiles): readonly string[] {
   const hasOthers = hasTests(files) || testsBelow(files).length > 0;
   const isConfigured = hasPytest(files) && /testpaths|python_files/.test(pythonSettings(files));
-  if (
-    hasOthers ||
-    isConfigured ||
-    ["pytest.ini", "conftest.py", "tox.ini"].some((name) => hasName(files, name))
-  )
-    return [];
+  const isSetUp = ["pytest.ini", "conftest.py", "tox.ini"].some((name) => hasName(files, name));
+  if (hasOthers || isConfigured || isSetUp) return [];
   const isTest = (text = "") => /^(?:import|from) (?:unittest|pytest)\b/m.test(text);
   return ["test.py", "tests.py"].filter((name) => isTest(files.texts[name]));
 }
@@ -84,6 +80,12 @@ function pythonSettings({ texts }: ProjectFiles): string {
   return [texts["pyproject.toml"], texts["setup.cfg"], texts["tox.ini"]].join("\n");
 }
 
+/** A linter of the project's environment, else the one on the PATH. */
+function ownLint({ below = [] }: ProjectFiles, command: string): FoundCommand {
+  const places = [".venv", "venv"].map((name) => `${name}/bin/${command}`);
+  return { command, line: places.find((place) => below.includes(place.split(" ", 1)[0] ?? "")) ?? command };
+}
+
 /** pytest and unittest, ruff and flake8. */
 export const python: CheckRunner = {
   name: "python",
@@ -94,8 +96,8 @@ export const python: CheckRunner = {
   },
   findLint(files) {
     const settings = pythonSettings(files);
-    if (/^\[tool\.ruff/m.test(settings) || hasName(files, "ruff.toml")) return { command: "ruff check ." };
-    return /^\[flake8\]/m.test(settings) || hasName(files, ".flake8") ? { command: "flake8" } : null;
+    if (/^\[tool\.ruff/m.test(settings) || hasName(files, "ruff.toml")) return ownLint(files, "ruff check .");
+    return /^\[flake8\]/m.test(settings) || hasName(files, ".flake8") ? ownLint(files, "flake8") : null;
   },
   findInstall(files) {
     if (!isPython(files)) return null;

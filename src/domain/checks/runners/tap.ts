@@ -29,7 +29,8 @@ const isFull = ({ count, plan }: Level) => plan !== null && plan === count;
 
 /**
  * TAP 12 to 14, as node:test, tape and mocha print it: numbers must follow each other and the plan must be fulfilled; any other
- * `ok` is output of a test. Subtests precede the line of their parent, which then does not count as a test.
+ * `ok` is output of a test. Only Node 20 numbers a file that cannot be loaded among the files. Subtests precede the line of their
+ * parent, which then does not count as a test.
  */
 function readTap(lines: readonly string[]): TestResults | null {
   const list = createTestList();
@@ -37,7 +38,7 @@ function readTap(lines: readonly string[]): TestResults | null {
   let levels: Level[] = [emptyLevel()];
   let group = "";
   let block: string | null = null;
-  for (const line of lines) {
+  for (const [at, line] of lines.entries()) {
     if (block !== null) {
       if (line === `${block}...`) block = null;
       continue;
@@ -51,7 +52,7 @@ function readTap(lines: readonly string[]): TestResults | null {
     }
     if (grouped && /^# (?!tests |pass |fail |ok$|skip|todo)/.test(line)) group = `${line.slice(2)} › `;
     takePlan(levels, PLAN.exec(line));
-    takeResult(levels, RESULT.exec(line), group);
+    takeResult(levels, RESULT.exec(line), group, lines[at - 1]);
   }
   const top = levels[0] as Level;
   if (top.count > 0 || top.plan !== null) {
@@ -70,14 +71,15 @@ function takePlan(levels: Level[], match: RegExpExecArray | null): void {
   if (level !== undefined && level.plan === null) level.plan = Number(match[2]);
 }
 
-function takeResult(levels: Level[], match: RegExpExecArray | null, group: string): void {
+function takeResult(levels: Level[], match: RegExpExecArray | null, group: string, before = ""): void {
   if (match === null) return;
   const [, indent, not, number, text = ""] = match;
   const depth = depthOf(indent);
   if (depth === null || depth > levels.length) return;
   if (levels[depth] === undefined) levels[depth] = emptyLevel();
   const level = levels[depth];
-  if (Number(number) !== level.count + 1 || (level.plan !== null && level.count >= level.plan)) return;
+  const isNext = Number(number) === level.count + 1 || before === `${indent}# Subtest: ${text}`;
+  if (!isNext || (level.plan !== null && level.count >= level.plan)) return;
   level.count++;
   const directive = DIRECTIVE.exec(text);
   const outcome: TestOutcome = directive !== null ? "skip" : not === undefined ? "pass" : "fail";

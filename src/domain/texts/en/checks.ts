@@ -107,6 +107,7 @@ export const checkWords = {
       "1 new test fails, as meant (the coder: {reasons})",
       "{n} new tests fail, as meant (the coder: {reasons})",
     ],
+    "weakened-count": ["1 test removed or skipped", "{n} tests removed or skipped"],
     "removed-by-coder": ["1 test removed by the coder: {names}", "{n} tests removed by the coder: {names}"],
     "doubtful-rewritten": [
       "DOUBTFUL: 1 test expects something else now: {names}",
@@ -129,7 +130,7 @@ export const checkWords = {
     proposed:
       "The coder proposed the check {commands}, because none of the project's own checks can be used here.",
     "proposed-unable": "The coder proposed the check {command}, which cannot be used either: {why}.",
-    worse: "Newly failing or missing: {names}",
+    worse: "Newly failing, skipped or missing: {names}",
     newFailing: "New and failing: {names}",
     stillRed: "Red before and still red: {names}",
     redBefore: "Still red as before: {names}",

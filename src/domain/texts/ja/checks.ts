@@ -87,6 +87,7 @@ export const checkWords: CheckWords = {
     "as-before": "{n} 件は変更前から失敗しており今も失敗",
     "as-before-said": "{text}（コーダー: {reasons}）",
     "nothing-worse": "悪化なし",
+    "weakened-count": "テスト {n} 件を削除またはスキップ",
     "removed-by-coder": "コーダーがテスト {n} 件を削除: {names}",
     meant: "新しいテスト {n} 件は意図どおり失敗（コーダー: {reasons}）",
     "doubtful-rewritten": "要確認: 期待する内容が変わったテスト {n} 件: {names}",
@@ -104,7 +105,7 @@ export const checkWords: CheckWords = {
     proposed:
       "チェックコマンドはコーダーが提案したものです: {commands}（プロジェクト自身のチェックはここでは使えません）",
     "proposed-unable": "コーダーが提案したチェック {command} でも確かめられません: {why}",
-    worse: "新たに失敗した、または消えたテスト: {names}",
+    worse: "新たに失敗した、スキップされた、または消えたテスト: {names}",
     newFailing: "失敗している新しいテスト: {names}",
     stillRed: "変更前から失敗し、まだ失敗しているテスト: {names}",
     redBefore: "変更前と同じく失敗しているテスト: {names}",
