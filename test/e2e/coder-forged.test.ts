@@ -73,9 +73,9 @@ withChecks("a red test that was to be fixed and is inverted is returned once, an
   project([proposal("Turn it round", TURNED), proposal("It stays", "")], { sign: "-" });
   const ran = cli.chat("/code3 fix the failing test adds");
   expect(ran.out).toStartWith(
-    "Applied: 1 file, npm test DOUBTFUL: 1 test expects something else now: adds\n",
+    "Applied: 1 file, npm test DOUBTFUL: 1 test passes only with the changed tests: adds\n",
   );
-  expect(ran.out).toContain("its old version still fails: adds");
+  expect(ran.out).toContain("with the old tests it still fails: adds");
   expect(ran.out).not.toContain("fixed)");
   expect(ran.out).toEndWith("It stays\n");
 });

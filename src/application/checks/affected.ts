@@ -307,26 +307,28 @@ export interface OldTestsDeps {
 }
 
 /**
- * Runs only the changed test files, in their old version, over the draft's code; other tests keep their result over the draft. Null where
- * only a whole run can decide: the draft changes a file that other tests use, or an old test file cannot be loaded any more.
+ * Runs only the changed test files, in their old version, and those of fixed tests, over the draft's code; other tests keep their result
+ * over the draft. Null where only a whole run can decide: the draft changes a file that other tests use, an old test file cannot be
+ * loaded any more, or a fixed test of an unchanged file fails alone.
  */
 export async function runOldFiles(
   { checks, results, baseline, check }: OldTestsDeps,
   affected: Affected,
-  old: { readonly asBefore: readonly string[]; readonly draft: Pick<Draft, "diff"> },
+  old: Record<"asBefore" | "fixed", readonly string[]> & { readonly draft: Pick<Draft, "diff"> },
 ): Promise<readonly CheckResult[] | null> {
   const at = checks.findIndex(({ kind }) => kind === "test");
   const [test, now] = [checks[at], results[at]];
   const before = baseline.find(({ command }) => command === now?.command)?.results;
   if (test === undefined || now?.results?.listed !== "all" || before?.listed !== "all") return null;
+  const changed = new Map(toChangedTexts(old.draft).map((one) => [one.path, one.before]));
   const texts = new Map(
-    toChangedTexts(old.draft).flatMap(({ path, before: text }) =>
-      isTestPath(path) && text ? [[path, text] as const] : [],
-    ),
+    [...changed].flatMap(([path, text]) => (isTestPath(path) && text ? [[path, text]] : [])),
   );
-  if (texts.size === 0 || ![...texts].every(([path, text]) => isTestFile(path, text))) return null;
-  const files = [...texts.keys()];
-  const alone = affected.narrow(test, files, texts);
+  if (![...texts].every(([path, text]) => isTestFile(path, text))) return null;
+  const others = filesOfTests(old.fixed, affected.texts)?.filter((path) => !changed.has(path));
+  if (others === undefined) return null;
+  for (const path of others) texts.set(path, affected.texts.get(path) ?? "");
+  const alone = texts.size === 0 ? null : affected.narrow(test, [...texts.keys()], texts);
   const ran = alone === null ? null : await check([alone], { asBefore: old.asBefore });
   if (alone === null || ran?.ok !== true) return null;
   const [result] = checkResults([alone], ran.runs);
@@ -334,6 +336,7 @@ export async function runOldFiles(
   if (result === undefined || seen?.listed !== "all" || seen.tests.size === 0) return null;
   const isKnown = ([name, outcome]: [string, string]) => outcome !== "error" && before.tests.has(name);
   if (![...seen.tests].every(isKnown)) return null;
+  if (others.length > 0 && !old.fixed.every((name) => passesIn(result, name))) return null;
   const tests = new Map([...now.results.tests, ...seen.tests]);
   const isGreen = result.state === "green" && now.state === "green";
   const merged = { ...now.results, tests, counts: countTests(tests) };
@@ -378,7 +381,8 @@ async function compareWithOldCode(
   );
   const tests = checks.filter(({ kind }) => kind === "test");
   const judged = { checks: tests, results: now.results, baseline, check };
-  const alone = asBefore.length === 0 ? null : await runOldFiles(judged, affected, { asBefore, draft });
+  const about = { asBefore, draft, fixed: plain.mended };
+  const alone = asBefore.length === 0 ? null : await runOldFiles(judged, affected, about);
   const every = asBefore.length === 0 || alone !== null ? null : await check([known], { asBefore });
   if (every?.ok === false) return null;
   const old = alone ?? (every === null ? null : checkResults([known], every.runs));

@@ -332,19 +332,15 @@ async function repeatBaseline(judging: Judging): Promise<null> {
 
 /** Runs changed tests in their old version. */
 async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
-  const { draft, changes, results, baseline, check, checks, affected } = judging;
+  const { draft, changes, results, baseline, check, checks, affected, judgement } = judging;
   const tests = checks.filter(({ kind }) => kind === "test");
   const silenced = isSilenced(changes, results, baseline.results);
-  if (tests.length === 0 || !(silenced || needsOldTests(changes, results, baseline.results))) return null;
+  if (tests.length === 0 || !(silenced || needsOldTests(judging))) return null;
   const isOfChecks = (path: string) => isTestPath(path) || (silenced && READ_FOR_CHECKS.includes(path));
   const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
-  if (judging.judgement.worse.length === 0 && !silenced && onlyAdds(draft)) return null;
-  const alone = silenced
-    ? null
-    : await runOldFiles({ checks, results, baseline: baseline.results, check }, affected, {
-        asBefore,
-        draft,
-      });
+  const about = { asBefore, draft, fixed: judgement.mended };
+  const judged = { checks, results, baseline: baseline.results, check };
+  const alone = silenced ? null : await runOldFiles(judged, affected, about);
   const old = alone === null ? await check(tests, { asBefore }) : null;
   if (old?.ok === false) return old.why;
   judging.judgement = judgeAgain(judging, {
@@ -612,17 +608,16 @@ function isSilenced(
   );
 }
 
-/** Added tests have no old version; but where the runner lists failures only, a run without them shows which tests are new. */
-function needsOldTests(
-  changes: ReturnType<Draft["changes"]>,
-  results: readonly CheckResult[],
-  baseline: readonly CheckResult[],
-): boolean {
+/**
+ * Added tests have no old version; but a run without them shows whether the others are fixed without their help, and where the runner
+ * lists failures only, which tests are new.
+ */
+function needsOldTests({ draft, changes, results, baseline, judgement }: Judging): boolean {
   const tests = changes.filter(({ path }) => isTestPath(path));
-  if (tests.some(({ kind }) => kind !== "added")) return true;
-  const isRed = results.some(({ state }) => state === "red");
-  const isVague = baseline.some(({ results: read }) => read?.listed === "failed");
-  return tests.length > 0 && isRed && isVague;
+  if (tests.length === 0 || judgement.mended.length > 0) return tests.length > 0;
+  if (tests.some(({ kind }) => kind !== "added")) return judgement.worse.length > 0 || !onlyAdds(draft);
+  const isVague = baseline.results.some(({ results: read }) => read?.listed === "failed");
+  return isVague && results.some(({ state }) => state === "red");
 }
 
 function settleAll(

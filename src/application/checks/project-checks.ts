@@ -112,7 +112,7 @@ const RED = {
   testRunLines: ({ testRunLines }, { isRed }) =>
     `${isRed ? "The checks are no worse than before your change" : "The checks pass"}, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${wordNames(testRunLines.slice(0, NAMES).map(({ path, line }) => `${path}: ${line}`))}\nRemove them and fix the code. If the request needs them, change nothing more and say why; the reply shows them to the user.`,
   rewritten: ({ rewritten }) =>
-    `These tests failed before and pass only because you rewrote them: their old version still fails with your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
+    `These tests failed before and pass only with your changes of the tests: you rewrote them, or a new test makes them pass. With the old tests they still fail.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
   unstable: ({ unstable }) =>
     `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, change nothing more; the reply names them to the user.`,
 } satisfies Partial<

@@ -54,7 +54,7 @@ export function isUnable({ results, failure }: CheckResult): boolean {
 /**
  * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only new tests fail. `red-before`:
  * red as before, nothing worse. `still-red`: as before, and the change is connected with a red test, or was declared to fix it.
- * `doubtful`: nothing is worse, but the code refers to the test run, a red test passes only because the draft rewrote it, or a test of
+ * `doubtful`: nothing is worse, but the code refers to the test run, a red test passes only with the draft's tests, or a test of
  * the changed code became flaky. `unknown`: red before and after, and the failing tests are unknown.
  */
 export type Verdict =
@@ -88,7 +88,7 @@ interface JudgedTests {
   readonly moved?: readonly string[];
   /** Pass, and their old version fails: the draft changes what they demand. */
   readonly expectsElse?: readonly string[];
-  /** Failed before, and pass only as the draft rewrote them: their old version still fails. */
+  /** Failed before, and pass only with the draft's tests, as it rewrote them or beside new ones: with the old tests they still fail. */
   readonly rewritten?: readonly string[];
   /** Removed or skipped, so that their assertions no longer run. */
   readonly weakened: readonly string[];
@@ -201,7 +201,7 @@ function compare({ baseline, draft, old, demandsSame, unableBefore }: Comparison
       isElsewhere: others.has(bareTestName(name)),
       isRenumbered: renumbered.has(name),
       isFewer,
-      isFile: isTestPath(name),
+      isFile: /^[^:\s]+$/.test(name) && isTestPath(name),
       demandsSame: demandsSame(name),
     });
     if (change !== null) lists[change].push(name);

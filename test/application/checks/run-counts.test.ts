@@ -183,6 +183,57 @@ describe.if(python)("runs of pytest", () => {
     expect(reply.text).toContain("New and failing: tests/test_a.py::test_gives_a");
   });
 
+  const passesByOthers = "DOUBTFUL: 1 test passes only with the changed tests: tests/test_a.py::test_gives_a";
+
+  test.each([
+    ["of its file", "tests/test_a.py"],
+    ["of a new file", "tests/test_0.py"],
+  ])("a red test that passes only because of a new test %s is not fixed", async (_, path) => {
+    const first = "def test_first():\n    import mod_a\n    mod_a.NAME = 'a'\n";
+    const added =
+      path === "tests/test_a.py"
+        ? replace(path, "def test_gives_a():", `${first}\n\ndef test_gives_a():`)
+        : `\`\`\`py:${path}\n${first}\`\`\``;
+    const adds = `${replace("src/mod_a.py", 'NAME = "x"', 'NAME = "x"  # here')}\n${added}`;
+    await openPython([comment, proposal("Add", adds)], {
+      "src/mod_a.py": 'NAME = "x"\n\n\ndef give():\n    return NAME\n',
+    });
+    await at.send("/code3 comment src/mod_b.py");
+    const reply = await at.send("/code3 add a test of src/mod_a.py");
+    expect(reply.text.split("\n")[0]).toContain(passesByOthers);
+  });
+
+  test("a red test that passes only as the change rewrote it is not fixed", async () => {
+    const rewrites = `${replace("src/mod_a.py", "def give():", "# Gives.\ndef give():")}\n${replace("tests/test_a.py", '    assert give() == "a"', '    assert give() == "x"')}`;
+    await openPython([comment, proposal("Fix", rewrites)], {
+      "src/mod_a.py": 'def give():\n    return "x"\n',
+    });
+    await at.send("/code3 comment src/mod_b.py");
+    const reply = await at.send("/code3 fix the test of src/mod_a.py");
+    expect(reply.text.split("\n")[0]).toContain(passesByOthers);
+  });
+
+  test("a fix with a new test file runs the fixed test once more without that file", async () => {
+    const right = replace("src/mod_a.py", '    return "x"', '    return "a"');
+    const more =
+      "```py:tests/test_more.py\nfrom mod_a import give\n\n\ndef test_more():\n    assert give() == 'a'\n```";
+    await openPython([comment, proposal("Fix", `${right}\n${more}`)], {
+      "src/mod_a.py": 'def give():\n    return "x"\n',
+    });
+    await at.send("/code3 comment src/mod_b.py");
+    const before = listRuns().length;
+    const reply = await at.send("/code3 fix give of src/mod_a.py");
+    expect(reply.text.split("\n")[0]).toContain("8 passed (1 new, 1 fixed)");
+    expect(
+      listRuns()
+        .slice(before)
+        .filter(({ altered }) => altered),
+    ).toEqual([
+      { over: "draft", altered: true, files: ["test_a"] },
+      { over: "draft", altered: true, files: ["test_more"] },
+    ]);
+  });
+
   test("where the affected tests judge alone, added tests ask the old ones nothing", async () => {
     await openPython(
       [proposal("Shout", `${upper}\n${shoutTest}`)],

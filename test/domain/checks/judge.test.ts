@@ -250,6 +250,16 @@ describe("what the coder declares of red tests", () => {
       "doubtful||||; rewritten a",
     ],
     [
+      "nothing, and rewrites a test of a folder",
+      judged("red: -tests/a.py::a +b", "green: +tests/a.py::a +b", "red: -tests/a.py::a +b", ""),
+      "doubtful||||; rewritten tests/a.py::a",
+    ],
+    [
+      "nothing, and rewrites a file that could not be loaded",
+      judged("red: -tests/a.py +b", "green: +tests/a.py +b", "red: -tests/a.py +b", ""),
+      "better||tests/a.py||",
+    ],
+    [
       "rewrites on purpose",
       judged("red: -a +b", "green: +a +b", "red: -a +b", "Changes checks: a: the sum was wrong"),
       "better||||; else a",

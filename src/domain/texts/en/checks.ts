@@ -110,8 +110,8 @@ export const checkWords = {
     "weakened-count": ["1 test removed or skipped", "{n} tests removed or skipped"],
     "removed-by-coder": ["1 test removed by the coder: {names}", "{n} tests removed by the coder: {names}"],
     "doubtful-rewritten": [
-      "DOUBTFUL: 1 test expects something else now: {names}",
-      "DOUBTFUL: {n} tests expect something else now: {names}",
+      "DOUBTFUL: 1 test passes only with the changed tests: {names}",
+      "DOUBTFUL: {n} tests pass only with the changed tests: {names}",
     ],
     "doubtful-lines": "DOUBTFUL: new code refers to the test run",
     "doubtful-unstable": "UNSTABLE since this change: {names}",
@@ -134,8 +134,7 @@ export const checkWords = {
     newFailing: "New and failing: {names}",
     stillRed: "Red before and still red: {names}",
     redBefore: "Still red as before: {names}",
-    rewritten:
-      "Was red and passes only because this change rewrote the test; its old version still fails: {names}",
+    rewritten: "Was red and passes only with this change's tests; with the old tests it still fails: {names}",
     expectsElse: [
       "1 test expects something else now: {names}",
       "{n} tests expect something else now: {names}",
