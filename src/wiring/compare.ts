@@ -191,11 +191,11 @@ async function openRoom(deps: RoomDeps, room: RoomFolder, more: Readonly<Record<
   return { workspace, checks };
 }
 
-/** Failed requests that a contestant has to answer for: its model wrote too much, or nothing that can be read. */
 /** By the answer to a request of an agent. One that is too long is the agent's own. */
 const failureOf = (status: number) =>
   status < 400 ? null : status === 400 || status === 413 ? "context-too-long" : String(status);
 
+/** Failed requests that a contestant has to answer for: its model wrote too much, or nothing that can be read. */
 const OWN_FAILURES: ReadonlySet<string> = new Set<ModelFailureCode>([
   "context-too-long",
   "cut-off",

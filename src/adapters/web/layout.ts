@@ -107,6 +107,9 @@ function settings(context: PageContext): Markup {
 </div>`;
 }
 
+/** After which a list is read again. */
+export const rereadSeconds = (isRunning: boolean) => (isRunning ? 2 : 20);
+
 /** Nothing here yet, and what will be. */
 export function empty(title: string, text: string, more?: Piece): Markup {
   return html`<div class="empty"><p class="heading">${title}</p><p>${text}</p>${more}</div>`;

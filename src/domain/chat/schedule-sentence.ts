@@ -67,10 +67,10 @@ const VERB =
   "(?:run|check|summari[sz]e|send|post|tell|remind|report|update|review|list|pull|fetch|deploy|build|back ?up|clean|generate|give|show|look|say|ask|sync|open|write|email|notify|ping|scan|test|rebuild|refresh)\\b";
 const HALF_DAY = "the (?:morning|afternoon|evening|night)";
 /** "Each day in the calendar", "every hour is …" and "the weekly report" are about the code; "every day in the morning" is a time. */
-const BEGINS_WITH_TIMES = `^(?:(?:please|schedule|remind me|from now on)[,:]? )*(?:${EVERY}(?! (?:in (?!${HALF_DAY})|of|that|is|has|should|must|takes|shows)\\b)|${ADVERB}(?=[,:]| (?:at|on|\\d|${VERB}))|on the [\\w ]{1,12} of (?:every|each|the) month\\b|at .{1,30}\\b(?:${EVERY}|${ADVERB}))`;
-const ENDS_WITH_TIMES = `^(?:(?:please|can you|could you) )*${VERB}.*\\b(?:${EVERY}|${ADVERB})(?=[.!?]?$|[,:]| (?:at|on|from|until|before|after|around|by|except|starting|and|for|to|with|if|in ${HALF_DAY})\\b).{0,60}$`;
+const BEGINS_WITH_TIMES = `^(?:(?:please|schedule|remind me|from now on)[,:]? )*(?:${EVERY}(?! (?:in (?!${HALF_DAY})|of|that|is|has|should|must|takes|shows)\\b)|${ADVERB}(?=[,:]| (?:at|on|\\d|${VERB}))|(?:on the [\\w ]{1,12}|every (?:first|last|\\d\\w+)) of (?:every|each|the) month\\b|at .{1,30}\\b(?:${EVERY}|${ADVERB}))`;
+const ENDS_WITH_TIMES = `^(?:(?:please|can you|could you) )*${VERB}.*\\b(?:${EVERY}|${ADVERB})(?=[.!?]?$|[,:]| (?:at|on|from|until|before|after|around|by|except|starting|and|for|to|with|if|whether|what|which|in ${HALF_DAY})\\b).{0,60}$`;
 const TIMES_JA =
-  /^.{0,12}?(?:毎(?=[日週月年朝晩夕夜時])|隔[週日]|平日|営業日|週末|土日|第[1-5一二三四五]|\d(?:分|時間)(?:ごと|おき|間隔)).{0,20}?(?:\d{1,2}(?:時(?!間)|:\d)|[一二三四五六七八九十]時(?!間)|朝|晩|夕|夜|正午|曜|週(?![の間])|末)|^\d{1,2}(?:分|時間)(?:ごと|おき|毎)|^.{0,12}?[月週日]に\d+[回度]/;
+  /^.{0,12}?(?:毎(?=[日週月年朝晩夕夜時])|隔[週日]|平日|営業日|週末|土日|第[1-5一二三四五]|\d(?:分|時間)(?:ごと|おき|間隔)).{0,20}?(?:\d{1,2}(?:時(?!間)|:\d|[日分]に)|[一二三四五六七八九十]時(?!間)|朝|晩|夕|夜|正午|曜|週(?![の間])|末)|^\d{1,2}(?:分|時間)(?:ごと|おき|毎)(?!の)|^.{0,12}?[月週日]に\d+[回度]/;
 
 /** Routing alone: whether a message begins or ends as one that asks for set times does. A model says whether it does, and for which. */
 export function maySchedule(text: string): boolean {

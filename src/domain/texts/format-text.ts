@@ -25,13 +25,13 @@ type MemberOf<Fact extends Readonly<Record<Key, string>>, Key extends string, Co
     : never
   : never;
 
-/** The words of a table for one of its facts. */
+/** The words of a table for one of its facts; `unknown`: of a stored fact whose code only a newer version has. */
 export function wordBy<Key extends string, Fact extends Readonly<Record<Key, string>>>(
   key: Key,
   table: WordTable<Key, Fact>,
+  unknown: Wording<Fact> = "",
 ): (fact: Fact) => string {
-  // A stored fact of another version may have a code that has no words here.
-  return (fact) => wordFact(table[fact[key]] ?? "", fact as never);
+  return (fact) => wordFact(table[fact[key]] ?? unknown, fact as never);
 }
 
 /** The words that a person types about a job: `/undo #4` in a chat, `picoclaw undo 4` in a shell, to which `#` begins a comment. */

@@ -14,7 +14,7 @@ import {
   nameJob,
 } from "../jobs/result.ts";
 import type { LineCounts } from "../patch/compare-lines.ts";
-import { shownPath, wordBy } from "./format-text.ts";
+import { shownPath, type WordTable, wordBy } from "./format-text.ts";
 import { type Messages, reportMessages } from "./jobs.ts";
 import { confinementMessages } from "./policy.ts";
 
@@ -33,7 +33,7 @@ export function wordUnreadable(
 export function wordNote(messages: Messages, note: Note): string {
   if (typeof note === "string") return note;
   const confinement = confinementMessages(messages.locale);
-  return wordBy<"code", NoteFact>("code", {
+  const words: WordTable<"code", NoteFact> = {
     "sealed-otherwise": reportMessages(messages.locale).sealedOtherwise,
     staging: ({ kind, reason }) => messages.transactionKind(kind, reason),
     "not-covered": ({ what }) => messages.notCovered(what),
@@ -64,7 +64,8 @@ export function wordNote(messages: Messages, note: Note): string {
     "link-across-layers": messages.linkAcrossLayers,
     "foreign-owner": messages.foreignOwner,
     "foreign-owner-met": messages.foreignOwnerMet,
-  })(note);
+  };
+  return wordBy("code", words, ({ code }) => messages.noteOfNewer(code))(note);
 }
 
 /** Where commands are given: `picoclaw undo …`, or `/undo …`. */

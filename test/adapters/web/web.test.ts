@@ -382,6 +382,12 @@ describe("the border", () => {
     }
   });
 
+  test("a chart of the usage page whose days are all zero is left out", async () => {
+    const page = await operator.text("/usage");
+    expect(page).toContain("<figcaption>Jobs per day");
+    expect(page).not.toContain("<figcaption>Cost per day");
+  });
+
   test("a change without the page's token, or from another site, changes nothing", async () => {
     const without = await operator.post("/chat/operator", { csrf: "", text: "forged" });
     const wrong = await operator.post("/chat/operator", { csrf: alice.csrf, text: "forged" });

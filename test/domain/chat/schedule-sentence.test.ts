@@ -67,6 +67,11 @@ test("times that only a model can read are distinguished from sentences without 
     "every day in the morning send me the open issues",
     "check the queue every 15 minutes",
     "毎週レポートを送って",
+    "毎月1日に請求書を作って",
+    "毎時0分に確認して",
+    "check every day whether there are new issues",
+    "tell me every morning what changed",
+    "every first of the month send the invoices",
     "週に3回テストを実行して",
   ])
     expect([text, maySchedule(text)]).toEqual([text, true]);
@@ -93,6 +98,8 @@ test("times that only a model can read are distinguished from sentences without 
     "毎日の集計を3列で表示して",
     "1日に5件までの制限を追加して",
     "第3章の9行目を直して",
+    "1分ごとの平均を計算する関数を書いて",
+    "every day of the month should be a link",
   ])
     expect([text, maySchedule(text)]).toEqual([text, false]);
 });

@@ -20,8 +20,10 @@ import { environmentMessages } from "../../../src/domain/texts/containers.ts";
 import { pulls } from "../../../src/domain/texts/en/chat-pulls.ts";
 import * as enJobs from "../../../src/domain/texts/en/jobs.ts";
 import { formatBytes, oneLine } from "../../../src/domain/texts/format-text.ts";
+import { historyMessagesFor } from "../../../src/domain/texts/history.ts";
 import * as jaJobs from "../../../src/domain/texts/ja/jobs.ts";
 import { type Messages, messagesFor, reportMessages } from "../../../src/domain/texts/jobs.ts";
+import { wordNote } from "../../../src/domain/texts/jobs-notes.ts";
 import { formatResults, wordError } from "../../../src/domain/texts/jobs-report.ts";
 import { runningMessagesFor } from "../../../src/domain/texts/jobs-running.ts";
 import { LOCALES } from "../../../src/domain/texts/locale.ts";
@@ -115,6 +117,7 @@ type Samples = {
   ) => readonly string[];
 };
 const SAMPLES: Samples = {
+  noteOfNewer: (say) => [say("a-code")],
   cannotWork: (say) => [say("chat", "e")],
   parseErrorDetail: (say) => [say("d", 3), say("d", null)],
   commandFailed: (say) => [say("d")],
@@ -384,6 +387,33 @@ describe("results", () => {
       ["is a directory: $& d", "フォルダです: $& d"],
     ] as const)
       expect([wordError(ja, error), wordError(en, error)]).toEqual([words, error]);
+  });
+
+  test("a person reads no advice that is meant for the model that wrote an edit", () => {
+    for (const [error, enWords, jaWords] of [
+      [
+        "x.py hunk 1: the file has the result of this edit already, at line 3: leave it out; if another place is meant, add the lines around it",
+        "x.py hunk 1: the file has the result of this edit already, at line 3",
+        "x.py 変更箇所 1: 3 行目はすでに変更後の内容です",
+      ],
+      [
+        "x.py: matches 2 places (lines 1, 4); add lines around it that occur once\nNothing of this edit was written.",
+        "x.py: matches 2 places (lines 1, 4)\nNothing of this edit was written.",
+        "x.py: 同じ行が 2 か所（1, 4 行目）にあり、場所が決まりません\nこの編集は何も書き込んでいません。",
+      ],
+    ] as const)
+      expect([wordError(en, error), wordError(ja, error)]).toEqual([enWords, jaWords]);
+  });
+
+  test("a stored code that only a newer version has is a sentence", () => {
+    const fact = { code: "of-later" } as never;
+    expect(wordNote(en, fact)).toBe(
+      "A newer PicoClaw wrote a note that this version cannot show (of-later).",
+    );
+    expect(wordNote(ja, fact)).toBe(
+      "新しいバージョンの PicoClaw が書いた注記（of-later）は、このバージョンでは表示できません。",
+    );
+    for (const locale of LOCALES) expect(historyMessagesFor(locale).notACase(fact)).toContain("PicoClaw");
   });
 
   test("one model that talks and codes is named once", () => {

@@ -53,7 +53,7 @@ import {
   toActionOutcome,
   viewedUndo,
 } from "../job-view.ts";
-import { empty, noticeBox, page } from "../layout.ts";
+import { empty, noticeBox, page, rereadSeconds } from "../layout.ts";
 import { markdown, windowEnd } from "../markdown.ts";
 import { actionButton, duration, html, ICONS, type Markup, moment, type Piece, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
@@ -114,7 +114,7 @@ ${machine !== undefined && html`<dt>${t.machine}</dt><dd>${machineName(t, machin
 ${chatLink(context, chatOfJob(job))}
 ${workFacts(context, work)}
 ${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
-<dt>${t.facts.undo}</dt><dd>${t.undoStates[viewedUndo(viewed)]}</dd>
+<dt>${t.facts.undo}</dt><dd>${context.words.undoStates[viewedUndo(viewed)]}</dd>
 </dl></section>
 ${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="beside-title">${t.besideTitle}</h2><ul class="beside">${beside.map((one) => html`<li>${statusMark(context, one)} <a href="/jobs/${one.job.jobId}">${jobTitle(one) || t.untitled}</a> <span class="meta">${jobFigures(t, one)}</span></li>`)}</ul></section>`}
 <section aria-labelledby="timeline-title"><h2 id="timeline-title">${t.timelineTitle}</h2><div id="timeline" data-part>${timeline(context, journal)}</div></section></aside></div>
@@ -189,14 +189,10 @@ interface JobsView {
 /** The others are never those of a job that is listed. */
 const STATUSES = JOB_STATUSES.filter((status) => status !== "unended" && status !== "refused");
 
-/** Seconds after which the list of what runs is read again. */
-const RUNNING_S = 2;
-const IDLE_S = 20;
-
 /** The things that run now, each with a way to stop it. */
 function runningView(context: PageContext, things: readonly RunningThing[]): Markup {
   const { t } = context;
-  return html`<div id="running" data-part data-every="${things.length > 0 ? RUNNING_S : IDLE_S}">
+  return html`<div id="running" data-part data-every="${rereadSeconds(things.length > 0)}">
 ${things.length > 0 && html`<section aria-labelledby="running-title"><h2 id="running-title">${t.runningTitle}</h2><ul class="rows running">${things.map((thing) => runningRow(context, thing))}</ul></section>`}</div>`;
 }
 

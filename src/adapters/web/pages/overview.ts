@@ -7,7 +7,7 @@ import { formatCost } from "../../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import { channelTitle } from "../../channels/registry.ts";
 import type { ConfigLine } from "../host.ts";
-import { empty, page } from "../layout.ts";
+import { empty, page, rereadSeconds } from "../layout.ts";
 import { healthTone, html, ICONS, type Markup, moment, type Piece, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
 import { type ConsolePages, respond } from "../web.ts";
@@ -60,7 +60,7 @@ function tasksPage(
     title: t.tasksTitle,
     section: "/tasks",
     body: html`<h1>${t.tasksTitle}</h1>
-<div id="tasks" data-part data-every="${tasks.some(({ tone }) => tone === "running") ? RUNNING_S : IDLE_S}">
+<div id="tasks" data-part data-every="${rereadSeconds(tasks.some(({ tone }) => tone === "running"))}">
 ${
   tasks.length === 0
     ? empty(t.tasksEmptyTitle, t.tasksEmpty)
@@ -85,10 +85,6 @@ function taskRow(context: PageContext, task: TaskSummary): Markup {
 ${figures.last === "" ? "" : html`<div class="meta">${visible(figures.last)}</div>`}</li>`;
 }
 
-/** Seconds after which the list is read again. */
-const RUNNING_S = 2;
-const IDLE_S = 20;
-
 /** A link may lead to a web page only, never to a script. */
 function isWeb(url: string | undefined): url is string {
   return url !== undefined && /^https?:\/\//.test(url);
@@ -103,19 +99,19 @@ interface Bar {
 
 const [WIDTH, HEIGHT, BASE] = [640, 160, 138];
 
-/** A chart of one bar a day, drawn without a library; the table below it has the same figures. */
-function bars(title: string, days: readonly Bar[], mostText: (value: number) => string): Markup {
+/** A chart of one bar a day, drawn without a library, unless all are zero; the table below it has the same figures. */
+function bars(title: string, days: readonly Bar[], mostText: (value: number) => string): Markup | null {
   const total = (bar: Bar) => bar.parts.reduce((sum, { value }) => sum + value, 0);
   const most = Math.max(...days.map(total), 0);
-  const step = WIDTH / Math.max(days.length, 1);
-  const tall = (value: number) => (most === 0 ? 0 : (value / most) * (BASE - 14));
+  if (most === 0) return null;
+  const step = WIDTH / days.length;
   return html`<figure class="chart"><figcaption>${title}</figcaption>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}" preserveAspectRatio="none">
 <line x1="0" y1="${BASE}" x2="${WIDTH}" y2="${BASE}" class="axis"/>
 ${days.map((bar, n) => {
   let from = BASE;
   return html`<g><title>${bar.title}</title>${bar.parts.map(({ value, style }) => {
-    const height = value > 0 ? Math.max(2, tall(value)) : 0;
+    const height = value > 0 ? Math.max(2, (value / most) * (BASE - 14)) : 0;
     from -= height;
     return (
       height > 0 &&
@@ -123,7 +119,7 @@ ${days.map((bar, n) => {
     );
   })}</g>`;
 })}
-</svg><div class="ends"><span>${days[0]?.label}</span><span>${most > 0 && mostText(most)}</span><span>${days.at(-1)?.label}</span></div></figure>`;
+</svg><div class="ends"><span>${days[0]?.label}</span><span>${mostText(most)}</span><span>${days.at(-1)?.label}</span></div></figure>`;
 }
 
 /** Models with a colour of their own; the others share the last one. */

@@ -1,8 +1,8 @@
 import type { NotACase } from "../../history/case.ts";
-import { jobOrder, many, wordBy } from "../format-text.ts";
+import { jobOrder, many, type WordTable, wordBy } from "../format-text.ts";
 import { runningTexts } from "./jobs-running.ts";
 
-const notACase = wordBy<"code", NotACase>("code", {
+const causes: WordTable<"code", NotACase> = {
   "no-tests": "brings no tests",
   "no-sources": "changes no source files",
   "no-request": "no request that says what is wanted",
@@ -23,7 +23,8 @@ const notACase = wordBy<"code", NotACase>("code", {
   "cannot-run": ({ output }) => `its tests could not be run: ${output.split("\n").at(-1) ?? ""}`,
   dropped: "dropped by you",
   same: ({ id }) => `the change of ${id}`,
-});
+};
+const notACase = wordBy("code", causes, ({ code }) => `a newer PicoClaw wrote why (${code})`);
 
 export const historyTexts = {
   whyUsage: "Name a line or a removed text: picoclaw why src/app.ts:12, or picoclaw why --removed 'text'",

@@ -106,8 +106,10 @@ export const workTexts = {
   patchFailed: (detail: string) => `The patch could not be executed: ${detail}`,
   details: "Details:",
   errorLabel: "Error:",
-  /** Fixed sentences of the executor, by patterns of their English words, which programs read. */
-  errorWords: {} as Readonly<Record<string, string>>,
+  /** The executor's sentences for a person, by patterns of the English that programs read: advice for a model is left out. */
+  errorWords: {
+    "(the result of this edit already, at line \\d+|matches \\d+ places \\(lines [^)]*\\))[:;] .*$": "$1",
+  } as Readonly<Record<string, string>>,
   summary: ({ total, succeeded, failed }: Record<"total" | "succeeded" | "failed", number>) =>
     `Run: ${total}, succeeded: ${succeeded}, failed: ${failed}`,
   gitCommit: (hash: string) => `Git commit: ${hash}`,
@@ -251,7 +253,8 @@ export const workTexts = {
   noJobs: "There are no jobs yet.",
   moreLines: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"} (show --all)`,
   jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
-  undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
+  noteOfNewer: (code: string) => `A newer PicoClaw wrote a note that this version cannot show (${code}).`,
+  undoStates: { available: "available", unavailable: "unavailable", none: "not needed", undone: "undone" },
   /** Work that a person waits for at the command line. */
   waitsFor: {
     checks: "checking this machine",

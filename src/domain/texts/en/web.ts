@@ -186,12 +186,6 @@ export const consoleTexts = {
   },
   /** Where a job came from. */
   jobSource: runningTexts.source,
-  undoStates: {
-    available: "available",
-    unavailable: "not available",
-    none: "not needed",
-    undone: "undone",
-  },
   changesTitle: "Changes",
   notDiscarded:
     "The machine that holds this preview is away, or has not answered yet. Check again in a moment.",

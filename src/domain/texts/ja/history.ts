@@ -1,8 +1,8 @@
 import type { NotACase } from "../../history/case.ts";
-import { jobOrder, wordBy } from "../format-text.ts";
+import { jobOrder, type WordTable, wordBy } from "../format-text.ts";
 import { runningTexts } from "./jobs-running.ts";
 
-const notACase = wordBy<"code", NotACase>("code", {
+const causes: WordTable<"code", NotACase> = {
   "no-tests": "テストがない",
   "no-sources": "ソースの変更がない",
   "no-request": "何を求めているか分かる依頼がない",
@@ -22,7 +22,8 @@ const notACase = wordBy<"code", NotACase>("code", {
   "cannot-run": ({ output }) => `テストを実行できない: ${output.split("\n").at(-1) ?? ""}`,
   dropped: "外した事例",
   same: ({ id }) => `${id} と同じ変更`,
-});
+};
+const notACase = wordBy("code", causes, ({ code }) => `理由は新しいバージョンの PicoClaw が記録（${code}）`);
 
 export const historyTexts = {
   whyUsage:

@@ -251,7 +251,9 @@ export const workTexts: typeof en.workTexts = {
   noJobs: "ジョブはまだありません。",
   moreLines: (count) => `… 残り ${count} 行（show --all）`,
   jobsHeader: { job: "ジョブ", time: "日時", result: "結果", changes: "変更", undo: "取り消し" },
-  undoStates: { available: "可能", unavailable: "不可", none: "対象なし", undone: "取り消し済み" },
+  noteOfNewer: (code) =>
+    `新しいバージョンの PicoClaw が書いた注記（${code}）は、このバージョンでは表示できません。`,
+  undoStates: { available: "可能", unavailable: "不可", none: "不要", undone: "取り消し済み" },
   waitsFor: {
     checks: "このマシンを調べています",
     image: (name) => `イメージ ${name}`,

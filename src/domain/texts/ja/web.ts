@@ -181,7 +181,6 @@ export const consoleTexts: typeof en.consoleTexts = {
     undo: "取り消し",
   },
   jobSource: runningTexts.source,
-  undoStates: { available: "できます", unavailable: "できません", none: "不要", undone: "取り消し済み" },
   changesTitle: "変更",
   notDiscarded:
     "このプレビューを持つマシンが応答していないか、結果がまだ届いていません。しばらくしてから確認してください。",
