@@ -40,7 +40,8 @@ export interface FolderEnvironments extends TaskEnvironments {
   }>;
 }
 
-export function createFolderEnvironments(below: string): FolderEnvironments {
+/** `path` is where the commands of jobs and checks find their programs. */
+export function createFolderEnvironments(below: string, path = QUICK_NPM_PATH): FolderEnvironments {
   const live = new Map<string, string>();
   const claims = new Map<string, string>();
   const environments: FolderEnvironments = {
@@ -76,7 +77,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
       const { stdout: start } = await run(["sh", "-c", treeScript(index, base)], folder);
       const clone = { folder, index, base, start: start.trim() };
       const made = {
-        ...(await folderEnvironment(clone, environment ?? "python")),
+        ...(await folderEnvironment(clone, environment ?? "python", path)),
         failedInstalls: environments.failedInstalls,
       };
       if (worker === null) return made;
@@ -118,6 +119,7 @@ interface Cloned {
 async function folderEnvironment(
   { folder, index, base, start }: Cloned,
   name: string,
+  path: string,
 ): Promise<TaskEnvironment & { touch(): void }> {
   const print: TaskEnvironment["print"] = async (command, { stdin, limitBytes }) => {
     const { status, stdout, stderr } = spawnSync("sh", ["-c", command], {
@@ -146,7 +148,7 @@ async function folderEnvironment(
       mask: (text) => text,
     },
     { base, start, index: `${index}.draft`, print },
-    VARIABLES(folder),
+    { ...VARIABLES(folder), PATH: path },
   );
   await workspace.see();
   const { planOptions } = jobsOfThisProcess();

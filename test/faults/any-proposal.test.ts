@@ -237,7 +237,7 @@ const SURFACES: Readonly<
     return { workspace: server.workspace, said: `${reply}\n${server.errors()}`, undo: undoBy(server) };
   },
   async acp(one) {
-    const editor = createEditor(scriptFor(one), configFor(one.row));
+    const editor = createEditor(scriptFor(one), configFor(one.row), PATH);
     open.push(() => editor.remove());
     fill(editor, one.row.project);
     const { agent, said: errors } = await editor.start();
@@ -309,7 +309,7 @@ const SURFACES: Readonly<
     return { workspace: cli.workspace, said: said(ran), undo: undoBy(cli) };
   },
   async solve(one) {
-    const kit = await createSolveKit({ ...filesOf(one.row.project), "keep.md": "kept\n" });
+    const kit = await createSolveKit({ ...filesOf(one.row.project), "keep.md": "kept\n" }, {}, PATH);
     open.push(() => kit.stop());
     const lines = one.made.steps.map(toShell).join("\n");
     const { task } = await kit.solve((turn) => [PLAN, shell(lines)][turn] ?? DONE);

@@ -13,10 +13,10 @@ import {
 import { createChatCli, type ScriptEntry } from "../../application/chat/chat-kit.ts";
 import { PROGRAM, until } from "../../e2e/cli-kit.ts";
 
-export function createEditor(script: readonly ScriptEntry[], config = "") {
-  const cli = createChatCli(script, config);
+export function createEditor(script: readonly ScriptEntry[], config = "", path = process.env.PATH ?? "") {
+  const cli = createChatCli(script, config, path);
   const env = {
-    PATH: process.env.PATH ?? "",
+    PATH: path,
     HOME: join(cli.folder, "user"),
     PICOCLAW_HOME: cli.home,
     PICOCLAW_LOCALE: "en",

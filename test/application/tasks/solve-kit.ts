@@ -123,9 +123,10 @@ export const PLAIN_TEST = { testCommand: "sh test.sh" };
 export async function createSolveKit(
   files: Readonly<Record<string, string>> = PROJECT,
   settings: Partial<SolveDeps["config"]> = {},
+  path?: string,
 ) {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-solve-"));
-  const environments = createFolderEnvironments(folder);
+  const environments = createFolderEnvironments(folder, path);
   const world = createWorld();
   const alice = addPerson(world, "alice");
   const repository = addRepository(world, "acme/calc", seedRepository(folder, files));
