@@ -242,12 +242,13 @@ export async function judgeAffected(
     runFiles(deps, affected, { test, files: files ?? [], more });
   const again = files === null ? null : await repeatFailing(deps.draft, names, repeat);
   if (again === null) return compared ?? compareWithOldCode(deps, affected, now);
-  const flaky = names.filter((name) => again.results.every((one) => passesIn(one, name)));
-  const settled = { ...(first ? again : now), flaky };
-  return compareWithOldCode(deps, affected, {
-    ...settled,
-    results: settled.results.map((result) => countAsPassed(result, flaky)),
-  });
+  const second = (first: CheckResult) => again.results.find(({ command }) => command === first.command);
+  const flaky = now.results.flatMap((one) =>
+    failingTests(one).filter((name) => names.includes(name) && passesIn(second(one) ?? one, name)),
+  );
+  const settled = first ? again : now;
+  const results = settled.results.map((result) => countAsPassed(result, flaky));
+  return compareWithOldCode(deps, affected, { ...settled, flaky, results });
 }
 
 /** Affected tests that do not end, though all tests ended over the old code, are not begun a second time among all tests. */
@@ -385,7 +386,7 @@ async function compareWithOldCode(
   const alone = asBefore.length === 0 ? null : await runOldFiles(judged, affected, about);
   const every = asBefore.length === 0 || alone !== null ? null : await check([known], { asBefore });
   if (every?.ok === false) return null;
-  const old = alone ?? (every === null ? null : checkResults([known], every.runs));
+  const old = alone ?? (every && checkResults([known], every.runs));
   const demandsSame = findSameDemands(draft, affected.texts);
   const judgement = judgeAll({ baseline, draft: now.results, old, demandsSame });
   return { ...now, before: baseline, judgement };

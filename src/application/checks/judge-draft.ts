@@ -465,7 +465,7 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
   const judges = ofTests.length > 0 ? ofTests : baseline.results;
   const absent = [...new Set(judges.flatMap(({ absent: program }) => program ?? []))];
   return {
-    facts: toChecksFacts(judging, commands, { beside, newlyRed, rungs, absent }),
+    facts: toChecksFacts(judging, commands, { beside, newlyRed, rungs, absent, before: baseline.results }),
     runs,
     before: baseline.results.flatMap(({ command, failure }) =>
       failure === undefined || failure.tail === "" ? [] : [{ command, tail: failure.tail }],
@@ -494,9 +494,8 @@ async function judgeUnchanged(
   if (!before.ok) return null;
   const { results, isFlaky } = before;
   const judgement = judgeAll({ baseline: results, draft: results, old: null });
-  const { declarations, checks } = deps;
-  const red = { before: results, results, judgement, checks, texts: new Map() };
-  const settled = settleRedTests({ ...red, declarations, changed: [] });
+  const red = { ...deps, before: results, results, judgement };
+  const settled = settleRedTests({ ...red, texts: new Map(), changed: [] });
   if (settled.judgement.verdict !== "still-red") return null;
   const judged = { runs: [], results, judgement: settled.judgement, findings: [], isBlind: false };
   return { facts: toChecksFacts(judged, commands, { ...settled.found, isFlaky }), runs: [] };
@@ -659,11 +658,13 @@ function findBeside({ verdict }: Judgement, results: readonly CheckResult[]): Ch
 function toChecksFacts(
   judging: Pick<Judging, "runs" | "results" | "judgement" | "findings" | "isBlind">,
   commands: readonly string[],
-  more: Found,
+  { before = [], ...more }: Found & { readonly before?: readonly CheckResult[] },
 ): ChecksFacts {
   const { runs, results, findings, isBlind } = judging;
   const { verdict, counts, ...tests } = judging.judgement;
-  const endless = results.filter(({ state }) => state === "timed-out").map(({ command }) => command);
+  const isEndless = ({ state }: CheckResult) => state === "timed-out";
+  const endless = results.filter(isEndless).map(({ command }) => command);
+  const hung = before.filter(isEndless).map(({ command }) => command);
   const ended = runs.flatMap(({ outcome, durationMs }) => (outcome === "timed-out" ? [durationMs] : []));
   const seconds = Math.round(Math.max(0, ...ended) / 1000);
   const ran = results.filter(({ state }) => state !== "cannot-run").map(({ command }) => command);
@@ -672,8 +673,8 @@ function toChecksFacts(
     "not-checked": endless.length > 0 ? "unended" : "cannot-run",
     unknown: red.length > 0 && red.every(isUnable) ? "cannot-run" : "red-before",
   };
-  const unended = { commands: endless, seconds };
-  const isUnended = verdict === "worse" && endless.length > 0;
+  const unended = { commands: endless.filter((command) => !hung.includes(command)), seconds };
+  const isUnended = verdict === "worse" && unended.commands.length > 0;
   return {
     verdict: isBlind ? "not-checked" : verdict,
     counts,

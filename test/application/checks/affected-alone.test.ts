@@ -37,3 +37,54 @@ test("affected tests that can be read on one side judge", async () => {
   expect((await judgeAffected(runner(PASSED, CRASH), affected))?.judgement.verdict).toBeDefined();
   expect((await judgeAffected(runner(CRASH, PASSED), affected))?.judgement.verdict).toBe("worse");
 });
+
+test("an old test that is flaky beside a failing test of a new file passes", async () => {
+  const files = ["tests/a.test.js", "tests/n.test.js"];
+  const ran = (title: string, passes: boolean) =>
+    `${passes ? "PASS" : "FAIL"} tests/x.test.js\n  ${passes ? "✓" : "✕"} ${title} (2 ms)\n\nTest Suites: 1 ${passes ? "passed" : "failed"}, 1 total\nTests:       1 ${passes ? "passed" : "failed"}, 1 total\n`;
+  let runs = 0;
+  const judged = await judgeAffected(
+    {
+      ...runner("", ""),
+      draft: {
+        changes: () => [
+          { path: "lib/command.js", kind: "modified" },
+          { path: "tests/n.test.js", kind: "added" },
+        ],
+        diff: () => [],
+      } as never,
+      check: async (checks, more) => {
+        if (more?.asBefore === undefined) runs++;
+        const printed = checks.map(({ line }) =>
+          line.includes("n.test")
+            ? ran("is new", false)
+            : ran("adds", more?.asBefore !== undefined || runs > 1),
+        );
+        return {
+          ok: true,
+          runs: printed.map((whole) => ({
+            outcome: "completed",
+            exitCode: whole.startsWith("PASS") ? 0 : 1,
+            whole,
+            durationMs: 1,
+          })) as never,
+        };
+      },
+    },
+    {
+      ...affected,
+      files,
+      texts: new Map([
+        ["tests/a.test.js", 'test("adds", () => {});\n'],
+        ["tests/n.test.js", 'test("is new", () => {});\n'],
+      ]),
+    },
+  );
+  const { verdict, worse, newFailing } = judged?.judgement ?? {};
+  expect({ verdict, worse, newFailing, flaky: judged?.flaky }).toEqual({
+    verdict: "new-failing",
+    worse: [],
+    newFailing: ["tests/x.test.js › is new"],
+    flaky: ["tests/x.test.js › adds"],
+  });
+});

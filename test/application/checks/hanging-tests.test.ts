@@ -45,20 +45,61 @@ function hangingDraft(lines: string[]): JudgedDraft {
   } as unknown as JudgedDraft;
 }
 
+/** Everything but the checks, the draft and what the checks showed before the change. */
+const about: Omit<JudgeDraftDeps, "checks" | "baseline"> = {
+  settings: { enabled: "auto", timeout: 300, auto_limit: 60, network: false, command: null },
+  memory: { recall: () => null, keep: () => {}, fingerprint: () => "", running: new Map() } as never,
+  now: () => 0,
+  signal: new AbortController().signal,
+  declarations: [],
+  advise: (_step, _otherwise, run) => run() as never,
+};
+
+test("a linter that did not end before the change either is not why the tests are worse", async () => {
+  const lint = { kind: "lint", command: "npm run lint", line: "eslint ." } as const;
+  const before = [
+    checkResult(CHECK, { outcome: "exited", exitCode: 0, whole: PASSED }),
+    checkResult(lint, { outcome: "timed-out", exitCode: null, whole: "" }),
+  ];
+  const red = PASSED.replace("test_a PASSED", "test_a FAILED").replace("2 passed", "1 failed, 1 passed");
+  const draft = hangingDraft([]);
+  const judged = await judgeDraft(
+    {
+      ...about,
+      checks: [CHECK, lint],
+      baseline: async () => ({ ok: true, fingerprint: "", results: before, isFlaky: false }),
+    },
+    {
+      ...draft,
+      check: async (request) => {
+        const ran = await draft.check(request);
+        if (!ran.ok) return ran;
+        const failed = { outcome: "exited", exitCode: 1, whole: red, durationMs: 1000 } as const;
+        return {
+          ok: true,
+          runs: ran.runs.map((run) => (run.command.includes("eslint") ? run : { ...run, ...failed })),
+        };
+      },
+    },
+    1,
+  );
+  const { verdict, worse, unended } = toChecksRecord(judged.facts);
+  expect({ verdict, worse, unended }).toEqual({
+    verdict: "worse",
+    worse: ["tests/test_a.py::test_a"],
+    unended: undefined,
+  });
+});
+
 test("tests that hang since the change are begun once in an attempt, and the seconds after which they were ended are named", async () => {
   const lines: string[] = [];
   const results = [checkResult(CHECK, { outcome: "exited", exitCode: 0, whole: PASSED })];
   const judged = await judgeDraft(
     {
+      ...about,
       checks: [CHECK],
-      settings: { enabled: "auto", timeout: 300, auto_limit: 60, network: false, command: null },
-      memory: { recall: () => null, keep: () => {}, fingerprint: () => "", running: new Map() },
-      now: () => 0,
-      signal: new AbortController().signal,
       baseline: async () => ({ ok: true, fingerprint: "", results, isFlaky: false }),
-      declarations: [],
-      advise: (_step, _otherwise, run) => run(),
-    } as JudgeDraftDeps,
+    },
     hangingDraft(lines),
     1,
   );
