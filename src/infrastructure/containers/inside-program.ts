@@ -32,6 +32,8 @@ export interface InsideProgramRequest {
 }
 
 const KEPT_NOISE = 2000;
+/** How the runtime ends where the container has no process left for the program, which was then not started. */
+const NO_ROOM = /^OCI runtime exec failed: .*(?:read init-p: connection reset|temporarily unavailable)/;
 
 /** Starts the program and waits for its hello. */
 export async function openInsideProgram(
@@ -84,14 +86,10 @@ export async function openInsideProgram(
         request.onBytes?.();
         readStreams(bytes);
       },
-      onClose: (error) =>
-        end(
-          sandboxFailure(
-            "disconnected",
-            state.noise.trim() || "the connection to the container broke off",
-            error,
-          ),
-        ),
+      onClose: (error) => {
+        const words = state.noise.trim() || "the connection to the container broke off";
+        end(sandboxFailure(NO_ROOM.test(words) ? "no-resources" : "disconnected", words, error));
+      },
     },
     signal,
   );

@@ -18,12 +18,45 @@ import {
 } from "../../../src/infrastructure/containers/container-owners.ts";
 import { isStale } from "../../../src/infrastructure/containers/container-removal.ts";
 import type { ListedContainer } from "../../../src/infrastructure/containers/container-state.ts";
-import { failureFromStatus } from "../../../src/infrastructure/containers/docker-engine.ts";
+import { type Engine, failureFromStatus } from "../../../src/infrastructure/containers/docker-engine.ts";
 import { createWarmPool } from "../../../src/infrastructure/containers/docker-sandbox.ts";
+import { openInsideProgram } from "../../../src/infrastructure/containers/inside-program.ts";
 import { readEnding } from "../../../src/infrastructure/containers/supervisor.ts";
 
 const LIMITS = { cpus: 1, memoryBytes: 1, pids: 2, diskBytes: 3 };
 const HOUR = 3_600_000;
+
+describe("a program that the runtime does not start", () => {
+  test.each([
+    ["unable to start container process: read init-p: connection reset by peer: unknown", "no-resources"],
+    [
+      "unable to start container process: error starting setns process: fork/exec /proc/self/fd/6: resource temporarily unavailable",
+      "no-resources",
+    ],
+    [
+      'unable to start container process: exec: "perl": executable file not found in $PATH: unknown',
+      "disconnected",
+    ],
+  ])("%s: %s", async (why, code) => {
+    const said = `OCI runtime exec failed: exec failed: ${why}\r\n`;
+    const head = Buffer.from([1, 0, 0, 0, 0, 0, 0, said.length]);
+    const engine = {
+      call: async () => ({ ok: true, value: { Id: "e" } }),
+      attach: async (_: string, { onBytes, onClose }: Parameters<Engine["attach"]>[1]) => {
+        setTimeout(() => {
+          onBytes(Buffer.concat([head, Buffer.from(said)]));
+          onClose(undefined);
+        }, 0);
+        return { write: () => undefined, close: () => undefined };
+      },
+    } as unknown as Engine;
+    const none = () => undefined;
+    const given = { container: "c", program: "1", longestFrame: 100, onFrame: none, onEnd: none };
+    expect(await openInsideProgram({ engine, ...given, signal: new AbortController().signal })).toMatchObject(
+      { code },
+    );
+  });
+});
 
 describe("frames of a stream", () => {
   test("come out whole, however the bytes are cut", () => {
