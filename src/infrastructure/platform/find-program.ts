@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
+import { succeeds } from "../../domain/platform/error-text.ts";
 
 /**
  * Where the programs of the set-up are looked for. It runs with every capability, and a user's own PATH leads through
@@ -11,12 +12,7 @@ export function findProgram(name: string, path: string): string | null {
   for (const folder of path.split(":")) {
     if (folder === "") continue;
     const file = join(folder, name);
-    try {
-      accessSync(file, constants.X_OK);
-      return file;
-    } catch {
-      // Not in this folder.
-    }
+    if (succeeds(() => accessSync(file, constants.X_OK))) return file;
   }
   return null;
 }

@@ -245,11 +245,8 @@ function replaceFile(
 export function adoptOwner(fd: number, owner: { readonly uid: number; readonly gid: number }): void {
   const user = process.getuid?.();
   if (user !== 0 && owner.gid === process.getgid?.()) return;
-  try {
-    fchownSync(fd, user === undefined || user === 0 ? owner.uid : user, owner.gid);
-  } catch {
-    // Not ours to give.
-  }
+  // Where it is not ours to give, it stays ours.
+  succeeds(() => fchownSync(fd, user === undefined || user === 0 ? owner.uid : user, owner.gid));
 }
 
 /** A folder as tools read it: no symlink is followed, and only regular files are opened. */

@@ -31,6 +31,7 @@ const LINUX = {
   setrlimit: { args: [i32, ptr], returns: i32 },
   syncfs: { args: [i32], returns: i32 },
   fcntl: { args: [i32, i32, i32], returns: i32 },
+  poll: { args: [ptr, u64, i32], returns: i32 },
   syscall: { args: [size, i32, ptr, i32, ptr, u32], returns: size },
   flistxattr: { args: [i32, ptr, u64], returns: size },
   llistxattr: { args: [ptr, ptr, u64], returns: size },

@@ -105,12 +105,9 @@ const DRAIN_EVERY_MS = 20;
  * `/dev/stdout` or `/dev/stderr` cannot open a socket again ("No such device or address").
  */
 export function openPipe(): LibcResult<ReadablePipe> {
-  const lib = libc();
-  if (!lib) return UNSUPPORTED;
-  const ends = new Int32Array(2);
-  const status = lib.platform === "linux" ? lib.c.pipe2(ends, O_CLOEXEC) : lib.c.pipe(ends);
-  if (status !== 0) return failure(lib);
-  const [readFd = -1, writeFd = -1] = ends;
+  const made = rawPipe();
+  if (!made.ok) return made;
+  const { readEnd: readFd, writeEnd: writeFd } = made.value;
   const closed = Promise.withResolvers<void>();
   const close = () => {
     closeSync(readFd);
@@ -129,7 +126,7 @@ export function openPipe(): LibcResult<ReadablePipe> {
     }
   };
   const drain = () => {
-    state.isDrained = state.isOpen && callLinux(({ c }) => c.fcntl(readFd, F_SETFL, O_NONBLOCK)).ok;
+    state.isDrained = state.isOpen && setNonblocking(readFd).ok;
     if (!state.isDrained) return closed.promise;
     state.stop();
     // All that a pipe holds.
@@ -264,9 +261,27 @@ export function withProcessLimit<T>(most: number | null, start: () => T): T {
 
 /** Both ends of a plain blocking pipe, closed on exec. */
 export function rawPipe(): LibcResult<{ readonly readEnd: number; readonly writeEnd: number }> {
-  const lib = linuxLibc();
+  const lib = libc();
   if (!lib) return UNSUPPORTED;
   const ends = new Int32Array(2);
-  if (lib.c.pipe2(ends, 0o2000000) !== 0) return failure(lib);
-  return { ok: true, value: { readEnd: ends[0] as number, writeEnd: ends[1] as number } };
+  const status = lib.platform === "linux" ? lib.c.pipe2(ends, O_CLOEXEC) : lib.c.pipe(ends);
+  const [readEnd = -1, writeEnd = -1] = ends;
+  return status === 0 ? { ok: true, value: { readEnd, writeEnd } } : failure(lib);
+}
+
+/** Linux: reading and writing here fail with EAGAIN instead of waiting. */
+export const setNonblocking = (fd: number): LibcResult =>
+  callLinux(({ c }) => c.fcntl(fd, F_SETFL, O_NONBLOCK));
+
+const POLL_EVENTS = { reading: 1, writing: 4 } as const;
+
+/** Linux: blocks until a descriptor is ready or broken; false where it is neither in this time. */
+export function waitUntilReady(fd: number, use: keyof typeof POLL_EVENTS, ms: number): boolean {
+  const ends = performance.now() + ms;
+  for (let left = ms; left > 0; left = Math.ceil(ends - performance.now())) {
+    const found = linuxLibc()?.c.poll(new Int32Array([fd, POLL_EVENTS[use]]), 1n, left) ?? 1;
+    // Less than nothing: a signal came in between.
+    if (found >= 0) return found > 0;
+  }
+  return false;
 }

@@ -8,7 +8,7 @@ import {
   type StartFailure,
   type StartFailureReason,
 } from "../../application/ports/platform-processes.ts";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { countOutOfMemory } from "./control-groups.ts";
 import { createCharacterGate, createOutputCapture } from "./output-capture.ts";
 import { openPipe, reapChild, setChildSubreaper, spawnChild, withInheritedTag } from "./process-calls.ts";
@@ -307,12 +307,8 @@ export function killGroupsNow(jobMarker: string): void {
 
 /** A whole group at once, so that none of it can fork away. A group is of one session, and so of one job. */
 function killGroup({ group }: ProcessEntry): void {
-  if (group <= 1) return;
-  try {
-    process.kill(-group, "SIGKILL");
-  } catch {
-    // The group has no process left.
-  }
+  // It may have no process left.
+  if (group > 1) succeeds(() => process.kill(-group, "SIGKILL"));
 }
 
 export function pause(ms: number): Promise<void> {

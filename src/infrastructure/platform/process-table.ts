@@ -76,7 +76,7 @@ async function ps(args: readonly string[]): Promise<string> {
   const { execFile } = await import("node:child_process");
   return new Promise((resolve) => {
     const options = { env: { LC_ALL: "C", PATH: "/bin:/usr/bin" }, maxBuffer: 64 * 1024 * 1024 };
-    execFile("ps", args, options, (_error, stdout) => resolve(stdout));
+    execFile("ps", args, { ...options, timeout: 10_000 }, (_error, stdout) => resolve(stdout));
   });
 }
 

@@ -10,7 +10,7 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
-import { attemptOr, attemptSystem } from "../../domain/platform/error-text.ts";
+import { attemptOr, attemptSystem, succeeds } from "../../domain/platform/error-text.ts";
 import { type EntryStats, lstatEntry, lstatIn, toEntryStats } from "./entry-stats.ts";
 import { inParent, O_PATH } from "./open-folder.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -155,11 +155,8 @@ function openNear(folder: string, isRoot: boolean): number | null {
 /** Root passes every door; others open their own. */
 function unlockFolder(path: string, stats: EntryStats): void {
   if ((stats.mode & 0o700) === 0o700 || process.getuid?.() === 0) return;
-  try {
-    chmodSync(path, stats.permissions | 0o700);
-  } catch {
-    // The folder belongs to another user: the walk reports that it cannot be read.
-  }
+  // Of a folder that belongs to another user, the walk reports that it cannot be read.
+  succeeds(() => chmodSync(path, stats.permissions | 0o700));
 }
 
 function isTooLong(error: unknown): boolean {

@@ -94,6 +94,7 @@ function createForeignFiles(deps: { readonly roots: readonly string[]; readonly 
       encoding: "latin1",
       env: { PATH: SYSTEM_PATH, LC_ALL: "C" },
       stdio: ["ignore", "pipe", "ignore"],
+      timeout: 60_000,
     });
     return ran.stdout?.split("\0")[0] || null;
   }

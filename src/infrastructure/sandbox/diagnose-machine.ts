@@ -45,13 +45,11 @@ export function diagnoseSpace(
 }
 
 function readDiskOf(path: string): { readonly id: number; readonly freeBytes: number } {
-  try {
+  // A home that is not made yet has room.
+  return attemptOr({ id: -1, freeBytes: Number.POSITIVE_INFINITY }, () => {
     const { bavail, bsize } = statfsSync(path);
     return { id: statSync(path).dev, freeBytes: bavail * bsize };
-  } catch {
-    // A home that is not made yet.
-    return { id: -1, freeBytes: Number.POSITIVE_INFINITY };
-  }
+  });
 }
 
 export function diagnosePrograms(

@@ -29,12 +29,14 @@ export function trySandbox(bubblewrap: string | null, storage: string) {
   }
   const namespaces = tryBubblewrap(bubblewrap, ["--", "true"]);
   return {
-    bubblewrap: spawnSync(bubblewrap, ["--version"], { encoding: "utf8" }).stdout?.trim() || bubblewrap,
+    bubblewrap: spawnSync(bubblewrap, ["--version"], LIMITED).stdout?.trim() || bubblewrap,
     setpriv,
     namespaces,
     overlay: namespaces.ok ? tryOverlay(bubblewrap, storage) : namespaces,
   };
 }
+
+const LIMITED = { encoding: "utf8", env: { PATH: SYSTEM_PATH }, timeout: 10_000 } as const;
 
 function tryOverlay(bubblewrap: string, storage: string): TrialResult {
   const folder = trialFolder(storage);
@@ -69,11 +71,7 @@ function tryBubblewrap(bubblewrap: string, rest: readonly string[]): TrialResult
     "--cap-add",
     "ALL",
   ];
-  const ran = spawnSync(bubblewrap, [...base, ...user, ...rest], {
-    encoding: "utf8",
-    env: { PATH: SYSTEM_PATH },
-    timeout: 10_000,
-  });
+  const ran = spawnSync(bubblewrap, [...base, ...user, ...rest], LIMITED);
   if (ran.status === 0) return { ok: true };
   const [complaint = ""] = (ran.stderr ?? "").trim().split("\n");
   return { ok: false, complaint: complaint || String(ran.error?.message ?? ran.status) };

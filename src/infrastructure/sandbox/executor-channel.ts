@@ -33,6 +33,7 @@ import { ownMember } from "../../domain/platform/json-members.ts";
 import { identify, isAbsence } from "../platform/entry-identity.ts";
 import { createHeadReader } from "../platform/frames.ts";
 import { inParent } from "../platform/open-folder.ts";
+import { waitUntilReady } from "../platform/process-calls.ts";
 import { readNoFollow } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { makeParents } from "../platform/walk-folder.ts";
@@ -75,32 +76,27 @@ export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint
   });
 }
 
-export function writeFrame(descriptor: number, frame: Uint8Array): void {
-  let at = 0;
-  while (at < frame.length) {
+/** An executor that is silent for this long, after the time of its command, counts as ended. To copy a large folder takes less. */
+const LONGEST_SILENCE_MS = 300_000;
+
+export function writeFrame(descriptor: number, frame: Uint8Array, silenceMs = LONGEST_SILENCE_MS): void {
+  for (let at = 0; at < frame.length; )
     try {
       at += writeSync(descriptor, frame, at);
     } catch (error) {
-      if ((error as { code?: string }).code === "EPIPE") throw new ChannelClosed();
-      throw error;
+      const { code } = error as { code?: string };
+      const isFull = code === "EAGAIN";
+      if (code === "EPIPE" || (isFull && !waitUntilReady(descriptor, "writing", silenceMs)))
+        throw new ChannelClosed();
+      if (!isFull) throw error;
     }
-  }
 }
 
-/** Waits for the next frame of a blocking descriptor. */
-function readFrame(descriptor: number): Frame {
-  const prefix = readExactly(descriptor, PREFIX_BYTES);
-  const view = new DataView(prefix.buffer, prefix.byteOffset);
-  const head = readExactly(descriptor, view.getUint32(0, true));
-  const body = readExactly(descriptor, view.getUint32(4, true));
-  return { head: JSON.parse(Buffer.from(head).toString("utf8")) as Frame["head"], body };
-}
-
-function readExactly(descriptor: number, length: number): Uint8Array {
+function readExactly(descriptor: number, length: number, silenceMs: number): Uint8Array {
   const out = new Uint8Array(length);
-  let at = 0;
-  while (at < length) {
-    const got = readSync(descriptor, out, at, length - at, null);
+  for (let at = 0; at < length; ) {
+    const isReady = waitUntilReady(descriptor, "reading", silenceMs);
+    const got = isReady ? readSync(descriptor, out, at, length - at, null) : 0;
     if (got === 0) throw new ChannelClosed();
     at += got;
   }
@@ -184,15 +180,17 @@ function removeHere(path: string): void {
   }
 }
 
-export function createCall(requests: number, answers: number): Call {
-  return (head, body) => {
-    writeFrame(requests, encodeFrame(head, body));
-    const answer = readFrame(answers);
-    const fault = answer.head.fault as { code: ViewFaultCode; path: string; message: string } | undefined;
+export function createCall(requests: number, answers: number, silenceMs = LONGEST_SILENCE_MS): Call {
+  const read = (length: number) => readExactly(answers, length, silenceMs);
+  return (...request) => {
+    writeFrame(requests, encodeFrame(...request), silenceMs);
+    const prefix = Buffer.from(read(PREFIX_BYTES));
+    const head = JSON.parse(Buffer.from(read(prefix.readUInt32LE(0))).toString("utf8")) as Frame["head"];
+    const body = read(prefix.readUInt32LE(4));
+    const fault = head.fault as { code: ViewFaultCode; path: string; message: string } | undefined;
     if (fault !== undefined) throw new ViewFault(fault.code, fault.path, fault.message);
-    if (typeof answer.head.bug === "string")
-      throw Object.assign(new Error(answer.head.bug), { stack: String(answer.head.stack) });
-    return answer;
+    if (typeof head.bug === "string") throw Object.assign(new Error(head.bug), { stack: String(head.stack) });
+    return { head, body };
   };
 }
 
@@ -266,8 +264,11 @@ interface Waiting {
   readonly onTaken?: () => void;
 }
 
-/** Runs processes inside the view, through its executor. A dead executor ends every run as "signaled". */
-export function createRemoteProcesses(send: Send): {
+/** Runs processes inside the view, through its executor. A dead one ends every run as "signaled"; `end` ends a silent one. */
+export function createRemoteProcesses(
+  send: Send,
+  end = () => {},
+): {
   readonly runner: ProcessRunner;
   readonly onFrame: (frame: Frame) => void;
   readonly onEnd: () => void;
@@ -276,15 +277,16 @@ export function createRemoteProcesses(send: Send): {
   let next = 1;
   let ended = false;
 
-  function ask(head: Frame["head"], events: Waiting = {}) {
+  function ask(head: Frame["head"], events: Waiting = {}, ownMs = 0) {
     const id = next++;
     const { promise: answer, resolve: settle } = Promise.withResolvers<Frame["head"] | null>();
+    const timer = setTimeout(end, Math.min(ownMs + LONGEST_SILENCE_MS, 2 ** 31 - 1));
     if (ended) settle(null);
     else {
       waiting.set(id, { ...events, settle });
       send({ ...head, id });
     }
-    return { id, answer };
+    return { id, answer: answer.finally(() => clearTimeout(timer)) };
   }
 
   const runner: ProcessRunner = {
@@ -292,13 +294,11 @@ export function createRemoteProcesses(send: Send): {
       const { signal, onOutput, stdin, cutNote: _, ...plain } = request;
       const started = performance.now();
       const input = createInputQueue((piece) => send({ op: "input", id, ...piece }));
+      const timeoutMs = clampTimeout(plain.timeoutMs);
       const { id, answer } = ask(
-        {
-          op: "run",
-          request: { ...plain, timeoutMs: clampTimeout(plain.timeoutMs) },
-          reads: stdin !== undefined,
-        },
+        { op: "run", request: { ...plain, timeoutMs }, reads: stdin !== undefined },
         { onOutput, onTaken: input.onTaken },
+        timeoutMs,
       );
       stdin?.(input.input);
       const abort = () => send({ op: "abort", id });

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { inParent } from "../platform/open-folder.ts";
@@ -90,15 +90,13 @@ export function seedHome(seed: string, { path: home, files, links }: ShownHome):
     mkdirSync(dirname(to), { recursive: true });
     return to;
   };
-  for (const { path, whole } of files) {
-    try {
+  // The job does not see an entry that its owner cannot read or removes meanwhile.
+  for (const { path, whole } of files)
+    succeeds(() => {
       if (whole) copyFileSync(path, place(path));
       else writeFileSync(place(path), stripSecrets(readFileSync(path, "utf8")));
       chmodSync(place(path), lstatSync(path).mode & 0o777);
-    } catch {
-      // The job does not see an entry that its owner cannot read or removes meanwhile.
-    }
-  }
+    });
   for (const { path, target } of links)
     if (lstatSync(place(path), { throwIfNoEntry: false }) === undefined) symlinkSync(target, place(path));
 }

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import type { ProcessRequest } from "../../application/ports/platform-processes.ts";
+import { succeeds } from "../../domain/platform/error-text.ts";
 import { limitResource } from "../platform/process-calls.ts";
 
 /** The limits of a job's processes; 0 means unlimited. Sizes in bytes. */
@@ -21,11 +22,8 @@ export function limitThisProcess(
     if (most > 0) limitResource(resource as "fileSize" | "openFiles" | "processes", most);
   // A file that grows too large is an error of the write, not the end of the executor.
   if (fileSize > 0) process.on("SIGXFSZ", () => {});
-  try {
-    writeFileSync("/proc/self/oom_score_adj", OOM_SCORE);
-  } catch {
-    // Then the kernel chooses by size alone.
-  }
+  // Else the kernel chooses by size alone.
+  succeeds(() => writeFileSync("/proc/self/oom_score_adj", OOM_SCORE));
 }
 
 /** Processes that count beside those of the commands. */

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { BackgroundProcess, ProcessEnd } from "../../application/ports/sandbox-processes.ts";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { replaceFile } from "../platform/text-files.ts";
 import { workspaceId } from "../platform/workspace-storage.ts";
 
@@ -95,11 +95,8 @@ export function listProcessFolders(folder: string): string[] {
 export function noteLanding(home: string, root: string, now: Date): void {
   const folder = workspaceProcessesFolder(home, root);
   if (!existsSync(folder)) return;
-  try {
-    writeFileSync(join(folder, LANDED), now.toISOString(), { mode: 0o600 });
-  } catch {
-    // The job has landed all the same.
-  }
+  // Without it the job has landed all the same.
+  succeeds(() => writeFileSync(join(folder, LANDED), now.toISOString(), { mode: 0o600 }));
 }
 
 /** The last landing that was noted; empty where there was none. */

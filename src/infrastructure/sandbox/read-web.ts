@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import type { WebRead, WebReader } from "../../application/ports/sandbox.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createNetworkPolicy, type Destination } from "../../domain/policy/network.ts";
 import { type AddressDeps, findAllowedAddresses } from "./dial.ts";
 
@@ -175,9 +176,5 @@ function decoderFor(header: string, bytes: Buffer): TextDecoder {
   const named =
     /charset\s*=\s*["']?([\w-]+)/i.exec(header)?.[1] ??
     /<meta[^>]+charset\s*=\s*["']?([\w-]+)/i.exec(bytes.subarray(0, 2048).toString("latin1"))?.[1];
-  try {
-    return new TextDecoder((named ?? "utf-8") as "utf-8");
-  } catch {
-    return new TextDecoder();
-  }
+  return attemptOr(null, () => new TextDecoder((named ?? "utf-8") as "utf-8")) ?? new TextDecoder();
 }

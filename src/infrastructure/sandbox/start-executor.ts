@@ -9,16 +9,18 @@ import {
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type { View } from "../../application/ports/platform-view.ts";
 import { ChannelClosed, type LayeredPath, SILENT_SANDBOX } from "../../application/ports/sandbox.ts";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import { keyringFilter } from "../platform/call-filter.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";
 import { SYSTEM_PATH } from "../platform/find-program.ts";
 import type { Installation } from "../platform/installation.ts";
+import type { LibcResult } from "../platform/libc.ts";
 import {
   openPipe,
   rawPipe,
   type SpawnedChild,
+  setNonblocking,
   spawnChild,
   withInheritedTag,
   withProcessLimit,
@@ -167,7 +169,8 @@ class Executor {
   constructor(sandbox: SpawnedSandbox) {
     this.#sandbox = sandbox;
     const { calls, answers, requests, replies, complaints } = sandbox.channels;
-    this.call = createCall(calls.writeEnd, answers.readEnd);
+    const call = createCall(calls.writeEnd, answers.readEnd);
+    this.call = (head, body) => this.#useChannel(() => call(head, body));
     this.view = createRemoteView(this.call);
     this.environment = sandboxEnvironment(sandbox.plan);
     this.#complaining = complaints.read((bytes) => {
@@ -176,7 +179,11 @@ class Executor {
     const quiet = Promise.withResolvers<void>();
     void sandbox.exited.then(quiet.resolve);
     this.quiet = quiet.promise;
-    const remote = createRemoteProcesses((head) => sendFrame(requests.writeEnd, head));
+    // Where the executor has ended, the end of its replies informs every caller that waits for one.
+    const remote = createRemoteProcesses(
+      (head) => succeeds(() => this.#useChannel(() => writeFrame(requests.writeEnd, encodeFrame(head)))),
+      () => this.#endJob(this.#findCauseOfEnd()),
+    );
     this.processes = remote.runner;
     const onFrame = (frame: Frame) => {
       const { ready, headPort, alone, processes } = frame.head;
@@ -190,6 +197,17 @@ class Executor {
       if (this.#stopping === null) this.#whyEnded ??= this.#findCauseOfEnd();
       remote.onEnd();
     });
+  }
+
+  /** Ends a silent executor. Its channels close as soon as it is asked to end: their numbers may then be those of other files. */
+  #useChannel<T>(use: () => T): T {
+    if (this.#stopping !== null) throw new ChannelClosed();
+    try {
+      return use();
+    } catch (error) {
+      if (error instanceof ChannelClosed) this.#endJob(this.#findCauseOfEnd());
+      throw error;
+    }
   }
 
   /** False where its sandbox ended instead. */
@@ -252,8 +270,8 @@ class Executor {
     if (this.#watches !== null) this.#endJob(this.#tooManyProcesses());
   }
 
-  #endJob(reached: LimitReached): void {
-    this.#whyEnded ??= reached;
+  #endJob(why: Error): void {
+    this.#whyEnded ??= why;
     void this.stop();
   }
 
@@ -359,11 +377,8 @@ function openStage({ confined }: SandboxPlan) {
       return made;
     },
     close(): void {
-      try {
-        if (made !== null) rmdirSync(made);
-      } catch {
-        // An empty folder stays behind.
-      }
+      // At worst an empty folder stays behind.
+      succeeds(() => made !== null && rmdirSync(made));
     },
   };
 }
@@ -392,32 +407,30 @@ function executorCommand(
   return [runtime, ...flags, join(folder, executor), JSON.stringify(settings)];
 }
 
-function sendFrame(descriptor: number, head: Readonly<Record<string, unknown>>): void {
-  try {
-    writeFrame(descriptor, encodeFrame(head));
-  } catch {
-    // The executor has ended; the end of its replies informs every caller that waits for one.
-  }
-}
-
 type Channels = NonNullable<ReturnType<typeof openChannels>>;
 
+/** Null, and none stays open, where the system has no more of them. */
 function openChannels() {
-  const calls = rawPipe();
-  const answers = rawPipe();
-  const requests = rawPipe();
-  const replies = openPipe();
-  const complaints = openPipe();
-  const filter = rawPipe();
-  if (!filter.ok || !calls.ok || !answers.ok || !requests.ok || !replies.ok || !complaints.ok) return null;
-  return {
-    calls: calls.value,
-    answers: answers.value,
-    requests: requests.value,
-    replies: replies.value,
-    complaints: complaints.value,
-    filter: filter.value,
+  const opened: (() => void)[] = [];
+  const open = <T>(made: LibcResult<T>, close: (pipe: T) => void): T => {
+    if (!made.ok) throw made;
+    opened.push(() => close(made.value));
+    return made.value;
   };
+  const raw = () => open(rawPipe(), (pipe) => Object.values(pipe).forEach(closeSync));
+  const read = () =>
+    open(openPipe(), ({ writeFd, stop }) => {
+      closeSync(writeFd);
+      stop();
+    });
+  try {
+    const [calls, answers, requests, filter] = [raw(), raw(), raw(), raw()];
+    for (const { writeEnd } of [calls, requests]) setNonblocking(writeEnd);
+    return { calls, answers, requests, filter, replies: read(), complaints: read() };
+  } catch {
+    for (const close of opened) close();
+    return null;
+  }
 }
 
 const GRACE_MS = 500;
