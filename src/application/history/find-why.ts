@@ -7,7 +7,7 @@ import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { toLines } from "../../domain/platform/file-bytes.ts";
 import { numbersOf } from "../jobs/job-facts.ts";
 import type { BlamedLine, JobStack } from "../ports/history.ts";
-import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
+import type { JobArchive, JobEvent, JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
 
 export interface WhyDeps {
@@ -243,10 +243,12 @@ export function toReason(
   journal: readonly JournalLine[],
 ): JobReason {
   const events = journal.map(({ event }) => event);
-  const attempts = journal.reduce(
-    (most, { event }) => Math.max(most, "attempt" in event ? (event.attempt ?? 0) : 0),
-    0,
-  );
+  const isLanded = record?.state === "committed" || record?.state === "undone";
+  // A coder that is asked again over a green draft, and changes nothing more, makes no other attempt.
+  const isAttempt = (event: JobEvent) => !isLanded || event.type !== "doing" || event.doing !== "asking";
+  const attempts = events
+    .filter(isAttempt)
+    .reduce((most, event) => Math.max(most, "attempt" in event ? (event.attempt ?? 0) : 0), 0);
   const used = events.findLast((event) => event.type === "doing" && event.cost_usd !== undefined);
   const { tokens = 0, cost_usd: costUsd = null } = used?.type === "doing" ? used : {};
   const asked = events.findLast((event) => event.type === "doing" && event.doing === "asking");

@@ -213,5 +213,9 @@ test("the work of a job is its last attempt, by the plans of all", () => {
   const first: JobEvent = { type: "planned", attempt: 1, plan: "Read the items" };
   const whole = toReason(null, "job", [{ at: "", event: first }, ...journal]);
   expect(whole.plan).toBe("Read the items\n→ Count **each** item <script>alert(1)</script>");
+  const asked: JobEvent = { type: "doing", attempt: 3, doing: "asking", detail: "Gin (demo/gin-1)" };
+  const askedAgain = [...journal, { at: "", event: asked }];
+  expect(toReason(storedJob(1), "job", askedAgain).attempts).toBe(2);
+  expect(toReason(storedJob(1, { state: "staged" }), "job", askedAgain).attempts).toBe(3);
   expect(toReason(null, "job", [])).toMatchObject({ attempts: 0, costUsd: null, checks: [] });
 });
