@@ -6,6 +6,7 @@ import {
 } from "../../domain/checks/affected-tests.ts";
 import { filesHolding, titleOf } from "../../domain/checks/connected.ts";
 import { changesImportsOnly } from "../../domain/checks/deciding-files.ts";
+import { repeatsFailure } from "../../domain/checks/failures.ts";
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
 import { isCodePath, isTestPath } from "../../domain/checks/path-kinds.ts";
@@ -202,6 +203,8 @@ export interface AffectedJudgement {
   readonly flaky: readonly string[];
   readonly files: number;
   readonly of: number;
+  /** All tests are red without names, and the run over the draft shows the same failure. */
+  readonly isAsBefore?: true;
 }
 
 /** Whether so few of the tests are affected that they are worth a run of their own. */
@@ -224,7 +227,8 @@ export async function judgeAffected(
   affected: Affected,
   { first = false }: { readonly first?: boolean } = {},
 ): Promise<AffectedJudgement | null> {
-  const tests = deps.checks.filter(({ kind }) => kind === "test");
+  const { checks, known = [] } = deps;
+  const tests = checks.filter(({ kind }) => kind === "test");
   const [test] = tests;
   if (test === undefined || tests.length > 1) return null;
   const now = await runFiles(deps, affected, { test, files: affected.files });
@@ -232,6 +236,11 @@ export async function judgeAffected(
   if (hanging !== null) return hanging;
   // Without a named failure, nothing can be sent back to the coder early: all tests judge.
   if (now === null || (first && !now.results.some((one) => failingTests(one).length > 0))) return null;
+  const repeats = ({ failure }: CheckResult) => known.some((one) => repeatsFailure(failure, one.failure));
+  if (!first && known.length === 1 && now.results.every(repeats)) {
+    const judgement = judgeAll({ baseline: known, draft: known, old: null });
+    return { ...now, before: known, judgement, isAsBefore: true };
+  }
   const compared = first ? null : await compareWithOldCode(deps, affected, now);
   if (!first && (compared === null || !isRed(compared))) return compared;
   const red = compared?.judgement ?? { worse: now.results.flatMap(failingTests), newFailing: [] };

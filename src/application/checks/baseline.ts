@@ -138,7 +138,7 @@ async function runChecksOnce(
   const known = recallChecks(memory, checks);
   // If no check could judge, they run again: installing a program changes no file of the project.
   if (known?.results?.some(judgesBaseline) && known.fingerprint === fingerprint)
-    return { ok: true, fingerprint, results: known.results, isFlaky: known.isFlaky };
+    return { ok: true, fingerprint, results: known.results };
   // The affected tests then judge alone.
   if (deps.settings.enabled === "auto" && isSlow(checks, deps)) return { ok: false, why: "slow" };
   const limit = limitSeconds(deps.settings, known);
@@ -153,14 +153,13 @@ async function runChecksOnce(
   const { noticed = [], hung = [] } = known ?? {};
   const about = { lines, fingerprint, at: now(), durationMs, wasEnded, noticed, hung };
   if (wasEnded) {
-    memory.keep({ ...about, isFlaky: false, results: null });
+    memory.keep({ ...about, results: null });
     return { ok: false, why: "slow" };
   }
-  const measured = { results: climbed, isFlaky: false };
-  memory.keep({ ...about, ...measured });
+  memory.keep({ ...about, results: climbed });
   // The run memory may have ended them before the limit: the affected tests then judge alone, too.
   const isSlower = !climbed.some(judgesBaseline) && climbed.some(({ state }) => state === "timed-out");
-  return isSlower ? { ok: false, why: "unended" } : { ok: true, fingerprint, ...measured };
+  return isSlower ? { ok: false, why: "unended" } : { ok: true, fingerprint, results: climbed };
 }
 
 export function limitSeconds({ timeout, auto_limit, enabled }: CheckSettings, known: CheckRecord | null) {

@@ -19,6 +19,7 @@ import { type RedTests, settleRedTests } from "../../domain/checks/settle-red.ts
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
   type CheckResult,
+  findErrorBefore,
   isUnable,
   type Judgement,
   judgeAll,
@@ -202,20 +203,23 @@ export async function judgeDraft(
     () => pending,
   );
   const isUnread = baseline.ok && isUnreadRed(baseline.results);
+  let again: readonly CheckRun[] | null = null;
   if (!baseline.ok || isUnread) {
     if (!baseline.ok && baseline.why !== "slow" && baseline.why !== "unended") return none(baseline.why);
     const timeoutSeconds = Math.min(ALONE_SECONDS, settings.timeout);
     const brief: RunDraftChecks = (which, more) => check(which, { timeoutSeconds, ...more });
     const alone = await judgeFirst({ check: brief });
-    const judges = alone !== null && !["unknown", "not-checked"].includes(alone.judgement.verdict);
-    if (judges && decidingChanges(draft).length === 0)
+    const judges = alone !== null && decidingChanges(draft).length === 0;
+    if (judges && alone.isAsBefore === true) again = alone.runs;
+    else if (judges && !["unknown", "not-checked"].includes(alone.judgement.verdict))
       return judgeAlone({ deps, draft, changes, affected, check: brief }, alone, isUnread);
     if (!baseline.ok) return none(baseline.why);
   }
   const checks = checksThatJudge(deps.checks, baseline.results);
-  const first = await check(checks);
+  // Where a build fails as before, it fails for all tests.
+  const first = again === null ? await check(checks) : { ok: true as const, runs: again };
   if (!first.ok) return none(first.why);
-  const results = checkResults(checks, first.runs);
+  const results = again === null ? checkResults(checks, first.runs) : baseline.results;
   const judging: Judging = {
     deps,
     draft,
@@ -230,7 +234,7 @@ export async function judgeDraft(
     runs: first.runs,
     results,
     judgement: judgeAll({ baseline: baseline.results, draft: results, old: null }),
-    findings: addFindings([], { isFlaky: baseline.isFlaky, flaky: early?.flaky ?? [] }),
+    findings: addFindings([], { flaky: early?.flaky ?? [] }),
     isBlind: false,
   };
   for (const step of deps.steps ?? JUDGE_STEPS) {
@@ -310,9 +314,16 @@ async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   if (doubtful.length === 0) return null;
   const again = await check(doubtful, { again: true });
   if (!again.ok) return again.why;
-  const settled = settleAll(checks, { runs, results, again: again.runs, doubtful });
-  Object.assign(judging, { runs: settled.runs, results: settled.results });
-  if (settled.isFlaky) add(judging, { isFlaky: true });
+  const second = checkResults(doubtful, again.runs);
+  const settled = checks.map((one, at) => {
+    const place = doubtful.indexOf(one);
+    const [first, other] = [results[at] as CheckResult, second[place]];
+    const run = again.runs[place] ?? (runs[at] as CheckRun);
+    return { run, ...(other === undefined ? { result: first, isFlaky: false } : settleFlaky(first, other)) };
+  });
+  judging.runs = settled.map(({ run }) => run);
+  judging.results = settled.map(({ result }) => result);
+  if (settled.some(({ isFlaky }) => isFlaky)) add(judging, { isFlaky: true });
   judging.judgement = judgeAgain(judging);
   return null;
 }
@@ -335,7 +346,8 @@ async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
   const { draft, changes, results, baseline, check, checks, affected, judgement } = judging;
   const tests = checks.filter(({ kind }) => kind === "test");
   const silenced = isSilenced(changes, results, baseline.results);
-  if (tests.length === 0 || !(silenced || needsOldTests(judging))) return null;
+  if (tests.length === 0 || isUnreadRed(baseline.results)) return null;
+  if (!silenced && !needsOldTests(judging)) return null;
   const isOfChecks = (path: string) => isTestPath(path) || (silenced && READ_FOR_CHECKS.includes(path));
   const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
   const about = { asBefore, draft, fixed: judgement.mended };
@@ -492,13 +504,13 @@ async function judgeUnchanged(
   if (!deps.declarations.some(({ kind }) => kind === "fixes")) return null;
   const before = await deps.baseline();
   if (!before.ok) return null;
-  const { results, isFlaky } = before;
+  const { results } = before;
   const judgement = judgeAll({ baseline: results, draft: results, old: null });
   const red = { ...deps, before: results, results, judgement };
   const settled = settleRedTests({ ...red, texts: new Map(), changed: [] });
   if (settled.judgement.verdict !== "still-red") return null;
   const judged = { runs: [], results, judgement: settled.judgement, findings: [], isBlind: false };
-  return { facts: toChecksFacts(judged, commands, { ...settled.found, isFlaky }), runs: [] };
+  return { facts: toChecksFacts(judged, commands, settled.found), runs: [] };
 }
 
 /** The time limit of the affected tests where they judge alone. */
@@ -545,7 +557,7 @@ async function judgeAlone(
 ): Promise<DraftJudgement> {
   const { deps } = about;
   const record = recallChecks(deps.memory, deps.checks);
-  const baseline = { ok: true, fingerprint: "", results: alone.before, isFlaky: false } as const;
+  const baseline = { ok: true, fingerprint: "", results: alone.before } as const;
   const judging: Judging = { ...about, ...alone, baseline, showHome: () => {} };
   for (const step of deps.steps ?? JUDGE_STEPS) if (step.isForPart === true) await step.take(judging);
   const { facts, runs } = toEarlyJudgement({ ...alone, ...judging }, deps);
@@ -619,30 +631,6 @@ function needsOldTests({ draft, changes, results, baseline, judgement }: Judging
   return isVague && results.some(({ state }) => state === "red");
 }
 
-function settleAll(
-  checks: readonly ProjectCheck[],
-  given: {
-    readonly runs: readonly CheckRun[];
-    readonly results: readonly CheckResult[];
-    readonly again: readonly CheckRun[];
-    readonly doubtful: readonly ProjectCheck[];
-  },
-) {
-  const second = checkResults(given.doubtful, given.again);
-  const settled = checks.map((check, at) => {
-    const first = given.results[at] as CheckResult;
-    const place = given.doubtful.indexOf(check);
-    const other = second[place];
-    const run = given.again[place] ?? (given.runs[at] as CheckRun);
-    return { run, ...(other === undefined ? { result: first, isFlaky: false } : settleFlaky(first, other)) };
-  });
-  return {
-    runs: settled.map(({ run }) => run),
-    results: settled.map(({ result }) => result),
-    isFlaky: settled.some(({ isFlaky }) => isFlaky),
-  };
-}
-
 /** Every check except the one that the verdict reports. The verdict `worse` names its checks itself. */
 function findBeside({ verdict }: Judgement, results: readonly CheckResult[]): CheckBeside[] {
   if (verdict === "worse" || verdict === "unknown" || verdict === "not-checked") return [];
@@ -675,11 +663,12 @@ function toChecksFacts(
   };
   const unended = { commands: endless.filter((command) => !hung.includes(command)), seconds };
   const isUnended = verdict === "worse" && unended.commands.length > 0;
+  const errorBefore = findErrorBefore(before);
   return {
     verdict: isBlind ? "not-checked" : verdict,
     counts,
     commands: ran.length > 0 ? ran : commands,
     notChecked: isBlind ? "blind" : (why[verdict] ?? null),
-    findings: addFindings(findings, { ...tests, ...(isUnended && { unended }), ...more }),
+    findings: addFindings(findings, { ...tests, errorBefore, ...(isUnended && { unended }), ...more }),
   };
 }

@@ -17,6 +17,7 @@ import {
 import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
 import {
   type CheckResult,
+  findErrorBefore,
   isUnable,
   judgesBaseline,
   type KnownCheck,
@@ -421,12 +422,9 @@ export function readChecksState(found: FoundChecks, record: CheckRecord | null):
       ?.filter(judgesBaseline)
       .map((result) => ({ command: result.command, result, ...(seconds !== null && { seconds }) })) ??
     found.checks.map(({ command }) => ({ command, result: null }));
-  return { checks: [...judging, ...found.missing.map(toUnableCheck)], none: null };
-}
-
-/** A check that is known without a run to be unable to run here. */
-function toUnableCheck(command: string): KnownCheck {
-  return { command, result: { kind: "lint", command, state: "cannot-run", results: null } };
+  const unable = { kind: "lint", state: "cannot-run", results: null } as const;
+  const missing = found.missing.map((command) => ({ command, result: { ...unable, command } }));
+  return { checks: [...judging, ...missing], none: null };
 }
 
 /** The facts of a change that nothing judges. */
@@ -441,13 +439,10 @@ function factsOfUnable(
 ): ChecksFacts {
   const absent = [...new Set(results.flatMap(({ absent: program }) => program ?? []))];
   const isRed = results.some((result) => result.state === "red" && !isUnable(result));
-  return factsWithoutChecks({
-    ok: false,
-    why: isRed ? "red-before" : "cannot-run",
-    commands: checks.map(({ command }) => command),
-    absent,
-    install,
-  });
+  const why = isRed ? "red-before" : "cannot-run";
+  const commands = checks.map(({ command }) => command);
+  const facts = factsWithoutChecks({ ok: false, why, commands, absent, install });
+  return withFound(facts, { errorBefore: findErrorBefore(results) });
 }
 
 /** How a coder declares what it knows about tests. Facts and these declarations decide verdicts; the request's words do not. */

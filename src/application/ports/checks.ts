@@ -23,7 +23,6 @@ export type Baseline =
       readonly ok: true;
       readonly fingerprint: string;
       readonly results: readonly CheckResult[];
-      readonly isFlaky: boolean;
     }
   | { readonly ok: false; readonly why: WhyNotChecked };
 
@@ -44,7 +43,6 @@ export interface CheckRecord {
   /** All of them together. Where `wasEnded`, they would have taken longer. */
   readonly durationMs: number;
   readonly wasEnded: boolean;
-  readonly isFlaky: boolean;
   /** Null where they were ended. */
   readonly results: readonly CheckResult[] | null;
   /** Files that these checks were seen to notice when they are broken. */

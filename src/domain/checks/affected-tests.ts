@@ -120,10 +120,8 @@ interface RankInput {
 /** Best first; tests without any sign of a connection are left out. */
 function rankTests({ texts, tests, sources }: RankInput): string[] {
   if (sources.length === 0) return [];
-  const distance = importDistances(
-    texts,
-    sources.map(({ path }) => path),
-  );
+  const changed = sources.map(({ path }) => path);
+  const distance = importDistances(texts, changed);
   const words = new Map(tests.map((path) => [path, new Set(identifiersIn(texts.get(path) ?? ""))]));
   const worth = identifierWorth(sources, words);
   const functions = new Set(

@@ -1,3 +1,4 @@
+import { attemptOr } from "../platform/error-text.ts";
 import { type ChangedText, decidesChecks, isCodePath, isDocumentation, isTestPath } from "./path-kinds.ts";
 
 /** Parts of a `package.json` that decide; a version or a dependency does not. */
@@ -16,12 +17,9 @@ export function changesWhatDecides({ path, before, after }: ChangedText): boolea
 
 /** The whole text where it cannot be parsed. */
 function decidingPartOfJson(text: string): string {
-  try {
-    const read = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
-    return JSON.stringify(DECIDING_KEYS.map((key) => read?.[key] ?? null));
-  } catch {
-    return text;
-  }
+  const keep = (read: Readonly<Record<string, unknown>> | null) =>
+    DECIDING_KEYS.map((key) => read?.[key] ?? null);
+  return attemptOr(text, () => JSON.stringify(keep(JSON.parse(text))));
 }
 
 /** Sections of a TOML manifest that decide nothing, and keys of those that describe the package. */

@@ -142,6 +142,12 @@ export function readCheckFailure(output: string): CheckFailure {
   };
 }
 
+/** Whether a red run without named tests printed the failure of an earlier one, or a part of it. */
+export function repeatsFailure(now: CheckFailure | undefined, before: CheckFailure | undefined): boolean {
+  const known = new Set(before?.message.split("\n"));
+  return now !== undefined && now.message !== "" && now.message.split("\n").every((line) => known.has(line));
+}
+
 /** Whether one of these places is the file at this path. Tools name files from the root of the project or of the machine. */
 export function namesPath(places: readonly string[], path: string): boolean {
   return places.some((place) => place === path || place.endsWith(`/${path}`));

@@ -59,6 +59,8 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly newlyRed: readonly string[];
   /** Commands that judged instead of others. */
   readonly rungs: readonly (Pick<LowerRung, "insteadOf" | "why"> & { readonly command: string })[];
+  /** The error of a check that was red before the change and names no tests. */
+  readonly errorBefore: string;
   /** Programs that are not installed. */
   readonly absent: readonly string[];
   /** The command that installs what the project's checks need. */
@@ -146,7 +148,7 @@ export const REMARKS = [
 export function addFindings(findings: readonly Finding[], more: Found): Finding[] {
   const others = findings.filter(({ code }) => more[code] === undefined);
   const added = Object.entries(more).flatMap(([code, found]) =>
-    found === undefined || found === false || (Array.isArray(found) && found.length === 0)
+    found === undefined || found === false || found === "" || (Array.isArray(found) && found.length === 0)
       ? []
       : [{ code, found } as Finding],
   );

@@ -51,6 +51,13 @@ export function isUnable({ results, failure }: CheckResult): boolean {
   return passed === 0 && unable > 0 && failed === unable;
 }
 
+/** The first line with an error, such as a compiler's, of the first red check without named tests; else its last; empty where all are named. */
+export function findErrorBefore(results: readonly CheckResult[]): string {
+  const { failure } = results.find((one) => one.failure !== undefined && !isUnable(one)) ?? {};
+  const lines = failure?.tail.trim().split("\n") ?? [];
+  return (lines.find((line) => /\berror\b/i.test(line)) ?? lines.at(-1) ?? "").trim().slice(0, 200);
+}
+
 /**
  * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only new tests fail. `red-before`:
  * red as before, nothing worse. `still-red`: as before, and the change is connected with a red test, or was declared to fix it.

@@ -81,6 +81,8 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     if (reason === "blind") return say("blind", { commands, names: names(unnoticed) });
     if (reason === "dependencies-missing" && install !== undefined)
       return say("installs", { why: why[reason], install });
+    if (reason === "red-before" && facts.errorBefore !== undefined)
+      return say("broken-before", { commands: commands || say("the-checks"), error: facts.errorBefore });
     if (reason !== "cannot-run") return why[reason];
     // An installation does not help where its own program is missing as well.
     const helps =

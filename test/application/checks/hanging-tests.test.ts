@@ -98,7 +98,7 @@ test("tests that hang since the change are begun once in an attempt, and the sec
     {
       ...about,
       checks: [CHECK],
-      baseline: async () => ({ ok: true, fingerprint: "", results, isFlaky: false }),
+      baseline: async () => ({ ok: true, fingerprint: "", results }),
     },
     hangingDraft(lines),
     1,

@@ -256,7 +256,7 @@ test("a file that hangs again after a day is left out for another day", async ()
 test("checks that took far longer than the last time are ended by their own limit, so that the affected tests judge alone", async () => {
   const line = "node --test a.test.mjs b.test.mjs";
   const { memory, draft } = openHanging(["a.test.mjs", "b.test.mjs"], { [line]: [] });
-  const quick = { lines: [line], fingerprint: "old", at: 0, durationMs: 9, wasEnded: false, isFlaky: false };
+  const quick = { lines: [line], fingerprint: "old", at: 0, durationMs: 9, wasEnded: false };
   const kept: CheckRecord[] = [{ ...quick, results: null }];
   const baseline = await measureBaseline(
     {

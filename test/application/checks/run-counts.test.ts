@@ -456,3 +456,37 @@ describe.if(requirePart("bwrap") && requirePart("node"))("the pattern of koa", (
     ]);
   });
 });
+
+describe.if(requirePart("bwrap") && requirePart("node"))(
+  "a build that fails with and without the change",
+  () => {
+    const ERROR = "src/b.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'.";
+    const open = async (answer: string) => {
+      at = await openConversation((_, number) => (number === 0 ? answer : "Nothing to add."));
+      const test = 'import { test } from "node:test";\nimport "../src/a.mjs";\ntest("a", () => {});\n';
+      const fails = `import { existsSync } from "node:fs";\nif (existsSync("bad")) { console.log(${JSON.stringify(ERROR)}); process.exit(2); }\n`;
+      at.write("package.json", JSON.stringify({ scripts: { test: "node build.mjs && node --test" } }));
+      at.write("build.mjs", fails);
+      at.write("bad", "x\n");
+      at.write("src/a.mjs", "export const a = 1;\n");
+      at.write("test/a.test.mjs", test);
+    };
+    const comment = replace("src/a.mjs", "export const a", "// The first.\nexport const a");
+
+    test("runs once more, and the reply names its error", async () => {
+      await open(proposal("Say", comment));
+      const reply = await at.send("/code3 comment src/a.mjs");
+      expect(reply.text).toContain(`npm test failed before the change as well, and names no test: ${ERROR}`);
+      expect(listRuns().map(({ over, altered }) => [over, altered])).toEqual([
+        ["baseline", false],
+        ["draft", false],
+      ]);
+    });
+
+    test("and that the change mends is judged by the tests", async () => {
+      await open(proposal("Build", `${comment}\n\n\`\`\`bash\nrm bad\n\`\`\``));
+      const reply = await at.send("/code3 mend the build");
+      expect(reply.text).toContain("npm test 1 affected passed");
+    });
+  },
+);

@@ -78,7 +78,6 @@ describe("a run that ends before its tests", () => {
       at: 0,
       durationMs: 1,
       wasEnded: false,
-      isFlaky: false,
       noticed: [],
       hung: [],
       results,

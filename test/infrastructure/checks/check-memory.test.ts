@@ -34,7 +34,6 @@ const RECORD: CheckRecord = {
   at: 5,
   durationMs: 7,
   wasEnded: false,
-  isFlaky: true,
   results: [
     {
       kind: "test",

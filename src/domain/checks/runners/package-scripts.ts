@@ -1,3 +1,4 @@
+import { attemptOr } from "../../platform/error-text.ts";
 import {
   type CheckRunner,
   type FoundCommand,
@@ -101,13 +102,12 @@ function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: Projec
   // `node make.mjs && mocha`: a program that runs any file tests only where nothing else does.
   const hasRunner = called.some(({ runs, isPlain }) => runs && !isPlain);
   const read = called.map((one) => ({ ...one, isTest: one.runs && !(hasRunner && one.isPlain) }));
-  const before = read.slice(
-    0,
-    read.findIndex(({ isTest }) => isTest),
-  );
+  const firstTest = read.findIndex(({ isTest }) => isTest);
   return {
     calls: read.flatMap(({ bare, canRun }) => (canRun ? [bare] : [])),
-    builds: before.flatMap(({ bare, canRun }) => (canRun && !LOOKS.test(bare) ? [bare] : [])),
+    builds: read
+      .slice(0, firstTest)
+      .flatMap(({ bare, canRun }) => (canRun && !LOOKS.test(bare) ? [bare] : [])),
     tests: read.flatMap(({ bare, isTest }) => (isTest ? [bare] : [])),
     leftOut: read.flatMap(({ whole, canRun }) => (canRun ? [] : [whole])),
     missing: read.find(({ program }) => !isThere(program))?.program ?? null,
@@ -177,9 +177,8 @@ export function runnerOfScript(files: ProjectFiles): string | null {
 
 /** The text of the script that tests, with those that it calls; null where there is none. */
 export function scriptOfTests(files: ProjectFiles): string | null {
-  if (scriptsOf(files).test === undefined) return null;
   const { calls } = scriptChain(scriptsOf(files), "test");
-  return calls.map(({ text }) => text).join(" && ");
+  return scriptsOf(files).test === undefined ? null : calls.map(({ text }) => text).join(" && ");
 }
 
 /** `builds`: calls that must succeed first. */
@@ -305,13 +304,9 @@ function hasDependencies(files: ProjectFiles): boolean {
 
 /** A `package.json` that is not valid JSON counts as empty. */
 function mapIn({ texts }: ProjectFiles, key: string): Readonly<Record<string, unknown>> {
-  try {
-    const read: unknown = JSON.parse(texts["package.json"] ?? "{}");
-    const value = (read as Record<string, unknown> | null)?.[key];
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
+  const read: Record<string, unknown> | null = attemptOr({}, () => JSON.parse(texts["package.json"] ?? "{}"));
+  const value = read?.[key];
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** The scripts and runners of a `package.json`. */

@@ -57,6 +57,7 @@ export const checkWords = {
     "not-checked": "not checked: {why}",
     "not-checked-headline": "NOT CHECKED: {why}",
     "not-checked-state": "Not checked: {why}",
+    "broken-before": "{commands} failed before the change as well, and names no test: {error}",
     blind: "the tests ({commands}) do not notice when {names} is broken",
     installs: "{why}; {install} installs them",
     "may-help": "{install} may help",

@@ -41,6 +41,7 @@ export const checkWords: CheckWords = {
     "not-checked": "チェックなし: {why}",
     "not-checked-headline": "チェックなし: {why}",
     "not-checked-state": "チェックなし: {why}",
+    "broken-before": "{commands} は変更前から失敗し、テスト名を示しません: {error}",
     blind: "{names} が壊れていても、テスト（{commands}）では検出できません",
     installs: "{why}（{install} でインストールできます）",
     "may-help": "（{install} で解決するかもしれません）",
