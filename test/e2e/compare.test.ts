@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { QUICK_NODE_PATH } from "../quick-npm.ts";
 import { requirePart } from "../require.ts";
 import { createCli, until } from "./cli-kit.ts";
 
@@ -51,7 +52,7 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     `  - when: { message: "${when}" }\n    usage: { input: 100, output: 10 }\n    text: |\n      ## Plan\n      ${script}\n      ## Patch\n      \`\`\`bash\n${shell.replace(/^/gm, "      ")}\n      \`\`\`\n`;
 
   beforeAll(() => {
-    cli = createCli();
+    cli = createCli(undefined, QUICK_NODE_PATH);
     listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
     git("init", "-q");
     mkdirSync(at("test"));
