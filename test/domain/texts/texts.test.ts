@@ -9,6 +9,7 @@ import type {
   TransactionReason,
 } from "../../../src/domain/jobs/result.ts";
 import type { FileTrouble, Remedy } from "../../../src/domain/platform/machine-trouble.ts";
+import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 import {
   type ConfigProblem,
@@ -27,6 +28,7 @@ import { wordNote } from "../../../src/domain/texts/jobs-notes.ts";
 import { formatResults, wordError } from "../../../src/domain/texts/jobs-report.ts";
 import { runningMessagesFor } from "../../../src/domain/texts/jobs-running.ts";
 import { LOCALES } from "../../../src/domain/texts/locale.ts";
+import { modelMessagesFor } from "../../../src/domain/texts/models.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
 import { inEveryLanguage } from "../../../src/domain/texts/worded.ts";
 
@@ -403,6 +405,17 @@ describe("results", () => {
       ],
     ] as const)
       expect([wordError(en, error), wordError(ja, error)]).toEqual([enWords, jaWords]);
+  });
+
+  test("an account without credit is not advised to wait", () => {
+    const facts = { provider: "claude", model: "m", address: "a", detail: "too low" };
+    for (const locale of LOCALES) {
+      const detail = modelMessagesFor(locale).quotaSpent(facts);
+      const asked = { agent: "Gin", role: "coder3", provider: "claude", model: "m" } as const;
+      const said = chatMessagesFor(locale).modelTrouble("rate-limited", asked, detail);
+      expect(said.split("→")).toHaveLength(2);
+      expect(said).toContain("picoclaw init");
+    }
   });
 
   test("a stored code that only a newer version has is a sentence", () => {

@@ -25,7 +25,8 @@ export const modelsTexts = {
     `${who(facts)} sent nothing for ${facts.detail} s in the middle of its answer (models.idle_timeout)`,
   rateLimited: (facts: ModelFacts) =>
     `${who(facts)} is over its rate limit (429)${said(facts)}${wait(facts)}`,
-  quotaSpent: (facts: ModelFacts) => `the account of ${who(facts)} has no credit left${said(facts)}`,
+  quotaSpent: (facts: ModelFacts) =>
+    `the account of ${who(facts)} has no credit left${said(facts)}\n→ Add credit to that account, or choose another model: picoclaw init`,
   serverError: (facts: ModelFacts) => `${who(facts)} reported a server error${said(facts)}`,
   unauthorized: (facts: ModelFacts) => `${who(facts)} rejected the API key${said(facts)}`,
   unknownModel: (facts: ModelFacts) => `${facts.provider} has no model ${facts.model}${said(facts)}`,

@@ -25,7 +25,8 @@ export const modelsTexts: typeof en.modelsTexts = {
   idleTimeout: (facts) =>
     `${who(facts)}の応答が途中で ${facts.detail} 秒間途絶えました（models.idle_timeout）`,
   rateLimited: (facts) => `${who(facts)}が呼び出し回数の制限に達しました（429）${said(facts)}${wait(facts)}`,
-  quotaSpent: (facts) => `${who(facts)}のアカウントの残高がありません${said(facts)}`,
+  quotaSpent: (facts) =>
+    `${who(facts)}のアカウントの残高がありません${said(facts)}\n→ そのアカウントに残高を追加するか、picoclaw init で別のモデルを選んでください`,
   serverError: (facts) => `${who(facts)}側で障害が発生しています${said(facts)}`,
   unauthorized: (facts) => `${who(facts)}が API キーを拒否しました${said(facts)}`,
   unknownModel: (facts) => `${facts.provider} にモデル ${facts.model} がありません${said(facts)}`,
