@@ -1,5 +1,6 @@
 /** The price of a verdict, counted: a suite whose runs the journal lists, and a scripted model. */
 import { afterEach, describe, expect, test } from "bun:test";
+import { QUICK_NODE_PATH } from "../../quick-npm.ts";
 import { requirePart } from "../../require.ts";
 import { proposal, replace } from "../chat/chat-kit.ts";
 import { type OpenedConversation, openConversation } from "../chat/conversation-kit.ts";
@@ -436,7 +437,7 @@ describe.if(requirePart("bwrap") && requirePart("node"))("the pattern of koa", (
         `test("greets nobody", () => assert.equal(greet(""), "hello "));\n${greets}`,
       ),
     ].join("\n");
-    at = await openConversation(() => proposal("挨拶を直す", patch));
+    at = await openConversation(() => proposal("挨拶を直す", patch), { env: { PATH: QUICK_NODE_PATH } });
     at.write("package.json", JSON.stringify({ type: "module", scripts: { test: "node --test" } }));
     at.write("src/greet.mjs", `${greet}\n`);
     at.write("test/greet.test.mjs", `${head}import { greet } from "../src/greet.mjs";\n${greets}\n`);
