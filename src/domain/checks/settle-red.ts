@@ -139,13 +139,16 @@ function withoutRenamed(judgement: Judgement, { diff = [], texts }: RedTests): J
     if (before === null || after === null || weakened.length === 0) continue;
     const [old, now] = [before.split("\n"), after.split("\n")];
     const changes = compareLines(old, now);
-    const lost = changes.flatMap((one) => old.slice(...one.old)).flatMap(wordsIn);
-    const gained = new Set(changes.flatMap((one) => now.slice(...one.now)).flatMap(wordsIn));
-    const isLost = lost.filter((word) => gained.has(word)).length * 2 < lost.length;
     const isOf = (text: string) => (test: string) =>
       findTestFile(test, { places: [path] }, new Map([[path, text]])) === path;
     const left = weakened.filter(isOf(before));
     const come = newPassing.filter(isOf(texts.get(path) ?? after));
+    // A name demands nothing.
+    const names = new Set(left.flatMap(wordsIn));
+    const words = changes.flatMap((one) => old.slice(...one.old)).flatMap(wordsIn);
+    const lost = words.filter((word) => !names.has(word));
+    const gained = new Set(changes.flatMap((one) => now.slice(...one.now)).flatMap(wordsIn));
+    const isLost = lost.filter((word) => gained.has(word)).length * 2 < lost.length;
     if (left.length === 0 || come.length < left.length || isLost) continue;
     renamed.push(...left);
     known.push(...come.slice(0, left.length));

@@ -246,3 +246,27 @@ test.each([
   });
   expect(judgement).toMatchObject({ weakened: ["multiplies"], moved: [], newPassing: ["divides evenly"] });
 });
+
+test.each([
+  [
+    "multiplies",
+    'test("multiplies", () => {',
+    'test("returns the product of both numbers, also of a negative one", () => {',
+  ],
+  [
+    "returns the product of both numbers",
+    'test("returns the product of both numbers", () => {',
+    'test("multiplies", () => {',
+  ],
+  ["TestMul::test_product_of_two", "    def test_product_of_two(self):", "    def test_multiplies(self):"],
+])("a test that gets another name alone is renamed, not removed: %s", (name, before, after) => {
+  const body = "assert(mul(2, 2), 4)\n";
+  const now = after.includes("def") ? "TestMul::test_multiplies" : (/"(.+)"/.exec(after)?.[1] ?? "");
+  const [old, other] = [result({ adds: "pass", [name]: "pass" }), result({ adds: "pass", [now]: "pass" })];
+  const path = after.includes("def") ? "test/test_mul.py" : "test/mul.test.js";
+  const { judgement } = settle([old, other, old], {
+    diff: [{ path, before: `${before}\n${body}`, after: `${after}\n${body}` }],
+    texts: new Map([[path, `${after}\n${body}`]]),
+  });
+  expect(judgement).toMatchObject({ weakened: [], moved: [name], newPassing: [] });
+});

@@ -77,11 +77,7 @@ interface GoEvent {
   readonly Test?: string;
 }
 
-const GO_JSON_OUTCOMES: Readonly<Record<string, TestOutcome | undefined>> = {
-  pass: "pass",
-  fail: "fail",
-  skip: "skip",
-};
+const GO_JSON_OUTCOMES: Readonly<Record<string, TestOutcome>> = { pass: "pass", fail: "fail", skip: "skip" };
 
 /** `go test -json`: one event a line. Every package that was begun must have ended; a test that was begun and did not end has failed. */
 function readGoJson(lines: readonly string[]): TestResults | null {
