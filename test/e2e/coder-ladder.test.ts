@@ -118,7 +118,7 @@ withChecks("if one file lacks a module, the others judge in a process each, and 
     'Applied: 1 file, for f in test/*.js; do tape "$f"; done 1 passed, 1 cannot run here',
   );
   expect(ran.out).toContain("npm test does not say which tests fail, so for f in test/*.js");
-  expect(ran.out).toContain("Cannot be set up, now as before: test/b.js");
+  expect(ran.out).toContain("Cannot run here, now as before: test/b.js");
   expect(ran.code).toBe(0);
 });
 

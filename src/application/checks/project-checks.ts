@@ -60,7 +60,7 @@ const LISTED = [
   ["newFailing", "New and failing"],
   ["stillRed", "Red before, and still red"],
   ["redBefore", "Red before your change, and unrelated to it"],
-  ["unable", "Cannot be set up, with or without your change: not yours to fix"],
+  ["unable", "Cannot run here, with or without your change: not yours to fix"],
 ] as const;
 
 /** The results of the checks, for the coder that made the draft: regressions, and the output of the red checks. */

@@ -142,7 +142,7 @@ export const checkWords = {
     ],
     moved: ["1 test moved", "{n} tests moved"],
     removedWithCode: "Removed with the code that they test: {names}",
-    unable: "Cannot be set up, now as before: {names}",
+    unable: "Cannot run here, now as before: {names}",
     hung: "Left out because they did not end without the change: {names}",
     weakened: [
       "This change weakens 1 test (removed or skipped): {names}",

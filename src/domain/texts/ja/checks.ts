@@ -114,7 +114,7 @@ export const checkWords: CheckWords = {
     expectsElse: "期待する内容が変わったテスト {n} 件: {names}",
     moved: "移動したテスト {n} 件",
     removedWithCode: "対象コードとともに削除したテスト: {names}",
-    unable: "変更前も今も準備できないテスト: {names}",
+    unable: "変更前も今もここでは実行不可のテスト: {names}",
     hung: "変更前のコードで終了しなかったため除外したテスト: {names}",
     weakened: "この変更はテスト {n} 件を弱めます（削除またはスキップ）: {names}",
     weakensTests: "この変更はテストを弱めます: テストが 1 件も検出されなくなりました。",
