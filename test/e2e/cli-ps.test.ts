@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { readLanding, workspaceProcessesFolder } from "../../src/infrastructure/sandbox/process-record.ts";
 import { requirePart } from "../require.ts";
 import { type Cli, create, createCli, jobIdIn, until } from "./cli-kit.ts";
 
@@ -82,4 +84,14 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("picoclaw ps",
       err: "echo ended at once: exit 7\nIts last lines:\nboom\n",
     });
   });
+});
+
+test("what apply lands, and its undo, are marked for the processes of the workspace", () => {
+  const folder = workspaceProcessesFolder(cli.home, cli.workspace);
+  mkdirSync(folder, { recursive: true });
+  expect(cli.apply([create("a.txt", "a")]).code).toBe(0);
+  const landed = readLanding(folder);
+  expect(landed).not.toBe("");
+  expect(cli.run(["undo"]).code).toBe(0);
+  expect(readLanding(folder) > landed).toBe(true);
 });
