@@ -1,5 +1,6 @@
 /** Which runs judge: what decides comes from before the change, no run without tests, no test that hangs, the affected tests alone. */
 import { afterEach, describe, expect, test } from "bun:test";
+import { QUICK_NPM_PATH } from "../../quick-npm.ts";
 import { requirePart } from "../../require.ts";
 import { proposal, replace } from "../chat/chat-kit.ts";
 import { type OpenedConversation, openConversation } from "../chat/conversation-kit.ts";
@@ -100,7 +101,7 @@ describe.if(requirePart("bwrap") && requirePart("node"))("the affected tests jud
 
   test("where all of them are red before and name no test", async () => {
     const change = replace("src/a.mjs", "export const one = 1;", "export const one = 2 - 1;");
-    at = await openConversation(() => proposal("Compute", change));
+    at = await openConversation(() => proposal("Compute", change), { env: { PATH: QUICK_NPM_PATH } });
     const script = "node --test --test-reporter=./quiet.mjs --test-reporter-destination=/dev/null";
     at.write("package.json", JSON.stringify({ type: "module", scripts: { test: script } }));
     at.write(
