@@ -144,7 +144,7 @@ export async function repeatWorse(
   const [test] = tests;
   if (test === undefined || tests.length > 1 || names.length === 0) return null;
   const files = filesOfTests(names, affected.texts);
-  const alone = files === null ? null : affected.narrow(test, files);
+  const alone = files === null ? null : affected.narrow(test, files, textsOfTests(names, affected.texts));
   if (alone === null) return null;
   const run = async (more: Partial<CheckRequest>) => {
     const ran = await check([alone], more);
@@ -169,6 +169,14 @@ export function passesIn({ state, results }: CheckResult, name: string): boolean
   const same = [...results.tests].filter(([one]) => one === name || bareTestName(one) === bare);
   if (same.length === 0) return results.listed === "failed" && state !== "timed-out";
   return same.every(([, outcome]) => holds(outcome));
+}
+
+/** The texts that a line for these tests alone is made from: in Go, a file's lines that begin them, where it has any. */
+export function textsOfTests(names: readonly string[], texts: ReadonlyMap<string, string>) {
+  const titles = new Set(names.map(titleOf));
+  const isOwn = (line: string) => titles.has(/^func (\w+)/.exec(line)?.[1] ?? "");
+  const own = (text: string) => text.split("\n").filter(isOwn).join("\n") || text;
+  return new Map([...texts].map(([path, text]) => [path, path.endsWith(".go") ? own(text) : text]));
 }
 
 /** The files of these tests, by their names or by what the files say; null where one is not found. */
@@ -294,10 +302,8 @@ async function runFiles(
   const { test, files, more } = what;
   const changes = draft.changes();
   const isNew = (path: string) => changes.some((one) => one.path === path && one.kind === "added");
-  const known = affected.narrow(
-    test,
-    files.filter((path) => !isNew(path)),
-  );
+  const old = files.filter((path) => !isNew(path));
+  const known = affected.narrow(test, old);
   if (known === null) return null;
   const added = affected.narrow(test, files.filter(isNew));
   const checks = [known, ...(added === null ? [] : [{ ...added, command: `${test.command} (new tests)` }])];
@@ -364,12 +370,8 @@ async function compareWithOldCode(
   const all = whole?.results?.listed === "all" ? whole.results : null;
   const named = new Set([...(all?.tests.keys() ?? [])].map(bareTestName));
   // No failing test existed before, so a run over the old code would show nothing about them.
-  if (
-    whole !== undefined &&
-    all !== null &&
-    failing.length > 0 &&
-    !failing.some((name) => named.has(bareTestName(name)))
-  ) {
+  const areNew = failing.length > 0 && !failing.some((name) => named.has(bareTestName(name)));
+  if (whole !== undefined && all !== null && areNew) {
     const ran = (name: string) => now.results.some(({ results }) => results?.tests.has(name));
     const tests = new Map([...all.tests].filter(([name]) => ran(name)));
     const baseline = [{ ...whole, results: { ...all, tests, counts: countTests(tests) } }, ...added];

@@ -6,7 +6,7 @@ import type { NewTests } from "../../domain/checks/test-results.ts";
 import { type CheckResult, countAsPassed, type Judgement } from "../../domain/checks/verdict.ts";
 import { loadsByImport } from "../../domain/platform/code-imports.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
-import { type Affected, filesOfTests, type OldTestsDeps, passesIn } from "./affected.ts";
+import { type Affected, filesOfTests, type OldTestsDeps, passesIn, textsOfTests } from "./affected.ts";
 import { checkResults } from "./baseline.ts";
 
 export interface ProofDeps extends Omit<OldTestsDeps, "baseline"> {
@@ -78,7 +78,8 @@ export async function runNewTests(deps: ProofDeps): Promise<NewTests | null> {
     isTestPath(path) && kind !== "deleted" && affected.texts.has(path) ? [path] : [],
   );
   if ([tests, names, code, files].some(({ length }) => length === 0)) return null;
-  const which = tests.map((test) => affected.narrow(test, files) ?? test);
+  const own = textsOfTests(names, affected.texts);
+  const which = tests.map((test) => affected.narrow(test, files, own) ?? test);
   const old = await check(which, { asBefore: code, timeoutSeconds: limit });
   return old.ok ? countProofs(names, checkResults(which, old.runs)) : null;
 }
@@ -95,11 +96,11 @@ export async function breakChanges(deps: ProofDeps, known: readonly string[]): P
     return instead === null ? [] : [{ path, instead }];
   });
   const isLoaded = loadsByImport(affected.texts, affected.files);
-  const isShown = ({ path }: { readonly path: string }) => known.includes(path) || isLoaded(path);
-  const unknown = broken.filter((one) => !isShown(one)).slice(0, MOST_BROKEN);
+  const isUnknown = ({ path }: { readonly path: string }) => !known.includes(path) && !isLoaded(path);
+  const unknown = broken.filter(isUnknown).slice(0, MOST_BROKEN);
   const unnoticed: string[] = [];
   const noticed: string[] = [];
-  const ladder = createLadder(deps, tests, affected);
+  const ladder = createLadder(deps);
   for (const { path, instead } of unknown) {
     const seen = await ladder.notices(new Map([[path, instead]]));
     if (seen === null) return null;
@@ -110,11 +111,8 @@ export async function breakChanges(deps: ProofDeps, known: readonly string[]): P
 }
 
 /** Asks the affected tests first; if they notice nothing, all tests. */
-function createLadder(
-  { check, limit, results, checks }: ProofDeps,
-  tests: readonly ProjectCheck[],
-  affected: Affected,
-) {
+function createLadder({ check, limit, results, checks, affected }: ProofDeps) {
+  const tests = checks.filter(({ kind }) => kind === "test");
   const isPart = affected.files.length > 0 && affected.files.length < affected.of;
   const narrowed = isPart ? tests.flatMap((test) => affected.narrow(test, affected.files) ?? []) : [];
   const whole = { which: tests, before: tests.map((test) => results[checks.indexOf(test)] ?? null) };
