@@ -123,7 +123,7 @@ export function apiFailure(status: number, code: string, message: string, facts:
 }
 
 /** Nothing was done, and the same request will do later. */
-export function answerStoreAway(): Response {
+function answerStoreAway(): Response {
   const answer = apiFailure(503, "store-away", "the store cannot be reached now; nothing was done");
   answer.headers.set("retry-after", RETRY_SECONDS);
   return answer;
@@ -137,7 +137,7 @@ export function answerStopping(): Response {
 }
 
 /** Parts of the program are gone: until it is started again nothing else will be answered. */
-export function answerReplaced(): Response {
+function answerReplaced(): Response {
   return apiFailure(503, "replaced", "PicoClaw was replaced or moved while it ran: restart it");
 }
 
