@@ -39,10 +39,9 @@ afterAll(async () => {
     left.push(`${at.file} (or a file before it in this process) left ${one}`);
   removeTree(testFolder);
   removeTree(ownHome);
-  // Everything is fatal in the full run of an ordinary user, and by night. Elsewhere a folder or an empty control group is named.
+  // Everything is fatal in the full run of an ordinary user, and by night. Elsewhere a folder is named.
   const isFullRun = process.getuid?.() !== 0 && (process.env.PICOCLAW_TEST_BRIEF ?? "") === "";
-  const isFatal = (line: string) =>
-    nightly || isFullRun || !/ left (?:folder|file|socket|control group) /.test(line);
+  const isFatal = (line: string) => nightly || isFullRun || !/ left (?:folder|file|socket) /.test(line);
   for (const line of left.filter((one) => !isFatal(one))) console.log(`left behind: ${line}`);
   const fatal = left.filter(isFatal);
   if (fatal.length > 0) throw new Error(`left behind:\n${fatal.join("\n")}`);

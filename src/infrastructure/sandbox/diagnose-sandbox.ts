@@ -201,14 +201,14 @@ async function tryJob({ begin, staging, storage }: OpenedWorkspace["workspace"])
       timeoutMs: 10_000,
       outputLimitBytes: 1024,
     });
-    const works = ran === undefined || ran.exitCode === 0;
     return {
       kind: transaction.kind,
       reason: insteadOf?.reason ?? reason,
       level: transaction.isLimited ? "limited" : transaction.processes === undefined ? "none" : "sandbox",
-      complaint: works ? null : (ran.error?.message ?? ran.stderr),
+      complaint: ran === undefined || ran.exitCode === 0 ? null : (ran.error?.message ?? ran.stderr),
     };
   } finally {
+    await transaction.processes?.killJobProcesses(jobId);
     await transaction.discard();
     removeTree(jobFolder(storage, jobId).path);
   }

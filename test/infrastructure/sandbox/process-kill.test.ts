@@ -167,7 +167,9 @@ test.skipIf(process.platform !== "linux")(
   async () => {
     const file = join(folder, crypto.randomUUID());
     const sandbox = join(folder, "job_1_stray");
-    const dead = `( ulimit -S -R ${newRunTag(sandbox)}; exec true ) & echo $! > ${file}; exec sleep 1000`;
+    // It ends after bash has become `sleep`, which reaps nothing.
+    const once = 'until read -r name < /proc/$$/comm; [ "$name" = sleep ]; do :; done';
+    const dead = `( ulimit -S -R ${newRunTag(sandbox)}; ${once}; exec true ) & echo $! > ${file}; exec sleep 1000`;
     const script = Bun.spawn(["setsid", "bash", "-c", dead], { stdio: ["ignore", "ignore", "ignore"] });
     const isDead = () => / Z /.test(readFileSync(`/proc/${readFileSync(file, "utf8").trim()}/stat`, "utf8"));
     await until(() => attemptOr(false, isDead), "a zombie");
