@@ -14,6 +14,9 @@ const GIT_SETTINGS: readonly (readonly [string, string])[] = [
   ["advice.detachedHead", "false"],
 ];
 
+/** git asks nothing, and npm does not look for a newer npm. */
+const QUIET = { GIT_TERMINAL_PROMPT: "0", npm_config_update_notifier: "false" };
+
 export interface JobEnvironmentDeps {
   readonly host: Readonly<Record<string, string | undefined>>;
   /** `worker.env_pass`: names the user lets through, secrets included. */
@@ -28,5 +31,5 @@ export function jobEnvironment({ host, pass, view }: JobEnvironmentDeps): Record
     if (value === undefined) continue;
     if (pass.includes(name) || (PASSED.test(name) && !looksLikeSecretName(name))) env[name] = value;
   }
-  return { ...env, GIT_TERMINAL_PROMPT: "0", ...gitVariables(GIT_SETTINGS), ...view };
+  return { ...env, ...QUIET, ...gitVariables(GIT_SETTINGS), ...view };
 }
