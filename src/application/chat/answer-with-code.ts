@@ -250,7 +250,7 @@ function toCoderFacts(
   { result, story }: Extract<CoderEnd, { kind: "worked" }>,
   checked: ChecksFacts | null,
 ): CoderFacts {
-  const { attempts, red, stopped, tried, words, untouched } = story;
+  const { attempts, red, stopped, tried, words } = story;
   const isTold = hasChanged(result) || red?.kind === "still-red";
   return {
     attempts,
@@ -258,7 +258,6 @@ function toCoderFacts(
     ...(stopped !== null && { stopped }),
     tried: tried.map((plan) => mask(plan.trim().split("\n")[0] ?? "")),
     words: mask(words),
-    ...(untouched.length > 0 && { untouched }),
     costUsd: models.used().costUsd,
     ...(checked !== null && isTold && { checks: toChecksRecord(checked) }),
     isDropped: result === null,
@@ -388,7 +387,6 @@ export async function runCoder(
   const end = await coderLoop({
     coder: { kind: "model", ask: talk.ask },
     bench,
-    ...(!isSubAgent && { request: text }),
     show: (files, asked) =>
       showAsked(skills.beside(files), asked, { request: text, limit: talk.budget().files }),
     limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
@@ -646,9 +644,6 @@ function reportCoderEvent(
       notice((chat) => chat.contested(paths, event.jobs));
       return;
     }
-    case "untouched":
-      notice((chat) => chat.untouchedAsked(event.names));
-      return;
     case "steered":
       notice((chat) => chat.steered);
       return;

@@ -95,7 +95,6 @@ export async function answerWithHead(
         },
       },
       bench,
-      request: text,
       show: () => "",
       limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
       planOnly,

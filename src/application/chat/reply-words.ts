@@ -32,12 +32,11 @@ import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
 import type { CoderStopReason, CoderStory } from "../ports/coder.ts";
 
 /** How a coder reached its result; plain JSON, stored with the reply. */
-export interface CoderFacts extends Omit<CoderStory, "red" | "stopped" | "untouched"> {
+export interface CoderFacts extends Omit<CoderStory, "red" | "stopped"> {
   /** The remaining errors; absent when there are none. */
   readonly red?: RedReason;
   readonly brief?: string;
   readonly stopped?: CoderStopReason;
-  readonly untouched?: readonly string[];
   readonly costUsd: number;
   /** The results of the project's checks, or why they did not run. */
   readonly checks?: ChecksRecord;
@@ -60,7 +59,6 @@ function wordCoder(
     red === undefined || redShown || isSaidBeside(facts) ? "" : chat.stillRed(red, said),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     wordTried(chat, facts, counted),
-    facts.untouched === undefined ? "" : chat.untouched(facts.untouched),
     words,
     counted && costUsd > 0 ? chat.coderCost(costUsd) : "",
   ];

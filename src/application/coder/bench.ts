@@ -66,8 +66,6 @@ export interface Bench {
   /** Runs, once, the commands that reach outward; they wait until the rest is green. */
   sendOut(attempt: number): Promise<void>;
   changes(): readonly Change[];
-  /** The changed files before and after. Absent where nothing is staged. */
-  readonly differences?: () => readonly FileDifference[];
   /** Resets these files of the draft to the workspace's. */
   giveWay(paths: readonly string[]): Promise<void>;
   /** Lands a green draft in its turn. `goesBack`: whether the coder may still be asked. */
@@ -422,7 +420,6 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       return landed;
     },
     changes: () => draft?.changes() ?? [],
-    differences: () => draft?.diff() ?? [],
     giveWay: async (paths) => draft?.giveWay(paths),
     land: () => mustBeOpen().commit(),
     keep: (red) => mustBeOpen().keep(red),

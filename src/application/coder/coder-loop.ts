@@ -1,4 +1,3 @@
-import { hasName, leaveAll } from "../../domain/coder/named-code.ts";
 import {
   hasFlag,
   looksLikePatch,
@@ -20,7 +19,6 @@ import {
   failureMark,
   findHookRed,
   findRedAttempt,
-  findUntouched,
   linesToShowAgain,
   showAfterRun,
   showAgain,
@@ -28,7 +26,6 @@ import {
   wordDoubts,
   wordFailures,
   wordStatuses,
-  wordUntouched,
 } from "./coder-reports.ts";
 import type { AskedContext } from "./explorer.ts";
 
@@ -42,8 +39,6 @@ export interface CoderLoop {
       }
     | { readonly kind: "head"; readonly work: WorkByHead };
   readonly bench: Bench;
-  /** The message, if the code that it names is to be compared with the change. */
-  readonly request?: string;
   /** Words the files and searches that the coder asks for before it writes. */
   readonly show: (files: ProjectFiles, asked: AskedContext) => string;
   readonly limits: {
@@ -114,8 +109,6 @@ export type CoderEvent =
     }
   /** Others changed the same lines of these files meanwhile; `jobs`: those that did. */
   | { readonly type: "contested"; readonly paths: readonly string[]; readonly jobs: readonly string[] }
-  /** Nothing is red, but the message names this code too: the coder is asked about it, once. */
-  | { readonly type: "untouched"; readonly names: readonly string[] }
   | { readonly type: "steered"; readonly messages: number };
 
 interface LoopState {
@@ -138,12 +131,6 @@ interface LoopState {
   contested: readonly string[];
   /** Answers to the user besides proposals. */
   readonly answers: string[];
-  /** Code that the message names and the draft leaves alone. */
-  untouched: readonly string[];
-  /** The coder was asked about the untouched code. */
-  hasAskedUntouched: boolean;
-  /** The coder's reasons why nothing has to change, or why some code stays as it is. */
-  readonly left: string[];
   /** An answer without a patch and without such a reason, about which the coder was asked; null if there is none. */
   doubted: string | null;
 }
@@ -290,7 +277,7 @@ async function endUnsettled(loop: CoderLoop, state: LoopState, words: string): P
 }
 
 function endWorked(
-  { proposal, attempts, red, tried, answers, untouched }: LoopState,
+  { proposal, attempts, red, tried, answers }: LoopState,
   result: Extract<CoderEnd, { kind: "worked" }>["result"],
   stopped: CoderStopReason | null,
   words: string,
@@ -302,7 +289,7 @@ function endWorked(
     kind: "worked",
     proposal,
     result,
-    story: { attempts, red: why, stopped, tried, words: said, untouched },
+    story: { attempts, red: why, stopped, tried, words: said },
   };
 }
 
@@ -330,9 +317,6 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     conflicts: 0,
     contested: [],
     answers: [],
-    untouched: [],
-    hasAskedUntouched: false,
-    left: [],
     doubted: null,
   };
   let reason = "";
@@ -433,12 +417,6 @@ function toHeadProposal(plan: string): Proposal {
 /** An agent that was cut off may have left half of a change: the draft is kept as a preview and does not land. */
 async function endStoppedShort(loop: CoderLoop, state: LoopState, text: WordsByLocale): Promise<CoderEnd> {
   if (loop.planOnly || loop.bench.changes().length === 0) return { kind: "unanswered", text };
-  // The draft was green, and the question was only about untouched code: a missing answer does not fail the change.
-  if (isGreen(state) && state.hasAskedUntouched) {
-    const nothing = { number: state.attempts + 1, results: [], failed: [], commands: [] };
-    const step = await judgeAttempt(loop, state, nothing, loop.limits.attempts);
-    if ("end" in step) return step.end;
-  }
   state.proposal ??= toHeadProposal("");
   state.red ??= { kind: "failing", failed: [], brief: "" };
   const execution = loop.limits.onRed === "discard" ? null : await loop.bench.keep(state.red.kind);
@@ -507,20 +485,17 @@ async function takeAnswer(
 type DeclaredWords = ReturnType<typeof takeDeclared>;
 
 /**
- * The words of an answer, without the lines that declare something. `reasons`: why nothing has to change, or why some code
- * stays as it is. `leavesAll`: they cover the whole message, not only some code that it names. `words`: the rest and the
+ * The words of an answer, without the lines that declare something. `reasons`: why nothing has to change. `words`: the rest and the
  * reasons, for people. `declares`: the words contain declarations about red tests.
  */
 function takeDeclared(loop: CoderLoop, state: LoopState, said: string, isEmpty: boolean) {
-  const { bench, request = "", planOnly } = loop;
+  const { bench, planOnly } = loop;
   const whole = bench.declare?.(said) ?? said;
   const { reasons, others: rest } = readNoChange(whole);
-  const leavesAll = leaveAll(reasons, state.left, request, bench.files());
-  state.left.push(...reasons);
   // Beside a change, a reason without its label would read like a description of the change.
-  const isBare = leavesAll && (isEmpty || planOnly) && !isGreen(state);
+  const isBare = reasons.length > 0 && (isEmpty || planOnly) && !isGreen(state);
   const words = isBare ? [rest, ...reasons].filter((text) => text !== "").join("\n") : whole.trim();
-  return { rest, reasons, leavesAll, words, declares: whole !== said };
+  return { rest, reasons, words, declares: whole !== said };
 }
 
 function endPlanned({ loop, answer, words }: ReadAnswer): CoderStep | null {
@@ -557,13 +532,9 @@ function attemptReturned({ loop, state, answer, read, words, isEmpty }: ReadAnsw
   return attemptProposal(loop, state, answer, { ...proposal, plan: words }, NO_COMMANDS);
 }
 
-/** Lands a finished draft if the coder adds only words, or sends the same patch again. */
-async function commitFinished({ loop, state, read, words, isEmpty }: ReadAnswer): Promise<CoderStep | null> {
-  const isSame =
-    state.hasAskedUntouched &&
-    read.kind === "proposal" &&
-    read.proposal.patch.trim() === state.proposal?.patch.trim();
-  if (!isGreen(state) || !(isEmpty || isSame)) return null;
+/** Lands a finished draft if the coder adds only words. */
+async function commitFinished({ loop, state, words, isEmpty }: ReadAnswer): Promise<CoderStep | null> {
+  if (!isGreen(state) || !isEmpty) return null;
   state.answers.push(words);
   return commitBench(loop, state, state.attempts, []);
 }
@@ -577,28 +548,24 @@ function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswe
   if (!isEmpty || isBrowsing || loop.preview) return null;
   // An empty patch that is sent again is meant, and an empty patch is a success.
   if (state.doubted !== null) return { end: endSaid(state, said, read.kind === "proposal") };
-  if (said.leavesAll) return null;
+  if (said.reasons.length > 0) return null;
   state.doubted = words;
   return { back: WITHOUT_CHANGE };
 }
 
 const WITHOUT_CHANGE =
-  "Your answer contains no patch, so nothing was changed. If something must change, send the whole proposal, including ## Patch. If nothing has to change, or if your answer is a reply or a question to the user, send only the line `No change: reason`: the user is shown your answer above. Other words beside that line replace the answer above. A reason that begins with a NAME covers only that code.";
+  "Your answer contains no patch, so nothing was changed. If something must change, send the whole proposal, including ## Patch. If nothing has to change, or if your answer is a reply or a question to the user, send only the line `No change: reason`: the user is shown your answer above. Other words beside that line replace the answer above.";
 
 /** Shows the doubted words unless later words replace them: a reason alone does not answer the user. */
-function endSaid(
-  { doubted }: LoopState,
-  { rest, reasons, leavesAll }: DeclaredWords,
-  isMeant = false,
-): CoderEnd {
-  const isReplaced = doubted === null || rest.includes(doubted) || (leavesAll && rest !== "");
+function endSaid({ doubted }: LoopState, { rest, reasons }: DeclaredWords, isMeant = false): CoderEnd {
+  const isReplaced = doubted === null || rest.includes(doubted) || (reasons.length > 0 && rest !== "");
   const text = [isReplaced ? "" : doubted, rest].filter((words) => words !== "").join("\n\n");
   const reason = reasons.filter((one) => one !== "").join("\n");
   return {
     kind: "said",
     text: text || reason,
     ...(text !== "" && reason !== "" && { reason }),
-    ...(doubted !== null && { isExplained: leavesAll || isMeant }),
+    ...(doubted !== null && { isExplained: reasons.length > 0 || isMeant }),
   };
 }
 
@@ -730,7 +697,6 @@ async function judgeAttempt(
   if (loop.signal.aborted) return { end: await endStopped(loop, state) };
   state.red = findRedAttempt(failed, judged);
   if (state.red === null) return commitBench(loop, state, number, commands);
-  const also = judged === null ? "" : askUntouched(loop, state);
   const report = judged === null ? wordFailures(failed) : judged.report;
   const head = [
     `Attempt ${number} of ${of} ran in a draft; nothing has landed yet.`,
@@ -739,7 +705,6 @@ async function judgeAttempt(
   return sendBack(loop, state, {
     head: head.filter((part) => part !== "").join("\n"),
     report,
-    also,
     commands,
     failed: judged === null ? failed : [],
     ran: true,
@@ -776,8 +741,6 @@ function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly Sta
 interface SentBack {
   readonly head?: string;
   readonly report: string;
-  /** A question that does not count as a failure. */
-  readonly also?: string;
   /** The coder sees the files of these commands again. */
   readonly commands: readonly PatchCommand[];
   /** Why nothing of the answer was carried out. */
@@ -797,7 +760,7 @@ const GO_ON =
 async function sendBack(
   loop: CoderLoop,
   state: LoopState,
-  { head, report, also = "", commands, failed = [], ran = false, reason }: SentBack,
+  { head, report, commands, failed = [], ran = false, reason }: SentBack,
 ): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
@@ -838,7 +801,6 @@ async function sendBack(
   const back = [
     head ?? "",
     mask(report),
-    also,
     files === "" ? "" : `As they are now:\n${files}`,
     loop.coder.kind === "head"
       ? GO_ON
@@ -847,24 +809,6 @@ async function sendBack(
         : FIX_THE_REST,
   ];
   return { back: back.filter((part) => part !== "").join("\n\n") };
-}
-
-/** Asks a coder about code that the message names and its draft leaves alone; empty if there is none, or it was asked before. */
-function askUntouched(loop: CoderLoop, state: LoopState): string {
-  const { request, bench } = loop;
-  const { differences } = bench;
-  if (request === undefined || differences === undefined) return "";
-  const names = loop.advise("untouched code", [], () =>
-    findUntouched(request, { files: bench.files(), differences: differences() }),
-  );
-  const isOpen = (name: string) =>
-    state.hasAskedUntouched || !state.left.some((reason) => hasName(reason, name));
-  state.untouched = names.filter(isOpen);
-  if (state.untouched.length === 0 || state.hasAskedUntouched) return "";
-  // Several coders are compared without further questions, and a sub-agent has only a part of the request.
-  if (loop.chosen !== undefined || loop.handOver !== undefined) return "";
-  state.hasAskedUntouched = true;
-  return wordUntouched(state.untouched);
 }
 
 /** Lands a green draft. If the workspace changed meanwhile, the draft is judged once more first. */
@@ -882,12 +826,6 @@ async function commitBench(
     return {
       back: `Nothing failed.\n\n${said}\n\n${loop.coder.kind === "head" ? "Do what remains." : "Answer with the remaining changes, or an empty patch."}`,
     };
-  const untouched = askUntouched(loop, state);
-  if (untouched !== "" && steered && number < loop.limits.attempts) {
-    loop.tell({ type: "untouched", names: state.untouched });
-    const answer = loop.coder.kind === "head" ? "" : ASKED_ANSWER;
-    return { back: `Nothing failed; the change is in a draft. ${untouched}${answer}` };
-  }
   const other = await endPassedOver(loop, state, number);
   if (other !== null) return { end: other };
   // A preview without changes would wait to be applied in vain.
@@ -896,8 +834,6 @@ async function commitBench(
     return { end: { kind: "said", text: words } };
   return preview ? keepBench(loop, state, commands) : landBench(loop, state, commands);
 }
-
-const ASKED_ANSWER = " Answer with the remaining changes, or with those lines alone.";
 
 const MOVED_ON = "The workspace changed meanwhile.";
 

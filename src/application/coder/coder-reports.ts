@@ -1,8 +1,6 @@
 import { findingsByCode } from "../../domain/checks/findings.ts";
 import { failingOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
 import { headOf, SHORT_FILE, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
-import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain/coder/named-code.ts";
-import { fileKind } from "../../domain/coder/rank-files.ts";
 import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
 import {
   type CommandResult,
@@ -12,12 +10,10 @@ import {
 } from "../../domain/jobs/result.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
-import { decodeText } from "../../domain/platform/file-bytes.ts";
 import { oneLine } from "../../domain/texts/format-text.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import type { RedAttempt } from "../ports/coder.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
-import type { FileDifference } from "../ports/jobs.ts";
 
 /** A file that a coder needs to see again, and the lines that matter in it. */
 interface FileLines {
@@ -223,46 +219,6 @@ export function failureMark(report: string): string {
     .replace(/\/tmp\/[\w./-]+/g, "<temporary>")
     .replace(/\s+/g, " ")
     .trim();
-}
-
-const SEARCH_MS = 100;
-const MOST_LISTED_FILES = 20_000;
-/** The coder is asked about at most this many names. */
-const MOST_ASKED = 5;
-
-/** A draft whose patch is compared with the names of its request. */
-interface ComparedDraft {
-  readonly files: Pick<ProjectFiles, "list" | "find" | "read">;
-  readonly differences: readonly FileDifference[];
-}
-
-/** Code that a request names to be changed, and that a draft leaves alone. */
-export function findUntouched(request: string, { files, differences }: ComparedDraft): string[] {
-  const named = readNamedCode(request);
-  if (named.wanted.length === 0 || named.names.length < 2) return [];
-  const changed = differences.map(({ path, before, after }) => ({
-    path,
-    before: before == null ? null : (decodeText(before) ?? ""),
-    after: after == null ? null : (decodeText(after) ?? ""),
-  }));
-  const touched = readTouchedCode(changed);
-  const names = named.wanted.filter((name) => !touched.words.has(name));
-  if (names.length === 0) return [];
-  const paths = files.list(MOST_LISTED_FILES);
-  const { hits } = files.find(
-    paths.filter((path) => fileKind(path) === "source"),
-    names.map((name) => ({ spellings: [name], anyCase: false })),
-    SEARCH_MS,
-  );
-  const sources = hits.map(({ path }) => ({ path, text: files.read(path, LONGEST)?.text ?? "" }));
-  return findUntouchedNames(named, touched, { paths, sources }).slice(0, MOST_ASKED);
-}
-
-/** The question to a coder that changed some of the named code, and not this. */
-export function wordUntouched(names: readonly string[]): string {
-  const list = names.map((name) => `\`${name}\``).join(", ");
-  const it = names.length === 1 ? "it" : "them";
-  return `You did not touch ${list}, which the message names. Change ${it} as well, or say why not, in one line for each: \`No change: NAME: reason\`.`;
 }
 
 /** The user's hook that kept the draft from landing, even if there were other problems. */

@@ -49,8 +49,6 @@ export interface CoderStory {
   readonly tried: readonly string[];
   /** The coder's last words without a patch. */
   readonly words: string;
-  /** Code that the message names and the draft leaves alone, while it changes other named code. */
-  readonly untouched: readonly string[];
 }
 
 export interface RedAttempt {

@@ -132,22 +132,6 @@ function standsAsCode(text: string, name: string, index: number): boolean {
   return isMember || after === "(" || (before === "`" && after === "`");
 }
 
-/** A code name and its position. */
-export interface CodeMention {
-  readonly name: string;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Code names in a text, in order: words that look like one, and words in a code position. */
-export function codeMentions(text: string): CodeMention[] {
-  return [...text.matchAll(/[A-Za-z_$][\w$]{2,}/g)].flatMap(({ 0: name, index }) => {
-    if (name.length > LONGEST_WORD || COMMON.has(name)) return [];
-    const isCode = isIdentifier(name) || standsAsCode(text, name, index);
-    return isCode ? [{ name, from: index, to: index + name.length }] : [];
-  });
-}
-
 /** `copySync` may be a file `copy-sync.js` or a column `copy_sync`. */
 function spellingsOf(name: string): string[] {
   const parts = partsOf(name);

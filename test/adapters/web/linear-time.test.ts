@@ -35,7 +35,6 @@ import { cutToTokens, readMemoryLine } from "../../../src/domain/chat/session.ts
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
 import { readCheckFailure, readFailures } from "../../../src/domain/checks/failures.ts";
 import { readAskedFile } from "../../../src/domain/coder/file-excerpts.ts";
-import { readNamedCode, readTouchedCode } from "../../../src/domain/coder/named-code.ts";
 import { looksLikePatch, readNoChange, readProposal } from "../../../src/domain/coder/proposal.ts";
 import { namedFiles } from "../../../src/domain/coder/rank-files.ts";
 import { mentions, readOrder } from "../../../src/domain/forges/trigger.ts";
@@ -43,7 +42,7 @@ import { estimateTokens } from "../../../src/domain/models/model-facts.ts";
 import { compareLines, toHunks } from "../../../src/domain/patch/compare-lines.ts";
 import { hasMoreMembers, parseEvent, parseEventForm } from "../../../src/domain/platform/json-members.ts";
 import { maskSecrets } from "../../../src/domain/platform/mask.ts";
-import { codeMentions, literalTerms, requestTerms } from "../../../src/domain/platform/request-terms.ts";
+import { literalTerms, requestTerms } from "../../../src/domain/platform/request-terms.ts";
 import { splitText } from "../../../src/domain/texts/format-text.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
@@ -149,22 +148,7 @@ const CASES: readonly Case[] = [
   ),
 ];
 
-/** A file of many functions, each of them changed. */
-const functions = (indent: (at: number) => string) => (n: number) => {
-  const body = (word: string) =>
-    Array.from({ length: n }, (_, at) => `${indent(at)}function f${at}() {\n${indent(at)}  ${word}();`).join(
-      "\n",
-    );
-  return [{ path: "src/a.ts", before: body("one"), after: body("two") }];
-};
 const LATER_CASES: readonly Case[] = [
-  ["code that a change touches, in functions", 2_000, functions(() => ""), readTouchedCode],
-  [
-    "code that a change touches, in functions of functions",
-    2_000,
-    functions((at) => " ".repeat(at % 40)),
-    readTouchedCode,
-  ],
   ["an image in base64", 200_000, (n) => [{ data: "iVBOR AAA".repeat(n) }], readImageList],
   [
     "a request with many images",
@@ -218,9 +202,7 @@ const READERS: Readonly<Record<string, (message: string) => unknown>> = {
   readMemoryLine,
   maskSecrets,
   splitText: (message) => splitText(message, 4_000),
-  readNamedCode,
   literalTerms,
-  codeMentions,
   readNoChange,
   readProposal,
   readPlanSteps,

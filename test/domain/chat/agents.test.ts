@@ -75,7 +75,7 @@ describe("prompts", () => {
     const asked = { agent: "Gin", family: "claude", protectedPatterns: [".env*"], browser: true } as const;
     const prompt = coderPrompt({ ...asked, ...PLAIN, planOnly: true });
     expect(prompt).not.toMatch(/# Patch format|SEARCH|a fix includes a test|uses_browser/);
-    expect(prompt).toContain("No change: NAME: reason`.\n\n# Behavior Rules\n");
+    expect(prompt).toContain("Leaves: NAME: reason`.\n\n# Behavior Rules\n");
   });
 });
 

@@ -225,9 +225,6 @@ export const chatTexts = {
   sentBack: (attempt: number, of: number, brief: string) => `Try ${attempt} of ${of}: ${brief}. Fixing…`,
   joins: "A coder is at work; this joins its next round.",
   giveToCoder: "Give to a coder",
-  untouched: (names: readonly string[]) => `Named in the message and not changed: ${names.join(", ")}`,
-  untouchedAsked: (names: readonly string[]) =>
-    `Nothing failed, but ${names.join(", ")}, which the message names, was not changed. Asking the coder…`,
   contested: (paths: readonly string[], jobs: readonly string[]) =>
     `${paths.join(", ")} changed meanwhile${jobs.length === 0 ? "" : ` (${jobs.join(", ")})`}; it is sent back to the coder.`,
   steered: "The coder takes what you wrote into its next round.",

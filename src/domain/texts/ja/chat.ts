@@ -179,9 +179,6 @@ export const chatTexts: typeof en.chatTexts = {
   sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief}。修正しています…`,
   joins: "コーダーが作業中です。次の試行で取り入れます。",
   giveToCoder: "コーダーに渡す",
-  untouched: (names) => `メッセージで名前が挙がり、変更していないもの: ${names.join("、")}`,
-  untouchedAsked: (names) =>
-    `失敗はありませんが、メッセージで名前が挙がった ${names.join("、")} が変更されていません。コーダーに確かめています…`,
   contested: (paths, jobs) =>
     `${paths.join("、")} は作業中にほかで変更されました${jobs.length === 0 ? "" : `（${jobs.join("、")}）`}。コーダーに戻します。`,
   steered: "追加の内容は、コーダーが次の試行で取り入れます。",
