@@ -31,7 +31,7 @@ function isDraftAt(kind: ForgeKind, { title, pull }: Item): boolean {
   return kind === "github" ? pull?.draft === true : /^\s*(?:\[draft\]|\(draft\)|draft:)/i.test(title);
 }
 
-/** The contract of every forge, tried through the official client against a local server. */
+/** The contract of every forge, tried by its client against a local server. */
 export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnderTest): void {
   describe(`the forge contract: ${kind}`, () => {
     const folder = mkdtempSync(join(tmpdir(), "picoclaw-forge-"));

@@ -14,7 +14,7 @@ export interface ForgeSettings {
 
 /** A forge in the registry: how its API is opened, and how its deliveries are signed and read. */
 export interface ForgeEntry {
-  /** Loads the forge's library. */
+  /** Loads the forge's client. */
   open(settings: ForgeSettings): Promise<Forge>;
   readonly deliveries: DeliveryFormat;
 }

@@ -1,7 +1,7 @@
+import { z } from "zod";
 import type { Forge, ForgeAnswer, ForgeFailure } from "../../application/ports/forges.ts";
-import { findShapeTrouble } from "./answer-shapes.ts";
 
-/** A failure on its way through a client library, which may wrap it. */
+/** A failure on its way out of a call. */
 export class ForgeFault extends Error {
   constructor(readonly failure: ForgeFailure) {
     super(failure.message, { cause: failure.cause });
@@ -9,8 +9,8 @@ export class ForgeFault extends Error {
   }
 }
 
-/** A forge by its client library: each call resolves to its result, and fails with a fault. */
-export type ForgeCalls = {
+/** A forge by its API: each call resolves to its result, and fails with a fault. */
+type ForgeCalls = {
   readonly [Name in keyof Forge]: Forge[Name] extends (
     ...given: infer Given
   ) => Promise<ForgeAnswer<infer Result>>
@@ -33,9 +33,8 @@ const answerCall =
     try {
       return { ok: true, value: await call(...given) };
     } catch (error) {
-      const fault = findForgeFault(error);
-      if (fault === null) throw error;
-      return { ok: false, failure: fault.failure };
+      if (!(error instanceof ForgeFault)) throw error;
+      return { ok: false, failure: error.failure };
     }
   };
 
@@ -44,15 +43,9 @@ export async function nullIfMissing<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call;
   } catch (error) {
-    if (findForgeFault(error)?.failure.code === "not-found") return null;
+    if (error instanceof ForgeFault && error.failure.code === "not-found") return null;
     throw error;
   }
-}
-
-export function findForgeFault(error: unknown): ForgeFault | null {
-  if (error instanceof ForgeFault) return error;
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? null : findForgeFault(cause);
 }
 
 const MESSAGE_CHARS = 300;
@@ -152,23 +145,30 @@ export interface ForgeFetchDeps {
   readonly mask: (text: string) => string;
 }
 
-export type ForgeFetch = (request: Request, signal: AbortSignal) => Promise<Response>;
+interface ForgeReply {
+  readonly value: unknown;
+  /** The forge names a next page. */
+  readonly hasMore: boolean;
+}
+
+/** Asks a forge for an answer of that shape. */
+export type ForgeFetch = (request: Request, signal: AbortSignal, shape?: z.ZodType) => Promise<ForgeReply>;
 
 const READ_RETRY_MS = [500, 2000];
 const LIMIT_WAITS = 3;
 
 /**
- * `fetch` as both client libraries use it: every try has a time limit, a rate limit is waited for as
+ * `fetch` for the API of a forge: every try has a time limit, a rate limit is waited for as
  * requested, a read is tried again on a server's or the network's error. Remaining errors are thrown as a
  * `ForgeFault`. A write is not tried again: it may have been done.
  */
 export function createForgeFetch(deps: ForgeFetchDeps): ForgeFetch {
-  return async (given, signal) => {
+  return async (given, signal, shape = z.unknown()) => {
     const request = await maskBody(given, deps.mask);
     let retries = 0;
     for (let waits = 0; ; ) {
-      const answer = await fetchOnce(deps, request, signal);
-      if (answer instanceof Response) return answer;
+      const answer = await fetchOnce(deps, request, signal, shape);
+      if ("value" in answer) return answer;
       const tried = { ...answer, message: deps.mask(answer.message) };
       const wait = waitBefore(tried, request.method, { waits, retries }, deps.patienceMs);
       if (wait === null) throw new ForgeFault(tried);
@@ -198,7 +198,8 @@ async function fetchOnce(
   { fetch, timeoutMs, now }: ForgeFetchDeps,
   request: Request,
   signal: AbortSignal,
-): Promise<Response | ForgeFailure> {
+  shape: z.ZodType,
+): Promise<ForgeReply | ForgeFailure> {
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetchOnSite(fetch, request, AbortSignal.any([signal, timeout]));
@@ -206,7 +207,7 @@ async function fetchOnce(
     // 304 and the like are not asked for; a redirect on the forge's own site was followed.
     const { text, isWhole } = await readBody(response, response.ok ? MOST_ANSWER_BYTES : MOST_REFUSAL_BYTES);
     if (!response.ok) return responseFailure(response, text, now());
-    return isWhole ? checkAnswer(request, response, text) : tooLarge(request, response);
+    return isWhole ? readAnswer(request, response, text, shape) : tooLarge(request, response);
   } catch (cause) {
     const host = new URL(request.url).host;
     if (signal.aborted) return { code: "aborted", message: `aborted before ${host} answered`, cause };
@@ -259,16 +260,35 @@ function isSameSite(from: URL, to: URL): boolean {
 }
 
 /** A sign-in page and a wrong address answer with 200 as well: every answer must be what was asked for. */
-function checkAnswer(request: Request, response: Response, text: string): Response | ForgeFailure {
-  const { status, headers } = response;
-  const trouble = findShapeTrouble(request.method, new URL(request.url).pathname, text);
-  if (trouble === null) return new Response(text === "" ? null : text, { status, headers });
+function readAnswer(
+  { url }: Request,
+  { status, headers }: Response,
+  text: string,
+  shape: z.ZodType,
+): ForgeReply | ForgeFailure {
+  const json = parseJson(text);
+  const read = shape.safeParse(json.value);
+  if (json.ok && read.success)
+    return { value: read.data, hasMore: /rel="?next"?/.test(headers.get("link") ?? "") };
+  const [issue] = read.error?.issues ?? [];
+  const trouble =
+    json.ok && issue !== undefined ? `${issue.path.join(".") || "it"}: ${issue.message}` : "no JSON";
   const first = responseText(text.slice(0, 20_000)).slice(0, FIRST_WORDS);
   return {
     code: "invalid",
-    message: `${request.url.split("?")[0]} answered ${status} with something else than its API does (${trouble}): ${first}`,
+    message: `${url.split("?")[0]} answered ${status} with something else than its API does (${trouble}): ${first}`,
     status,
   };
+}
+
+/** An empty body is an answer to a write whose result is of no interest. */
+function parseJson(text: string): { readonly ok: boolean; readonly value?: unknown } {
+  if (text.trim() === "") return { ok: true };
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    return { ok: false };
+  }
 }
 
 const FIRST_WORDS = 120;
@@ -339,14 +359,48 @@ function waitBefore(
   return passes && method === "GET" ? (READ_RETRY_MS[retries] ?? null) : null;
 }
 
-/** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
-export type ForgeItems = Pick<
-  ForgeCalls,
-  "readItem" | "listComments" | "postComment" | "editComment" | "findRequest" | "listSaid" | "listWork"
->;
+const PAGE_SIZE = 100;
+/** A thread of a thousand comments has said what it has to say. */
+const MOST_PAGES = 10;
 
-/** Pull requests and their reviews. */
-export type ForgePulls = Pick<
-  ForgeCalls,
-  "listReviewComments" | "replyTo" | "findPull" | "listOpenPulls" | "openPull" | "updatePull"
->;
+type Query = Readonly<Record<string, string>>;
+
+export interface ForgeApiDeps {
+  /** The paths of calls are below it. */
+  readonly root: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: ForgeFetch;
+}
+
+/** A forge's REST API. Each call states the shape that its answer must have, as far as PicoClaw uses it. */
+export function createForgeApi({ root, headers, fetch }: ForgeApiDeps) {
+  const getPage = (path: string, shape: z.ZodType, signal: AbortSignal, query: Query) =>
+    fetch(new Request(`${root}${path}?${new URLSearchParams(query)}`, { headers }), signal, shape);
+  return {
+    async get<Shape extends z.ZodType>(path: string, shape: Shape, signal: AbortSignal, query: Query = {}) {
+      return (await getPage(path, shape, signal, query)).value as z.infer<Shape>;
+    },
+    async list<Shape extends z.ZodType>(path: string, shape: Shape, signal: AbortSignal, query: Query = {}) {
+      const all: z.infer<Shape>[] = [];
+      for (let page = 1; page <= MOST_PAGES; page++) {
+        const paged = { ...query, per_page: String(PAGE_SIZE), page: String(page) };
+        const { value, hasMore } = await getPage(path, z.array(shape), signal, paged);
+        all.push(...(value as z.infer<Shape>[]));
+        if (!hasMore) break;
+      }
+      return all;
+    },
+    async send<Shape extends z.ZodType>(
+      method: "POST" | "PATCH" | "PUT",
+      path: string,
+      body: object,
+      signal: AbortSignal,
+      shape: Shape,
+    ) {
+      const url = URL.canParse(path) ? path : `${root}${path}`;
+      const json = { ...headers, "content-type": "application/json" };
+      const request = new Request(url, { method, headers: json, body: JSON.stringify(body) });
+      return (await fetch(request, signal, shape)).value as z.infer<Shape>;
+    },
+  };
+}

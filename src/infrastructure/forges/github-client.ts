@@ -1,4 +1,4 @@
-import { Octokit } from "@octokit/rest";
+import { z } from "zod";
 import type {
   Forge,
   ForgeComment,
@@ -10,89 +10,72 @@ import type {
 import type { ItemRef } from "../../domain/forges/forge-items.ts";
 import { postedComment, postedPull } from "../../domain/forges/posted-text.ts";
 import type { ForgeSettings } from "./forge-entry.ts";
-import {
-  answerForge,
-  type ForgeItems,
-  type ForgePulls,
-  findForgeFault,
-  nullIfMissing,
-  requireOwnAddress,
-} from "./forge-fetch.ts";
+import { answerForge, createForgeApi, ForgeFault, nullIfMissing, requireOwnAddress } from "./forge-fetch.ts";
 
 export interface GitHubDeps extends Omit<ForgeSettings, "baseUrl"> {
   /** Where the API answers: `https://api.github.com`, or `https://host/api/v3`. */
   readonly apiUrl: string;
 }
 
-const PAGE_SIZE = 100;
-
-type GitHubApi = ReturnType<typeof createGitHubApi>;
-
-/** The official client, and how GitHub names repositories and items. */
-function createGitHubApi({ token, apiUrl, site, fetch, userAgent }: GitHubDeps) {
-  // To make a client takes longer than to ask with it, and a task asks many times with one signal.
-  const clients = new WeakMap<AbortSignal, Octokit>();
-  const octokit = (signal: AbortSignal) => {
-    const known = clients.get(signal);
-    if (known !== undefined) return known;
-    const made = new Octokit({
-      auth: token,
-      baseUrl: apiUrl,
-      userAgent,
-      log: { debug: ignoreLog, info: ignoreLog, warn: ignoreLog, error: ignoreLog },
-      request: { fetch: (url: string, init: RequestInit) => fetch(new Request(url, init), signal) },
-    });
-    clients.set(signal, made);
-    return made;
-  };
-  const client = (signal: AbortSignal) => octokit(signal).rest;
-  const at = (item: ItemRef) => ({ ...splitRepository(item.repository), issue_number: item.number });
-  const pullAt = (item: ItemRef) => ({ ...splitRepository(item.repository), pull_number: item.number });
-  const ref = (repository: string, kind: ItemRef["kind"], number: number): ItemRef => ({
-    forge: "github",
-    site,
-    repository,
-    kind,
-    number,
-  });
-  const toPull = (repository: string, pull: { number: number; html_url: string }): ForgePull => ({
-    ref: ref(repository, "pull", pull.number),
-    url: pull.html_url,
-  });
-  return { octokit, client, at, pullAt, ref, toPull };
-}
-
-function ignoreLog(): void {}
-
-function splitRepository(repository: string): { owner: string; repo: string } {
-  const [owner = "", repo = ""] = repository.split("/");
-  return { owner, repo };
-}
-
-/** At most ten pages: a thread of a thousand comments has said what it has to say. */
-async function readAllPages<T>(
-  read: (paging: { readonly per_page: number; readonly page: number }) => Promise<{ data: T[] }>,
-): Promise<T[]> {
-  const all: T[] = [];
-  for (let page = 1; page <= 10; page++) {
-    const { data } = await read({ per_page: PAGE_SIZE, page });
-    all.push(...data);
-    if (data.length < PAGE_SIZE) break;
-  }
-  return all;
-}
-
-interface IssueEvent {
-  readonly id: number;
-  readonly event: string;
-  readonly actor: { readonly login: string } | null;
-  readonly created_at: string;
-  readonly label?: { readonly name: string | null };
-  readonly assignee?: { readonly login: string } | null;
-}
+const text = z.string().nullish();
+const person = z.object({ login: z.string() }).nullish();
+const issue = z.object({
+  number: z.int(),
+  title: z.string(),
+  state: z.string(),
+  user: person,
+  body: text,
+  created_at: text,
+  labels: z.array(z.union([z.string(), z.object({ name: text })])),
+  assignees: z.array(z.object({ login: z.string() })).nullish(),
+  pull_request: z.unknown().optional(),
+});
+const comment = z.object({ id: z.int(), created_at: z.string(), user: person, body: text, html_url: text });
+const line = z.number().nullish();
+const reviewComment = comment.extend({
+  path: text,
+  line,
+  original_line: line,
+  side: text,
+  in_reply_to_id: z.int().nullish(),
+});
+const pull = z.object({
+  number: z.int(),
+  html_url: z.string().regex(/^https?:\/\//),
+  title: text,
+  body: text,
+  user: person,
+  draft: z.boolean().nullish(),
+  node_id: text,
+});
+const wholePull = pull.extend({
+  head: z.object({ ref: z.string(), repo: z.object({ full_name: z.string() }).nullish() }),
+  base: z.object({ ref: z.string() }),
+});
+const issueEvent = z.object({
+  id: z.int(),
+  event: z.string(),
+  created_at: z.string(),
+  actor: person,
+  label: z.object({ name: text }).nullish(),
+  assignee: person,
+});
+const repositoryFacts = z.object({
+  full_name: z.string(),
+  default_branch: z.string(),
+  clone_url: z.string(),
+  archived: z.unknown().optional(),
+  permissions: z.object({ push: z.unknown().optional() }).nullish(),
+});
+const branchFacts = z.object({
+  name: z.string(),
+  commit: z.object({ sha: z.string() }),
+  protected: z.unknown().optional(),
+});
+const tree = z.object({ tree: z.array(z.object({ type: text, path: z.string().optional() })) });
 
 function toForgeRequest(
-  { id, event, actor, created_at: at, label, assignee }: IssueEvent,
+  { id, event, actor, created_at: at, label, assignee }: z.infer<typeof issueEvent>,
   wanted: { readonly label: string; readonly assignee: string },
 ): ForgeRequest | null {
   const made = { id: `github-event-${id}`, actor: actor?.login ?? "", at };
@@ -100,270 +83,192 @@ function toForgeRequest(
   return event === "assigned" && assignee?.login === wanted.assignee ? { ...made, kind: "assigned" } : null;
 }
 
-interface Issue {
-  readonly number: number;
-  readonly title: string;
-  readonly body?: string | null;
-  readonly state: string;
-  readonly user: { readonly login: string } | null;
-  readonly labels: readonly (string | { readonly name?: string | null })[];
-  readonly assignees?: readonly { readonly login: string }[] | null;
-  readonly pull_request?: unknown;
-}
-
-function toForgeItem(issue: Issue, ref: (kind: ItemRef["kind"]) => ItemRef): ForgeItem {
-  return {
-    ref: ref(issue.pull_request === undefined ? "issue" : "pull"),
-    title: issue.title,
-    body: issue.body ?? "",
-    author: issue.user?.login ?? "",
-    open: issue.state === "open",
-    labels: issue.labels.map((label) => (typeof label === "string" ? label : (label.name ?? ""))),
-    assignees: (issue.assignees ?? []).map(({ login }) => login),
-  };
-}
-
-function toForgeComment(comment: {
-  readonly id: number;
-  readonly body?: string | null;
-  readonly user: { readonly login: string } | null;
-  readonly created_at: string;
-}): ForgeComment {
-  const { id, body, user, created_at } = comment;
+function toForgeComment({ id, body, user, created_at }: z.infer<typeof comment>): ForgeComment {
   return { id: String(id), author: user?.login ?? "", body: body ?? "", createdAt: created_at };
 }
 
-function toPermission(said: string | undefined): Permission {
-  switch (said) {
-    case "admin":
-    case "write":
-    case "read":
-      return said;
-    case "maintain":
-      return "write";
-    case "triage":
-      return "read";
-    default:
-      return "none";
-  }
+const PERMISSIONS: Readonly<Record<string, Permission>> = {
+  admin: "admin",
+  maintain: "write",
+  write: "write",
+  triage: "read",
+  read: "read",
+};
+
+/** Some plans of GitHub have no drafts in private repositories. */
+function isDraftRefused(error: unknown): boolean {
+  const failure = error instanceof ForgeFault ? error.failure : null;
+  return failure?.code === "invalid" && /draft/i.test(failure.message);
 }
 
-/** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
-function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
-  return {
-    readItem: async (item, signal) => {
-      const rest = client(signal);
-      const { data } = await rest.issues.get(at(item));
-      const found = toForgeItem(data, (kind) => ref(item.repository, kind, data.number));
-      if (found.ref.kind === "issue") return found;
-      const { data: pull } = await rest.pulls.get(pullAt(item));
+export function createGitHub({ token, apiUrl, site, fetch, userAgent }: GitHubDeps): Forge {
+  const headers = {
+    accept: "application/vnd.github+json",
+    authorization: `token ${token}`,
+    "user-agent": userAgent,
+  };
+  const { get, list, send } = createForgeApi({ root: apiUrl, headers, fetch });
+  const repoAt = (repository: string) => `/repos/${repository.split("/").map(encodeURIComponent).join("/")}`;
+  const issueAt = ({ repository, number }: ItemRef) => `${repoAt(repository)}/issues/${number}`;
+  const pullAt = ({ repository, number }: ItemRef) => `${repoAt(repository)}/pulls/${number}`;
+  const toRef = (repository: string, kind: ItemRef["kind"], number: number): ItemRef => ({
+    forge: "github",
+    site,
+    repository,
+    kind,
+    number,
+  });
+  const toForgeItem = (repository: string, found: z.infer<typeof issue>): ForgeItem => ({
+    ref: toRef(repository, found.pull_request === undefined ? "issue" : "pull", found.number),
+    title: found.title,
+    body: found.body ?? "",
+    author: found.user?.login ?? "",
+    open: found.state === "open",
+    labels: found.labels.map((label) => (typeof label === "string" ? label : (label.name ?? ""))),
+    assignees: (found.assignees ?? []).map(({ login }) => login),
+  });
+  const toPull = (repository: string, found: z.infer<typeof pull>): ForgePull => ({
+    ref: toRef(repository, "pull", found.number),
+    url: found.html_url,
+  });
+  const listIssues = (repository: string, signal: AbortSignal, query: Readonly<Record<string, string>>) =>
+    list(`${repoAt(repository)}/issues`, issue, signal, { state: "open", ...query });
+  /** Only GraphQL makes a draft of a pull, or a pull of a draft. False where it does not. */
+  const setDraft = async (id: string, draft: boolean, signal: AbortSignal): Promise<boolean> => {
+    const mutation = draft ? "convertPullRequestToDraft" : "markPullRequestReadyForReview";
+    const query = `mutation($id: ID!) { ${mutation}(input: { pullRequestId: $id }) { clientMutationId } }`;
+    const url = apiUrl.endsWith("/api/v3") ? apiUrl.replace(/v3$/, "graphql") : `${apiUrl}/graphql`;
+    const answered = z.object({ errors: z.undefined().optional() });
+    return send("POST", url, { query, variables: { id } }, signal, answered).then(
+      () => true,
+      () => false,
+    );
+  };
+  return answerForge({
+    kind: "github",
+    credentials: { username: "x-access-token", token },
+    whoAmI: (signal) => get("/user", z.object({ id: z.int(), login: z.string() }), signal),
+    readRepository: async (repository, signal) => {
+      const found = await get(repoAt(repository), repositoryFacts, signal);
       return {
-        ...found,
-        pull: {
-          sourceRepository: pull.head.repo?.full_name ?? "",
-          sourceBranch: pull.head.ref,
-          targetBranch: pull.base.ref,
-        },
+        name: found.full_name,
+        defaultBranch: found.default_branch,
+        cloneUrl: requireOwnAddress(found.clone_url, site),
+        archived: found.archived === true,
+        // GitHub reports no rights of an app's token here; git itself refuses its push.
+        canPush: token.startsWith("ghs_") || found.permissions?.push === true,
       };
     },
+    listFiles: async (repository, branch, signal) => {
+      const path = `${repoAt(repository)}/git/trees/${encodeURIComponent(branch)}`;
+      const found = await get(path, tree, signal, { recursive: "1" });
+      return found.tree.flatMap(({ type, path }) => (type === "blob" && path !== undefined ? [path] : []));
+    },
+    permissionOf: async (repository, user, signal) => {
+      const path = `${repoAt(repository)}/collaborators/${encodeURIComponent(user)}/permission`;
+      const found = await nullIfMissing(get(path, z.object({ permission: z.string() }), signal));
+      return PERMISSIONS[found?.permission ?? ""] ?? "none";
+    },
+    readBranch: async (repository, branch, signal) => {
+      const path = `${repoAt(repository)}/branches/${encodeURIComponent(branch)}`;
+      const found = await nullIfMissing(get(path, branchFacts, signal));
+      return found && { name: found.name, commit: found.commit.sha, protected: found.protected === true };
+    },
+    readItem: async (item, signal) => {
+      const found = toForgeItem(item.repository, await get(issueAt(item), issue, signal));
+      if (found.ref.kind === "issue") return found;
+      const { head, base } = await get(pullAt(item), wholePull, signal);
+      const sourceRepository = head.repo?.full_name ?? "";
+      return { ...found, pull: { sourceRepository, sourceBranch: head.ref, targetBranch: base.ref } };
+    },
     listComments: async (item, signal) =>
-      (await readAllPages((paging) => client(signal).issues.listComments({ ...at(item), ...paging }))).map(
-        toForgeComment,
-      ),
-    postComment: async (item, comment, signal) => {
-      const body = postedComment("github", comment);
-      return toForgeComment((await client(signal).issues.createComment({ ...at(item), body })).data);
+      (await list(`${issueAt(item)}/comments`, comment, signal)).map(toForgeComment),
+    postComment: async (item, words, signal) => {
+      const body = postedComment("github", words);
+      return toForgeComment(await send("POST", `${issueAt(item)}/comments`, { body }, signal, comment));
     },
-    editComment: async (item, commentId, comment, signal) => {
-      const where = { ...splitRepository(item.repository), comment_id: Number(commentId) };
-      const body = postedComment("github", comment);
-      return toForgeComment((await client(signal).issues.updateComment({ ...where, body })).data);
+    editComment: async ({ repository }, commentId, words, signal) => {
+      const path = `${repoAt(repository)}/issues/comments/${Number(commentId)}`;
+      const body = postedComment("github", words);
+      return toForgeComment(await send("PATCH", path, { body }, signal, comment));
     },
-    findRequest: async (item, { label, assignee }, signal) => {
-      const events = (await readAllPages((paging) =>
-        client(signal).issues.listEvents({ ...at(item), ...paging }),
-      )) as readonly IssueEvent[];
-      for (const event of [...events].reverse()) {
-        const found = toForgeRequest(event, { label, assignee });
-        if (found !== null) return found;
-      }
-      return null;
+    findRequest: async (item, wanted, signal) => {
+      const events = await list(`${issueAt(item)}/events`, issueEvent, signal);
+      return events.flatMap((event) => toForgeRequest(event, wanted) ?? []).at(-1) ?? null;
     },
-    listSaid: async (repository, since, signal) => {
-      const from = { ...splitRepository(repository), since: since.toISOString() };
-      const items = await readAllPages((paging) =>
-        client(signal).issues.listForRepo({ ...from, state: "open", ...paging }),
-      );
-      const comments = await readAllPages((paging) =>
-        client(signal).issues.listCommentsForRepo({ ...from, ...paging }),
-      );
+    listSaid: async (repository, from, signal) => {
+      const since = { since: from.toISOString() };
+      const items = await listIssues(repository, signal, since);
+      const comments = await list(`${repoAt(repository)}/issues/comments`, comment, signal, since);
       // `since` is about the last change; an edit is nothing new.
-      const isNew = ({ created_at: at }: { created_at: string }) => Date.parse(at) >= since.getTime();
+      const isNew = ({ created_at: at }: { readonly created_at?: string | null | undefined }) =>
+        Date.parse(at ?? "") >= from.getTime();
       return [
-        ...items.filter(isNew).map((issue) => {
-          const { ref: at, author, body } = toForgeItem(issue, (kind) => ref(repository, kind, issue.number));
-          return { ref: at, commentId: null, author, body };
+        ...items.filter(isNew).map((found) => {
+          const { ref, author, body } = toForgeItem(repository, found);
+          return { ref, commentId: null, author, body };
         }),
-        ...comments.filter(isNew).flatMap((comment) => {
-          const { id, author, body } = toForgeComment(comment);
-          const found = /\/(issues|pull)\/(\d+)(?:#|$)/.exec(comment.html_url);
-          if (found === null) return [];
-          const kind = found[1] === "pull" ? "pull" : "issue";
-          return [{ ref: ref(repository, kind, Number(found[2])), commentId: id, author, body }];
+        ...comments.filter(isNew).flatMap((found) => {
+          const { id, author, body } = toForgeComment(found);
+          const [, kind, number] = /\/(issues|pull)\/(\d+)(?:#|$)/.exec(found.html_url ?? "") ?? [];
+          if (kind === undefined) return [];
+          const ref = toRef(repository, kind === "pull" ? "pull" : "issue", Number(number));
+          return [{ ref, commentId: id, author, body }];
         }),
       ];
     },
     listWork: async (repository, { label, assignee }, signal) => {
-      const list = (filter: { labels?: string; assignee?: string }) =>
-        readAllPages((paging) =>
-          client(signal).issues.listForRepo({
-            ...splitRepository(repository),
-            state: "open",
-            ...filter,
-            ...paging,
-          }),
-        );
-      const found = [...(await list({ labels: label })), ...(await list({ assignee }))];
-      const byNumber = new Map(found.map((each) => [each.number, each]));
-      return [...byNumber.values()].map((each) =>
-        toForgeItem(each, (kind) => ref(repository, kind, each.number)),
-      );
+      const labeled = await listIssues(repository, signal, { labels: label });
+      const assigned = await listIssues(repository, signal, { assignee });
+      const byNumber = new Map([...labeled, ...assigned].map((each) => [each.number, each]));
+      return [...byNumber.values()].map((each) => toForgeItem(repository, each));
     },
-  };
-}
-
-/** Some plans of GitHub have no drafts in private repositories. */
-function isDraftRefused(error: unknown): boolean {
-  const failure = findForgeFault(error)?.failure;
-  return failure?.code === "invalid" && /draft/i.test(failure.message);
-}
-
-/** Only GraphQL makes a draft of a pull, or a pull of a draft. False where it does not. */
-async function setDraft(
-  octokit: Pick<Octokit, "graphql">,
-  pullRequestId: string,
-  draft: boolean,
-): Promise<boolean> {
-  const mutation = draft ? "convertPullRequestToDraft" : "markPullRequestReadyForReview";
-  const query = `mutation($id: ID!) { ${mutation}(input: { pullRequestId: $id }) { clientMutationId } }`;
-  return octokit.graphql(query, { id: pullRequestId }).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** Pull requests and their reviews. */
-function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): ForgePulls {
-  return {
     listReviewComments: async (item, signal) =>
-      (
-        await readAllPages((paging) =>
-          client(signal).pulls.listReviewComments({ ...pullAt(item), ...paging }),
-        )
-      ).map((comment) => ({
-        ...toForgeComment(comment),
-        path: (comment.path as string | null | undefined) ?? "",
-        line: comment.line ?? comment.original_line ?? null,
-        lineNow: comment.side === "LEFT" ? null : (comment.line ?? null),
-        thread: String(comment.in_reply_to_id ?? comment.id),
+      (await list(`${pullAt(item)}/comments`, reviewComment, signal)).map((found) => ({
+        ...toForgeComment(found),
+        path: found.path ?? "",
+        line: found.line ?? found.original_line ?? null,
+        lineNow: found.side === "LEFT" ? null : (found.line ?? null),
+        thread: String(found.in_reply_to_id ?? found.id),
       })),
-    replyTo: async (item, thread, comment, signal) => {
-      const where = { ...pullAt(item), comment_id: Number(thread) };
-      const body = postedComment("github", comment);
-      await client(signal).pulls.createReplyForReviewComment({ ...where, body });
+    replyTo: async (item, thread, words, signal) => {
+      const path = `${pullAt(item)}/comments/${Number(thread)}/replies`;
+      await send("POST", path, { body: postedComment("github", words) }, signal, z.unknown());
     },
-    findPull: async (repository, head, signal) => {
-      const { owner, repo } = splitRepository(repository);
-      const { data } = await client(signal).pulls.list({
-        owner,
-        repo,
-        head: `${owner}:${head}`,
-        state: "open",
-        per_page: 1,
-      });
-      return data[0] === undefined ? null : toPull(repository, data[0]);
+    findPull: async (repository, branch, signal) => {
+      const head = `${repository.split("/")[0]}:${branch}`;
+      const query = { head, state: "open", per_page: "1" };
+      const [found] = await get(`${repoAt(repository)}/pulls`, z.array(pull), signal, query);
+      return found === undefined ? null : toPull(repository, found);
     },
     listOpenPulls: async (repository, signal) => {
-      const { data } = await client(signal).pulls.list({
-        ...splitRepository(repository),
-        state: "open",
-        sort: "updated",
-        direction: "desc",
-        per_page: PAGE_SIZE,
-      });
-      return data.map((pull) => ({
-        ...toPull(repository, pull),
-        author: pull.user?.login ?? "",
-        title: (pull.title as string | null | undefined) ?? "",
-        body: pull.body ?? "",
+      const query = { state: "open", sort: "updated", direction: "desc", per_page: "100" };
+      const found = await get(`${repoAt(repository)}/pulls`, z.array(pull), signal, query);
+      return found.map((each) => ({
+        ...toPull(repository, each),
+        author: each.user?.login ?? "",
+        title: each.title ?? "",
+        body: each.body ?? "",
       }));
     },
-    openPull: async ({ repository, head, base, ...text }, signal) => {
-      const posted = { ...splitRepository(repository), head, base, ...postedPull("github", text) };
-      const create = (draft: boolean) => client(signal).pulls.create({ ...posted, ...(draft && { draft }) });
-      const plain = () => client(signal).pulls.create({ ...posted, title: `Draft: ${posted.title}` });
-      const { data } = await create(text.draft).catch((error: unknown) =>
-        text.draft && isDraftRefused(error) ? plain() : Promise.reject(error),
-      );
-      return toPull(repository, data);
+    openPull: async ({ repository, head, base, ...words }, signal) => {
+      const posted = { head, base, ...postedPull("github", words) };
+      const create = (body: object) => send("POST", `${repoAt(repository)}/pulls`, body, signal, pull);
+      if (!words.draft) return toPull(repository, await create(posted));
+      const made = await create({ ...posted, draft: true }).catch((error: unknown) => {
+        if (!isDraftRefused(error)) throw error;
+        return create({ ...posted, title: `Draft: ${posted.title}` });
+      });
+      return toPull(repository, made);
     },
-    updatePull: async (pull, text, signal) => {
-      const posted = postedPull("github", text);
-      const { data } = await client(signal).pulls.update({ ...pullAt(pull), ...posted });
-      if (
-        (data.draft === true) !== text.draft &&
-        !(await setDraft(octokit(signal), data.node_id, text.draft))
-      )
-        await client(signal).pulls.update({
-          ...pullAt(pull),
-          title: text.draft ? `Draft: ${posted.title}` : posted.title,
-        });
-      return toPull(pull.repository, data);
+    updatePull: async (ref, words, signal) => {
+      const posted = postedPull("github", words);
+      const edit = (body: object) => send("PATCH", pullAt(ref), body, signal, pull);
+      const found = await edit(posted);
+      const isAsWanted = (found.draft === true) === words.draft;
+      if (!isAsWanted && !(await setDraft(found.node_id ?? "", words.draft, signal)))
+        await edit({ title: words.draft ? `Draft: ${posted.title}` : posted.title });
+      return toPull(ref.repository, found);
     },
-  };
-}
-
-export function createGitHub(deps: GitHubDeps): Forge {
-  const api = createGitHubApi(deps);
-  const { client } = api;
-  return answerForge({
-    kind: "github",
-    credentials: { username: "x-access-token", token: deps.token },
-    whoAmI: async (signal) => {
-      const { data } = await client(signal).users.getAuthenticated();
-      return { id: data.id, login: data.login };
-    },
-    readRepository: async (repository, signal) => {
-      const { data } = await client(signal).repos.get(splitRepository(repository));
-      return {
-        name: data.full_name,
-        defaultBranch: data.default_branch,
-        cloneUrl: requireOwnAddress(data.clone_url, deps.site),
-        archived: data.archived === true,
-        // GitHub reports no rights of an app's token here; git itself refuses its push.
-        canPush: deps.token.startsWith("ghs_") || data.permissions?.push === true,
-      };
-    },
-    listFiles: async (repository, branch, signal) => {
-      const where = { ...splitRepository(repository), tree_sha: branch, recursive: "1" };
-      const { data } = await client(signal).git.getTree(where);
-      return data.tree.flatMap(({ type, path }) => (type === "blob" && path !== undefined ? [path] : []));
-    },
-    permissionOf: async (repository, username, signal) => {
-      const found = await nullIfMissing(
-        client(signal).repos.getCollaboratorPermissionLevel({ ...splitRepository(repository), username }),
-      );
-      return toPermission(found?.data.permission);
-    },
-    readBranch: async (repository, branch, signal) => {
-      const found = await nullIfMissing(
-        client(signal).repos.getBranch({ ...splitRepository(repository), branch }),
-      );
-      if (found === null) return null;
-      const { name, commit, protected: isProtected } = found.data;
-      return { name, commit: commit.sha, protected: isProtected === true };
-    },
-    ...createGitHubItems(api),
-    ...createGitHubPulls(api),
   });
 }

@@ -62,7 +62,9 @@ export function serveApi(world: World, api: Api, host = "127.0.0.1") {
         const params = method === request.method ? match(path) : null;
         if (params === null) continue;
         const { status, body: said } = answer({ params, query, body });
-        return status === 204 ? new Response(null, { status }) : Response.json(said, { status });
+        const isFull = Array.isArray(said) && said.length === Number(query.per_page);
+        const headers = isFull ? { link: `<${nextPage(request.url)}>; rel="next"` } : {};
+        return status === 204 ? new Response(null, { status }) : Response.json(said, { status, headers });
       }
       return Response.json({ message: `no route for ${request.method} ${path}` }, { status: 404 });
     },
@@ -71,6 +73,12 @@ export function serveApi(world: World, api: Api, host = "127.0.0.1") {
     url: `http://${host}:${server.port}`,
     stop: () => server.stop(true),
   };
+}
+
+function nextPage(address: string): string {
+  const url = new URL(address);
+  url.searchParams.set("page", String(Number(url.searchParams.get("page") ?? 1) + 1));
+  return url.href;
 }
 
 function matcher(path: string): (given: string) => Record<string, string> | null {
