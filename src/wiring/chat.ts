@@ -25,7 +25,6 @@ import {
   readSpokenTurns,
 } from "../infrastructure/chat/session-store.ts";
 import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
-import { createWordIndex } from "../infrastructure/coder/word-index.ts";
 import { createOwnerNames } from "../infrastructure/platform/process-table.ts";
 import { startTimer, timers } from "../infrastructure/platform/timers.ts";
 import { toStorage } from "../infrastructure/platform/workspace-storage.ts";
@@ -129,9 +128,8 @@ export async function openChat(
   });
   const images = createImageStore({ ...inStore, now, newId: () => crypto.randomUUID() });
   const background = createBackground(log);
-  const words = createWordIndex({ home, root, timers });
   const projectOf: ChatDeps["projectOf"] = (files) =>
-    createProjectFiles({ ...workspace, files }, workspaceParts.planOptions, words);
+    createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
   const pool = createMcpPool({ setTimer: (run, ms) => timers.after(ms, run) });
   const ownCommands = createOwnCommands({
     home,

@@ -34,20 +34,3 @@ export interface FoundWords {
   readonly hits: readonly { readonly path: string; readonly terms: readonly number[] }[];
   readonly searched: number;
 }
-
-/**
- * Remembers which files cannot hold a word, so that a search need not read them. It may be wrong only about a file whose
- * size, times and inode did not change with its text.
- */
-export interface WordIndex {
-  /**
-   * Opens it for one search among these files; the answer says of each whether it may hold one of the words, as bytes,
-   * in any case. `read` gives the bytes that a search looks at, none for a file without text and null for one that
-   * cannot be read; files that are not known are learned by it later.
-   */
-  openSearch(
-    paths: readonly string[],
-    words: readonly Uint8Array[],
-    read: (path: string) => Uint8Array | null,
-  ): (path: string) => boolean;
-}

@@ -9,7 +9,7 @@ import {
   readSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { FoundWords, ProjectFiles, SoughtWord, WordIndex } from "../../application/ports/drafts.ts";
+import type { FoundWords, ProjectFiles, SoughtWord } from "../../application/ports/drafts.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { WorkspaceFiles } from "../../application/ports/platform-view.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
@@ -29,7 +29,6 @@ export function findWords(
   paths: readonly string[],
   words: readonly SoughtWord[],
   limitMs: number,
-  index?: WordIndex,
 ): FoundWords {
   const needles = words.map(needlesOf);
   const buffer = Buffer.allocUnsafe(LOOKED_AT);
@@ -37,14 +36,13 @@ export function findWords(
     const bytes = typeof place === "string" ? beginningOf(`${place}/${path}`, buffer) : asBuffer(place(path));
     return bytes !== null && isBinary(bytes) ? bytes.subarray(0, 0) : bytes;
   };
-  const mayHold = index?.openSearch(paths, needles.flat(), look) ?? (() => true);
   const hits: { path: string; terms: number[] }[] = [];
   const until = performance.now() + limitMs;
   let searched = 0;
   for (const path of paths) {
     if (searched % STEP === 0 && performance.now() > until) break;
     searched++;
-    const bytes = mayHold(path) ? look(path) : null;
+    const bytes = look(path);
     if (bytes === null) continue;
     let terms: number[] | null = null;
     for (let at = 0; at < needles.length; at++) {
@@ -129,7 +127,6 @@ const MOST_ENTRIES = 40_000;
 export function createProjectFiles(
   { root, files, protection, mask }: Pick<Workspace, "root" | "files" | "protection" | "mask">,
   planOptions: PlanOptions,
-  index?: WordIndex,
 ): ProjectFiles {
   const hidden = (path: string) => protection.protects(path) !== null || protection.forbids(path) !== null;
   const isInside = (path: string) =>
@@ -160,7 +157,7 @@ export function createProjectFiles(
     },
     sizeOf: (path) => sizeOf(files, path),
     has: (path) => isInside(path) && existsSync(join(root, path)),
-    find: (paths, words, limitMs) => findWords(root, paths, words, limitMs, index),
+    find: (paths, words, limitMs) => findWords(root, paths, words, limitMs),
     source: {
       judges: (path) => isInside(path) && !hidden(path) && !isLinked(root, path),
       look: (path) => lookAtFile(files, path),
