@@ -18,7 +18,6 @@ import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import { type Landing, landDraft } from "../drafts/land-draft.ts";
 import type { Lending } from "../drafts/lend-draft.ts";
 import {
-  type MergedFile,
   type OtherChange,
   type SettledCommands,
   type ShownFiles,
@@ -91,7 +90,7 @@ interface BenchAttempt {
   readonly parsed: ParsedPatch;
   readonly commands: readonly PatchCommand[];
   /** Files whose blocks were merged with changes of others: the commands then differ from those of the patch. */
-  readonly merged?: readonly MergedFile[];
+  readonly merged?: readonly MergedNote[];
 }
 
 export type CarryOutResult =

@@ -1,8 +1,7 @@
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
-import { decodeText } from "../../domain/platform/file-bytes.ts";
 import type { Draft, DraftConflict, MergedNote } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
-import type { OtherChange, StaleEdit } from "./shown-files.ts";
+import { type OtherChange, type StaleEdit, textOf } from "./shown-files.ts";
 
 /** The outcome of a green draft's turn to land. */
 export type Landing<Judged> =
@@ -90,11 +89,9 @@ async function yieldConflicts(
   conflicts: readonly DraftConflict[],
 ): Promise<Landing<never>> {
   if (!goesBack) return { kind: "ended", result: await draft.keep("conflict") };
-  const text = (bytes: Uint8Array | null | undefined) =>
-    bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
   const stale = conflicts.map(({ path, base, ours, theirs }): StaleEdit => {
     const what = theirs === null ? "gone" : ours === null ? "delete" : "conflict";
-    return { path, what, shown: text(base), yours: text(ours), other: whoChanged(path) };
+    return { path, what, shown: textOf(base), yours: textOf(ours), other: whoChanged(path) };
   });
   await draft.giveWay(conflicts.map(({ path }) => path));
   return { kind: "conflict", stale };

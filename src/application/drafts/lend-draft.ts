@@ -1,8 +1,8 @@
-import { decodeText, isLockFile, isSameFile } from "../../domain/platform/file-bytes.ts";
+import { isLockFile, isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { TakenEdit, WorkspaceFiles } from "../ports/platform-view.ts";
-import type { ContestedFile } from "./shown-files.ts";
+import { type ContestedFile, textOf, wordVersion } from "./shown-files.ts";
 
 /**
  * A coder's draft, lent to its sub-agents: each works in a separate draft that starts from the lender's current state, and its work is
@@ -28,20 +28,12 @@ export interface ReturnedWork {
   readonly taken: readonly string[];
   /** Those of them that also contain a change of others. */
   readonly merged: readonly string[];
-  readonly conflicts: readonly ReturnConflict[];
+  /** Files that both the sub-agent and another coder changed: the lender keeps its own version. */
+  readonly conflicts: readonly ContestedFile[];
   /** Commands that failed when they ran again over changes of others: their files are missing. */
   readonly failed: readonly string[];
   /** Why nothing could be written; empty if it could. */
   readonly trouble: string;
-}
-
-/** A file that both the sub-agent and another coder changed: the lender keeps its own version. */
-export interface ReturnConflict {
-  readonly path: string;
-  /** The text when the sub-agent began; null if there was no file, undefined if it is not text. */
-  readonly base: string | null | undefined;
-  /** The sub-agent's version. */
-  readonly ours: string | null | undefined;
 }
 
 export interface LendingDeps {
@@ -86,11 +78,8 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
                 refusal: { code: "failed", message: "the draft holds too much for a sub-agent" },
               };
             const opened = await workspace.openDraft({ ...request, source, autoCommit: false });
-            if (!opened.ok || edits.length === 0) {
-              if (opened.ok) draft = opened.draft;
-              return opened;
-            }
-            const refusal = await opened.draft.takeIn(edits, 0);
+            if (!opened.ok) return opened;
+            const refusal = edits.length === 0 ? null : await opened.draft.takeIn(edits, 0);
             if (refusal !== null) {
               await opened.draft.discard(refusal.message);
               return { ok: false, refusal };
@@ -101,14 +90,7 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
         giveBack: (attempt, contested = []) =>
           inTurn(async () => {
             if (draft === null) return { taken: [], merged: [], conflicts: [], failed: [], trouble: "" };
-            const returned = await mergeInto({
-              lender,
-              draft,
-              copied,
-              workspace,
-              attempt,
-              unsettled: contested,
-            });
+            const returned = await mergeInto({ lender, draft, copied, workspace, attempt, contested });
             onTaken(returned.taken);
             return returned;
           }),
@@ -150,35 +132,29 @@ interface ReturnDeps extends Pick<LendingDeps, "lender" | "workspace"> {
   /** The files of the sub-agent's start that differed from the workspace. */
   readonly copied: ReadonlyMap<string, TakenEdit>;
   readonly attempt: number;
-  readonly unsettled: readonly ContestedFile[];
+  readonly contested: readonly ContestedFile[];
 }
 
 /**
  * Rebases the sub-agent's draft onto the current workspace, and merges it into the lender file by file. The base is the state that the
  * sub-agent began with.
  */
-async function mergeInto({
-  lender,
-  draft,
-  copied,
-  workspace,
-  attempt,
-  unsettled,
-}: ReturnDeps): Promise<ReturnedWork> {
+async function mergeInto(deps: ReturnDeps): Promise<ReturnedWork> {
+  const { lender, draft, copied, workspace, attempt } = deps;
   const rebased = await draft.rebase();
   const failed = rebased.failed.map(({ command }) => command.target);
-  const contested = new Map(
-    rebased.conflicts.map(({ path, base, ours }) => [path, { path, base: asText(base), ours: asText(ours) }]),
-  );
-  for (const { path, shown, yours } of unsettled) contested.set(path, { path, base: shown, ours: yours });
-  const conflicts: ReturnConflict[] = [...contested.values()];
+  const contested = new Map<string, ContestedFile>();
+  for (const { path, base, ours } of rebased.conflicts)
+    contested.set(path, { path, shown: textOf(base), yours: textOf(ours) });
+  for (const one of deps.contested) contested.set(one.path, one);
+  const conflicts = [...contested.values()];
   const edits: TakenEdit[] = [];
   const merged = new Set<string>();
   const baseOf = (path: string) => copied.get(path) ?? readEdit(workspace.files, path);
-  const toConflict = (ours: TakenEdit): ReturnConflict => ({
+  const toConflict = (ours: TakenEdit): ContestedFile => ({
     path: ours.path,
-    base: textOf(baseOf(ours.path)),
-    ours: textOf(ours),
+    shown: textIn(baseOf(ours.path)),
+    yours: textIn(ours),
   });
   for (const path of new Set([...changedPaths(draft), ...copied.keys()])) {
     if (contested.has(path)) continue;
@@ -268,30 +244,19 @@ function isSameEntry(one: TakenEdit, other: TakenEdit): boolean {
   return a.kind === b.kind;
 }
 
-function asText(bytes: Uint8Array | null | undefined): string | null | undefined {
-  return bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
-}
-
-/** Null: no file; undefined: not text. */
-function textOf({ entry, bytes }: TakenEdit): string | null | undefined {
-  return entry.kind === "missing" ? null : asText(bytes ?? undefined);
+function textIn({ entry, bytes }: TakenEdit): string | null | undefined {
+  return entry.kind === "missing" ? null : textOf(bytes ?? undefined);
 }
 
 /** The message to a coder about files in which its sub-agent's work conflicts with the current draft. */
-export function wordReturnConflicts(conflicts: readonly ReturnConflict[], limitChars: number): string {
+export function wordReturnConflicts(conflicts: readonly ContestedFile[], limitChars: number): string {
   const share = Math.floor(limitChars / Math.max(1, conflicts.length) / 2);
-  const text = (path: string, version: string, words: string | null | undefined) => {
-    if (words === null || words === undefined) return "";
-    const cut =
-      words.length > share ? `${words.slice(0, share)}\n… (${words.length - share} more characters)` : words;
-    return `<text path="${path}" version="${version}">\n${cut}${cut.endsWith("\n") ? "" : "\n"}</text>`;
-  };
   return conflicts
-    .map(({ path, base, ours }) =>
+    .map(({ path, shown, yours }) =>
       [
-        `${path}: not used, because it was also changed elsewhere. Your draft keeps its own version; combine both yourself.${ours === null ? " The sub-agent deleted it." : ""}`,
-        text(path, "as the sub-agent began with it", base),
-        text(path, "as the sub-agent would have it", ours),
+        `${path}: not used, because it was also changed elsewhere. Your draft keeps its own version; combine both yourself.${yours === null ? " The sub-agent deleted it." : ""}`,
+        wordVersion(path, "as the sub-agent began with it", shown, share),
+        wordVersion(path, "as the sub-agent would have it", yours, share),
       ]
         .filter((part) => part !== "")
         .join("\n"),

@@ -4,6 +4,7 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { decodeText, isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { StoredJob } from "../ports/jobs.ts";
+import type { MergedNote } from "../ports/jobs-draft.ts";
 
 /**
  * The files that one coder was shown, each with its bytes at that time. A coder that replaces, removes or renames a file means the file as
@@ -79,12 +80,6 @@ export interface OtherChange {
   readonly movedTo?: string;
 }
 
-export interface MergedFile {
-  readonly path: string;
-  /** The job whose change it was merged with; null where it was made outside of PicoClaw. */
-  readonly by: string | null;
-}
-
 /** An edit for an outdated version of a file; it does not run. */
 export interface StaleEdit {
   readonly path: string;
@@ -104,7 +99,7 @@ export type ContestedFile = Pick<StaleEdit, "path" | "shown" | "yours">;
 export interface SettledCommands {
   /** Whole-file blocks of stale files contain the merged text. */
   readonly commands: readonly PatchCommand[];
-  readonly merged: readonly MergedFile[];
+  readonly merged: readonly MergedNote[];
   readonly stale: readonly StaleEdit[];
 }
 
@@ -124,7 +119,7 @@ export async function settleStaleEdits(
   deps: SettleDeps,
   commands: readonly PatchCommand[],
 ): Promise<SettledCommands> {
-  const merged: MergedFile[] = [];
+  const merged: MergedNote[] = [];
   const stale: StaleEdit[] = [];
   const written = new Set<string>();
   const settleOne = async (command: PatchCommand): Promise<PatchCommand> => {
@@ -232,14 +227,12 @@ function toStaleEdit(
   { shown, whoChanged }: SettleDeps,
   { path, what, yours }: Pick<StaleEdit, "path" | "what" | "yours">,
 ): StaleEdit {
-  const base = shown.bytes(path);
-  return {
-    path,
-    what,
-    yours,
-    shown: base === null || base === undefined ? base : (decodeText(base) ?? undefined),
-    other: whoChanged(path),
-  };
+  return { path, what, yours, shown: textOf(shown.bytes(path)), other: whoChanged(path) };
+}
+
+/** Null if there is no file, undefined if its content is unknown or not text. */
+export function textOf(bytes: Uint8Array | null | undefined): string | null | undefined {
+  return bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
 }
 
 const ASK_AGAIN =
@@ -252,8 +245,8 @@ export function wordStaleEdits(stale: readonly StaleEdit[], limitChars: number):
     ...stale.map((edit) => {
       const { path, shown, yours } = edit;
       const texts = [
-        wordText(path, "as you were shown it", shown, share),
-        wordText(path, "as you would have it", yours, share),
+        wordVersion(path, "as you were shown it", shown, share),
+        wordVersion(path, "as you would have it", yours, share),
       ];
       return [wordStale(edit), ...texts.filter((text) => text !== "")].join("\n");
     }),
@@ -270,9 +263,8 @@ function wordStale({ path, what, other }: StaleEdit): string {
     case "conflict":
       return `${path} was changed by ${who} after you were shown it, and your version would undo that. Your version was not used.`;
     case "delete":
-      return `${path} was changed by ${who} after you were shown it. It was not deleted: look at the change first.`;
     case "rename":
-      return `${path} was changed by ${who} after you were shown it. It was not renamed: look at the change first.`;
+      return `${path} was changed by ${who} after you were shown it. It was not ${what}d: look at the change first.`;
     case "gone":
       return other.movedTo === undefined
         ? `${path} was removed by ${who} after you were shown it. Your version was not written: it would bring the file back.`
@@ -281,7 +273,12 @@ function wordStale({ path, what, other }: StaleEdit): string {
 }
 
 /** Not a `<file>` element: only the current text counts as shown. */
-function wordText(path: string, which: string, text: string | null | undefined, limit: number): string {
+export function wordVersion(
+  path: string,
+  which: string,
+  text: string | null | undefined,
+  limit: number,
+): string {
   if (text === undefined || text === null) return "";
   const cut =
     text.length > limit ? `${text.slice(0, limit)}\n… (${text.length - limit} more characters)` : text;
