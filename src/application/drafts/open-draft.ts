@@ -142,7 +142,7 @@ class OpenDraft implements Draft {
     const refusal = await this.#ensure(commands.some(({ type }) => type !== "file_edit"));
     if (refusal !== null) return refuseJob(root, refusal);
     const job = this.#open;
-    const reason = job.transaction.kind === "overlay" ? "unconfined" : job.stagedFor;
+    const reason = job.transaction.kind === "overlay" ? "unconfined" : job.deps.staging.reason;
     if (head !== undefined && this.#layers.headPort === undefined)
       return refuseJob(root, { code: "head", reason, message: messagesFor("en").headRefused(reason) });
     const patch = "patch" in work ? work.patch : undefined;
@@ -161,8 +161,7 @@ class OpenDraft implements Draft {
       job.emit({ type: "planned", attempt, plan: this.#deps.mask(cutMiddle(plan, JOURNAL_PLAN)) });
     job.noteMerged(merged);
     for (const [path, bytes] of bases ?? []) this.#bases.set(path, bytes);
-    const signals = [this.#request.signal, this.#end.signal, told.signal];
-    const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
+    const signal = this.#signalWith(told.signal);
     return this.#orBroken(async () => {
       // PicoClaw's own git commands never run in a head's view.
       const opened = this.#isFirst && this.#autoCommit ? undefined : head;
@@ -175,7 +174,7 @@ class OpenDraft implements Draft {
         const refused = await this.#layers.wake(head.surroundings);
         if (refused !== null) return refuseJob(root, refused);
       }
-      const carried = await job.carryOut(commands, { attempt, signal, head, ...pick(told) });
+      const carried = await job.carryOut(commands, { ...told, attempt, signal, head });
       const { results, ended } = await job.settle(carried);
       this.#last = { commands, results };
       this.#forgetAsRun(results);
@@ -268,8 +267,7 @@ class OpenDraft implements Draft {
     const run = async () => {
       const refusal = await this.#ensure(true);
       if (refusal !== null) return { ok: false, why: "unavailable", message: refusal.message } as const;
-      const signals = [this.#request.signal, this.#end.signal];
-      const signal = AbortSignal.any(request.signal === undefined ? signals : [...signals, request.signal]);
+      const signal = this.#signalWith(request.signal);
       const job = this.#open;
       const use = () => job.check({ ...request, signal });
       const { checkSlots } = this.#deps;
@@ -285,8 +283,7 @@ class OpenDraft implements Draft {
   }
 
   async takeTurn(): Promise<() => void> {
-    const signal = AbortSignal.any([this.#request.signal, this.#end.signal]);
-    const giveBack = await this.#deps.transactions.takeTurn(signal);
+    const giveBack = await this.#deps.transactions.takeTurn(this.#signalWith());
     this.#hasTurn = true;
     return () => {
       this.#hasTurn = false;
@@ -441,28 +438,12 @@ class OpenDraft implements Draft {
     if (contested !== undefined) begun?.noteMerged(rebased?.merged ?? []);
     if (contested !== undefined) return refuseMoved(contested.path);
     const kind = runsProcesses ? this.#deps.staging.kind : "direct";
-    const { source, request, groupId, sessionKey, commandTimeoutSeconds, signal } = this.#request;
-    const { onStart, onEvent, onOutput } = this.#request;
+    const { network = true, stopOnError = this.#deps.config.stop_on_error } = this.#request;
+    const how = { patch: "", dryRun: false, preview: false, atomic: false, stopOnError };
     const opened = await openJob(
       this.#deps,
-      { jobId: this.id, kind, network: this.#request.network ?? true, resting: true, again },
-      {
-        patch: "",
-        source,
-        ...(request !== undefined && { request }),
-        ...(groupId !== undefined && { groupId }),
-        ...(sessionKey !== undefined && { sessionKey }),
-        dryRun: false,
-        preview: false,
-        atomic: false,
-        stopOnError: this.#request.stopOnError ?? this.#deps.config.stop_on_error,
-        autoCommit: this.#autoCommit,
-        ...(commandTimeoutSeconds !== undefined && { commandTimeoutSeconds }),
-        signal,
-        ...(onStart !== undefined && { onStart }),
-        ...(onEvent !== undefined && { onEvent }),
-        ...(onOutput !== undefined && { onOutput }),
-      },
+      { jobId: this.id, kind, network, resting: true, again },
+      { ...this.#request, ...how, autoCommit: this.#autoCommit },
     );
     if (!opened.ok) {
       this.#isOver ||= again;
@@ -523,6 +504,11 @@ class OpenDraft implements Draft {
     return turn;
   }
 
+  /** Ends with the draft, at the latest. */
+  #signalWith(own: AbortSignal = this.#end.signal): AbortSignal {
+    return AbortSignal.any([this.#request.signal, this.#end.signal, own]);
+  }
+
   #mustBeOpen(): void {
     if (this.#isOver) throw new Error(`the draft has ended: ${this.id}`);
   }
@@ -553,9 +539,4 @@ function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string)
     .list(["committed"])
     .findLast(({ jobId, changes }) => jobId !== own && changes.some((change) => change.path === path));
   return job?.jobId ?? null;
-}
-
-/** The callbacks of an attempt beside its signal. */
-function pick({ onEvent, onOutput }: Pick<DraftAttempt, "onEvent" | "onOutput">) {
-  return { ...(onEvent !== undefined && { onEvent }), ...(onOutput !== undefined && { onOutput }) };
 }

@@ -1,12 +1,10 @@
 import type { Change, Note, NoteFact } from "../../domain/jobs/result.ts";
 import { jobEnvironment } from "../../domain/policy/job-environment.ts";
 import type { HookSettings, WorkspaceDeps } from "../ports/jobs-workspace.ts";
-import type { JobProcessesDeps } from "./job-processes.ts";
+import type { RunningJob } from "./job-processes.ts";
 
 /** The moments at which the user's own commands run. */
 export type HookMoment = Exclude<keyof HookSettings, "timeout">;
-
-export type HookedJob = Pick<JobProcessesDeps, "deps" | "jobId" | "transaction" | "emit">;
 
 const NAMED_BYTES = 32 * 1024;
 const SHOWN_OUTPUT = 2_000;
@@ -16,25 +14,22 @@ const SHOWN_OUTPUT = 2_000;
  * does not end with 0, or cannot run, is the reason why it may not. Null: it may.
  */
 export async function askBeforeLanding(
-  { deps, jobId, transaction, emit }: HookedJob,
+  job: RunningJob,
+  hooks: HookSettings,
   changes: readonly Change[],
   signal: AbortSignal,
 ): Promise<Note | null> {
-  const { hooks, mask } = deps;
-  if (hooks === undefined || hooks.before_landing.length === 0) return null;
+  const { mask } = job.deps;
   const { runChecks } = await import("./run-checks.ts");
-  const asked = await runChecks(
-    { deps, jobId, transaction, emit },
-    {
-      commands: hooks.before_landing,
-      over: "draft",
-      withoutBuildLayer: true,
-      timeoutSeconds: hooks.timeout,
-      stopOnError: true,
-      env: hookVariables("before_landing", { changes }),
-      signal,
-    },
-  );
+  const asked = await runChecks(job, {
+    commands: hooks.before_landing,
+    over: "draft",
+    withoutBuildLayer: true,
+    timeoutSeconds: hooks.timeout,
+    stopOnError: true,
+    env: hookVariables("before_landing", { changes }),
+    signal,
+  });
   if (!asked.ok) {
     const [command = ""] = hooks.before_landing;
     return asked.why === "aborted"

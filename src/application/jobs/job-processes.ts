@@ -11,22 +11,22 @@ export interface RunOptions {
   readonly onOutput?: ((text: string) => void) | undefined;
 }
 
-export interface JobProcessesDeps {
+export interface RunningJob {
   readonly deps: WorkspaceDeps;
   readonly jobId: string;
   readonly transaction: Transaction;
-  readonly story: JobStory;
   readonly emit: (event: JobEvent) => void;
 }
 
 /** How processes of a job are run: those of its commands, and our own git. */
 export class JobProcesses {
-  readonly #job: JobProcessesDeps;
   readonly #env: Record<string, string>;
   #ownGit: ReturnType<WorkspaceDeps["ownGit"]> | null = null;
 
-  constructor(job: JobProcessesDeps) {
-    this.#job = job;
+  constructor(
+    private readonly job: RunningJob,
+    private readonly story: JobStory,
+  ) {
     this.#env = jobEnvironment({
       host: job.deps.hostEnv,
       pass: job.deps.config.env_pass,
@@ -35,8 +35,8 @@ export class JobProcesses {
   }
 
   inputs({ signal, onOutput }: RunOptions = {}) {
-    const { deps, transaction, jobId, story } = this.#job;
-    const { request } = story;
+    const { deps, transaction, jobId } = this.job;
+    const { request } = this.story;
     return {
       transaction,
       policy: deps.policy,
@@ -50,7 +50,7 @@ export class JobProcesses {
 
   /** A view that is closed off brings its own way to run a process in it. */
   async runner(): Promise<ProcessRunner> {
-    return this.#job.transaction.processes ?? this.#job.deps.processes();
+    return this.job.transaction.processes ?? this.job.deps.processes();
   }
 
   async commit(
@@ -58,7 +58,8 @@ export class JobProcesses {
     { except = [] }: { readonly except?: readonly string[] } = {},
   ): Promise<AutoCommitResult> {
     const { commitMoment } = await import("./auto-commit.ts");
-    const { deps, story, emit } = this.#job;
+    const { job, story } = this;
+    const { deps, emit } = job;
     this.#ownGit ??= deps.ownGit();
     return commitMoment(deps, {
       moment,
@@ -74,8 +75,8 @@ export class JobProcesses {
 
   /** Ends all of them, and names them. */
   async end(): Promise<readonly string[]> {
-    if (this.#job.transaction.directory === null) return [];
-    const killed = await (await this.runner()).killJobProcesses(this.#job.jobId);
+    if (this.job.transaction.directory === null) return [];
+    const killed = await (await this.runner()).killJobProcesses(this.job.jobId);
     return killed.map(({ command }) => command);
   }
 }

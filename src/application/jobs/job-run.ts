@@ -13,7 +13,6 @@ import {
   type RefusedJob,
   refuseJob,
   sealNote,
-  type TransactionReason,
 } from "../../domain/jobs/result.ts";
 import { executionSummary, maskCommand, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
@@ -46,54 +45,16 @@ import {
 } from "./conclude-job.ts";
 import { PolicyFault } from "./edit-policy.ts";
 import { type CommandOutcome, failedOutcome, runFileEdit } from "./file-edit.ts";
+import type { GuardDeps } from "./guard-changes.ts";
 import { endReason, nameJobId } from "./job-facts.ts";
-import { JobProcesses, type RunOptions } from "./job-processes.ts";
+import { JobProcesses, type RunningJob, type RunOptions } from "./job-processes.ts";
 import type { RunCommandsDeps } from "./run-shell.ts";
-
-/** The validations of one job beyond those of its commands; their findings are written to its journal. */
-export type JobValidator = ReturnType<typeof createJobValidator>;
 
 /** No such path was reported; if there is one nevertheless, it does not land. */
 const dropGitPaths: ValidateDifference = ({ changes }) => ({
   drop: changes.map(({ path }) => path).filter(mayMatterToGit),
   rewrite: new Map(),
 });
-
-function createJobValidator(
-  { policy, planOptions }: Pick<WorkspaceDeps, "policy" | "planOptions">,
-  transaction: Transaction,
-  emit: (event: JobEvent) => void,
-) {
-  const deps = { transaction, protection: policy.protection, sha1: planOptions.sha1 };
-  const tell = (before: readonly CommandResult[], after: readonly CommandResult[]) => {
-    for (const [index, { success, error }] of after.entries())
-      if (error !== before[index]?.error) emit({ type: "command_judged", index, success, error });
-  };
-  return {
-    /** When the processes of some commands are gone. */
-    async settle(ran: readonly CommandResult[]): Promise<readonly CommandResult[]> {
-      if (ran.every(({ command }) => command.type === "file_edit")) return ran;
-      const { validateSettled } = await import("./final-validation.ts");
-      const results = validateSettled(deps, ran);
-      tell(ran, results);
-      return results;
-    },
-    /** Seals the changes that the last judgement passes; the results name the others. */
-    async seal(
-      results: readonly CommandResult[],
-      end: { readonly preview: boolean },
-    ): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }> {
-      // Each path of an edit was checked when it was used; only together can they make a git directory.
-      const isPlain = results.every(({ changes }) => !changes.some(({ path }) => mayMatterToGit(path)));
-      if (transaction.kind === "direct" && isPlain)
-        return { sealed: await transaction.seal(dropGitPaths, end), judged: results };
-      const { sealValidated } = await import("./final-validation.ts");
-      const ended = await sealValidated(deps, results, end);
-      tell(results, ended.judged);
-      return ended;
-    },
-  };
-}
 
 /** The first job of its kind says how changes are staged here, and why so. */
 function kindNotes(
@@ -302,32 +263,20 @@ async function beginView({ transactions, root }: WorkspaceDeps, request: BeginRe
 }
 
 /** One job from its open view to its end. */
-export class JobRun {
-  readonly stagedFor: TransactionReason;
-  readonly #deps: WorkspaceDeps;
-  readonly #judge: JobValidator;
+export class JobRun implements RunningJob {
   readonly #story: JobStory;
   readonly #processes: JobProcesses;
   /** HEAD before the job, where commits are made around it. */
   #from: string | null = null;
 
   constructor(
-    deps: WorkspaceDeps,
+    readonly deps: WorkspaceDeps,
     request: ExecuteRequest,
     readonly jobId: string,
     readonly transaction: Transaction,
   ) {
-    this.#deps = deps;
-    this.stagedFor = deps.staging.reason;
     this.#story = new JobStory(deps, request, { jobId, kind: transaction.kind });
-    this.#judge = createJobValidator(deps, transaction, (event) => this.emit(event));
-    this.#processes = new JobProcesses({
-      deps,
-      jobId,
-      transaction,
-      story: this.#story,
-      emit: (event) => this.emit(event),
-    });
+    this.#processes = new JobProcesses(this, this.#story);
   }
 
   get #request(): ExecuteRequest {
@@ -341,8 +290,7 @@ export class JobRun {
   /** Runs checks over what the job has now, or over the workspace alone. */
   async check(request: CheckRequest & { readonly signal: AbortSignal }): Promise<Checked> {
     const { runChecks } = await import("./run-checks.ts");
-    const { jobId, transaction } = this;
-    return runChecks({ deps: this.#deps, jobId, transaction, emit: (event) => this.emit(event) }, request);
+    return runChecks(this, request);
   }
 
   describe(about: Parameters<JobStory["describe"]>[0]): void {
@@ -397,12 +345,12 @@ export class JobRun {
     const counts = executionSummary(this.#story.commands);
     const { transaction } = this;
     if (options.again !== true) this.#request.onStart?.(this.jobId);
-    this.#notes.push(...kindNotes(this.#deps, transaction));
+    this.#notes.push(...kindNotes(this.deps, transaction));
     // A job of edits alone ends before a list of running jobs could show it.
     if (transaction.kind !== "direct") this.saveRunning();
     this.emit({
       type: "job_started",
-      workspace: this.#deps.root,
+      workspace: this.deps.root,
       kind: transaction.kind,
       commands: this.#story.commands.length,
       file_edits: counts.fileEdits,
@@ -413,7 +361,7 @@ export class JobRun {
 
   /** Names the job while it runs, so that it is known as dead when its process is gone. */
   saveRunning(): void {
-    this.#deps.archive.save(this.#story.record("running"));
+    this.deps.archive.save(this.#story.record("running"));
   }
 
   /** Drops the staged changes; the journal stays. */
@@ -439,19 +387,19 @@ export class JobRun {
         ...this.#processes.inputs(run),
         processes: () => this.#processes.runner(),
         head: run.head,
-        planOptions: this.#deps.planOptions,
+        planOptions: this.deps.planOptions,
         stopOnError,
-        commandTimeoutSeconds: commandTimeoutSeconds ?? this.#deps.config.command_timeout,
-        gitTimeoutSeconds: this.#deps.config.git_timeout,
-        limits: this.#deps.config.limits,
-        mask: this.#deps.mask,
-        clock: this.#deps.clock,
+        commandTimeoutSeconds: commandTimeoutSeconds ?? this.deps.config.command_timeout,
+        gitTimeoutSeconds: this.deps.config.git_timeout,
+        limits: this.deps.config.limits,
+        mask: this.deps.mask,
+        clock: this.deps.clock,
         emit: (event) => {
           const attempted = attempt === undefined ? event : { ...event, attempt };
           this.emit(attempted);
           run.onEvent?.(attempted);
           if (event.type === "command_finished")
-            logCommand(this.#deps, this.jobId, event, commands[event.index] as PatchCommand);
+            logCommand(this.deps, this.jobId, event, commands[event.index] as PatchCommand);
         },
       },
       commands,
@@ -465,7 +413,7 @@ export class JobRun {
     const ended = { success, output, error, duration, changes, notes };
     const event = { type: "command_finished", attempt, index, ...ended } as const;
     this.emit(event);
-    logCommand(this.#deps, this.jobId, event, command);
+    logCommand(this.deps, this.jobId, event, command);
   }
 
   /** Ends every process of the job, and judges their changes. */
@@ -473,20 +421,54 @@ export class JobRun {
     ran: readonly CommandResult[],
   ): Promise<{ readonly results: readonly CommandResult[]; readonly ended: readonly string[] }> {
     const ended = await this.endProcesses();
-    return { results: await this.#judge.settle(ran), ended };
+    return { results: await this.#judgeSettled(ran), ended };
+  }
+
+  get #guard(): GuardDeps {
+    const { policy, planOptions } = this.deps;
+    return { transaction: this.transaction, protection: policy.protection, sha1: planOptions.sha1 };
+  }
+
+  /** Judges the changes of commands whose processes are gone. */
+  async #judgeSettled(ran: readonly CommandResult[]): Promise<readonly CommandResult[]> {
+    if (ran.every(({ command }) => command.type === "file_edit")) return ran;
+    const { validateSettled } = await import("./final-validation.ts");
+    const results = validateSettled(this.#guard, ran);
+    this.#tellJudged(ran, results);
+    return results;
+  }
+
+  /** Seals the changes that the last judgement passes; the results name the others. */
+  async #seal(
+    results: readonly CommandResult[],
+    end: { readonly preview: boolean },
+  ): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }> {
+    // Each path of an edit was checked when it was used; only together can they make a git directory.
+    const isPlain = results.every(({ changes }) => !changes.some(({ path }) => mayMatterToGit(path)));
+    if (this.transaction.kind === "direct" && isPlain)
+      return { sealed: await this.transaction.seal(dropGitPaths, end), judged: results };
+    const { sealValidated } = await import("./final-validation.ts");
+    const ended = await sealValidated(this.#guard, results, end);
+    this.#tellJudged(results, ended.judged);
+    return ended;
+  }
+
+  #tellJudged(before: readonly CommandResult[], after: readonly CommandResult[]): void {
+    for (const [index, { success, error }] of after.entries())
+      if (error !== before[index]?.error) this.emit({ type: "command_judged", index, success, error });
   }
 
   /** The before-commit failed: only our git ran, and nothing is remembered of the job but its journal. */
   private async refuse(before: Exclude<AutoCommitResult, { ok: true }>): Promise<RefusedJob> {
     await this.endProcesses();
     await this.forget();
-    return refuseJob(this.#deps.root, { code: "auto-commit", cause: before.code, message: before.error });
+    return refuseJob(this.deps.root, { code: "auto-commit", cause: before.code, message: before.error });
   }
 
   private async forget(outcome: "answered" | "rolled-back" = "rolled-back", reason = ""): Promise<void> {
     await this.transaction.discard();
-    await this.#deps.transactions.discard(this.jobId);
-    this.#deps.archive.save({ ...this.#story.record(outcome), ...endReason(reason) });
+    await this.deps.transactions.discard(this.jobId);
+    this.deps.archive.save({ ...this.#story.record(outcome), ...endReason(reason) });
   }
 
   /** Drops the staged changes, as far as a broken disk permits. */
@@ -497,8 +479,8 @@ export class JobRun {
       // The result names the cause; the rest is for `doctor --repair`.
     }
     const message = error instanceof Error ? error.message : String(error);
-    this.#deps.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });
-    return new JobBroken(this.jobId, this.#deps.root, error, nameJobId(this.#deps.archive, this.jobId));
+    this.deps.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });
+    return new JobBroken(this.jobId, this.deps.root, error, nameJobId(this.deps.archive, this.jobId));
   }
 
   /**
@@ -510,7 +492,7 @@ export class JobRun {
     endedBefore: readonly string[],
     how: JobEnding,
   ): Promise<RanJob | "moved"> {
-    const { transactions } = this.#deps;
+    const { transactions } = this.deps;
     const ended = [...endedBefore];
     const refused = how.preview ? null : await this.#askHooks(settled);
     if (refused !== null) {
@@ -531,31 +513,25 @@ export class JobRun {
 
   /** Why a hook does not let the job land; null: it may. */
   async #askHooks(settled: readonly CommandResult[]): Promise<Note | null> {
-    const { hooks } = this.#deps;
+    const { hooks } = this.deps;
     const { signal } = this.#request;
     if (hooks === undefined || hooks.before_landing.length === 0) return null;
     if (signal.aborted || wantsRollback(this.#request, settled)) return null;
     const changes = this.transaction.layers?.changes() ?? settled.flatMap(({ changes }) => changes);
     if (changes.length === 0) return null;
     const { askBeforeLanding } = await import("./hooks.ts");
-    const job = {
-      deps: this.#deps,
-      jobId: this.jobId,
-      transaction: this.transaction,
-      emit: (event: JobEvent) => this.emit(event),
-    };
-    return askBeforeLanding(job, changes, signal);
+    return askBeforeLanding(this, hooks, changes, signal);
   }
 
   /** Runs the user's hooks for the job's outcome before the outcome is reported, so that the report includes failed hooks. */
   async #runHooks(outcome: JobOutcome, isRed: boolean, { sealed: { changes } }: JobEnd): Promise<void> {
-    const { hooks } = this.#deps;
+    const { hooks } = this.deps;
     const moment = outcome === "committed" && changes.length > 0 ? "after_landing" : isRed ? "on_red" : null;
     if (hooks === undefined || moment === null || hooks[moment].length === 0) return;
     const { runHooks } = await import("./hooks.ts");
-    for (const note of await runHooks(this.#deps, moment, { jobId: this.jobId, changes })) {
+    for (const note of await runHooks(this.deps, moment, { jobId: this.jobId, changes })) {
       this.note([note]);
-      this.emit({ type: "note", text: wordNote(this.#deps.messages, note) });
+      this.emit({ type: "note", text: wordNote(this.deps.messages, note) });
     }
   }
 
@@ -572,7 +548,7 @@ export class JobRun {
     const isOver = wantsRollback(this.#request, looked) && transaction.kind !== "none";
     const { sealed, judged: results } = isOver
       ? { sealed: NOTHING_SEALED, judged: looked }
-      : await this.#judge.seal(looked, { preview });
+      : await this.#seal(looked, { preview });
     const aborted = request.signal.aborted;
     const isTakenBack = wantsRollback(this.#request, results) || isUnstaged(sealed);
     const rollsBack = isTakenBack && transaction.kind !== "none";
@@ -588,7 +564,7 @@ export class JobRun {
       const { networkNotes } = await import("./run-process-command.ts");
       for (const note of networkNotes(transaction)) {
         this.#notes.push(note);
-        this.emit({ type: "note", text: wordNote(this.#deps.messages, note) });
+        this.emit({ type: "note", text: wordNote(this.deps.messages, note) });
       }
     }
     if (rollsBack) {
@@ -602,12 +578,12 @@ export class JobRun {
     // A preview without a change would wait to be applied for nothing.
     const isKept = preview && (sealed.changes.length > 0 || red !== undefined);
     const ending = isKept ? "staged" : "committed";
-    this.#deps.archive.save({
+    this.deps.archive.save({
       ...this.#story.record(ending, { results, changes: sealed.changes, gitCommit }),
       ...(red !== undefined && { red }),
     });
     if (isKept) {
-      await this.#deps.transactions.stage(jobId);
+      await this.deps.transactions.stage(jobId);
       this.emit({ type: "staged", changes: countFiles(sealed.changes) });
       return () => this.conclude("staged", { ...end, sealed }, red !== undefined);
     }
@@ -616,7 +592,7 @@ export class JobRun {
     if (isWorkspaceGone(swapped)) {
       // The seal compared the job with a folder that is not there.
       for (const note of sealed.notes) this.#notes.splice(this.#notes.indexOf(note), 1);
-      const reason = this.#deps.messages.workspaceGone(this.#deps.root, transaction.kind);
+      const reason = this.deps.messages.workspaceGone(this.deps.root, transaction.kind);
       return () => this.dropAll({ ...end, swapped }, reason);
     }
     const done = swapped.status === "done";
@@ -649,20 +625,20 @@ export class JobRun {
     if (settled.some(({ command }) => command.type !== "file_edit")) await layers?.rest();
     const asleep = (await layers?.wake()) ?? null;
     if (asleep !== null) {
-      this.#notes.push({ code: "auto-commit-failed", error: this.#deps.mask(asleep.message) });
+      this.#notes.push({ code: "auto-commit-failed", error: this.deps.mask(asleep.message) });
       return nothing;
     }
-    const results = await this.#judge.settle(settled);
+    const results = await this.#judgeSettled(settled);
     if (wantsRollback(this.#request, results)) return { results, gitCommit: null };
     const after = await this.#processes.commit("after");
     ended.push(...(await this.endProcesses()));
-    if (!after.ok) this.#notes.push({ code: "auto-commit-failed", error: this.#deps.mask(after.error) });
+    if (!after.ok) this.#notes.push({ code: "auto-commit-failed", error: this.deps.mask(after.error) });
     return { results, gitCommit: after.ok ? after.commit : null };
   }
 
   /** Nothing of the job stays. A reason of null: it was stopped. */
   private async dropAll(end: JobEnd, reason: string | null): Promise<RanJob> {
-    await this.#deps.transactions.discard(this.jobId);
+    await this.deps.transactions.discard(this.jobId);
     this.emit({ type: "rolled_back", reason: reason ?? "aborted" });
     const back = { ...end, gitCommit: null, rolledBackTo: this.#from, reason: reason ?? "aborted" };
     return this.conclude(reason === null ? "aborted" : "rolled-back", back);
@@ -671,7 +647,7 @@ export class JobRun {
   /** Changes made in place are final. */
   private async mayCommit(): Promise<boolean> {
     if (this.transaction.kind === "none") return true;
-    return (await this.#deps.mayCommit?.(this.#request.signal)) ?? true;
+    return (await this.deps.mayCommit?.(this.#request.signal)) ?? true;
   }
 
   private async conclude(outcome: JobOutcome, end: JobEnd, isRed = false): Promise<RanJob> {
@@ -679,14 +655,13 @@ export class JobRun {
     const { results, sealed, gitCommit } = end;
     const recorded = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
     const record = { ...recorded, ...endReason(end.reason ?? ""), ...(isRed && { success: false }) };
-    const { warnings, notes } = this.#story;
-    return concludeJob(this.#deps, { record, kind: this.transaction.kind, warnings, notes }, outcome, end);
+    return concludeJob(this.deps, record, this.#story.warnings, end);
   }
 
-  emit(event: JobEvent): void {
-    this.#deps.archive.append(this.jobId, forJournal(event));
+  readonly emit = (event: JobEvent): void => {
+    this.deps.archive.append(this.jobId, forJournal(event));
     this.#request.onEvent?.(event);
-  }
+  };
 
   /** Everything dies with its job; a server that ran in it is named. */
   endProcesses(): Promise<readonly string[]> {

@@ -4,9 +4,7 @@ import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
 import type { CheckView, Transaction } from "../ports/jobs-transaction.ts";
 import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import type { ProcessRunner } from "../ports/platform-processes.ts";
-import type { JobProcessesDeps } from "./job-processes.ts";
-
-export type RunChecksDeps = Pick<JobProcessesDeps, "deps" | "jobId" | "transaction" | "emit">;
+import type { RunningJob } from "./job-processes.ts";
 
 type Request = CheckRequest & { readonly signal: AbortSignal };
 
@@ -17,7 +15,7 @@ const WHOLE_BYTES = 16 * 1024 * 1024;
  * Runs checks in a throw-away view:
  *   open it → old versions of files where they are asked for → each command → what the baseline built is kept → close
  */
-export async function runChecks(check: RunChecksDeps, request: Request): Promise<Checked> {
+export async function runChecks(check: RunningJob, request: Request): Promise<Checked> {
   const { layers } = check.transaction;
   if (layers?.openCheck === undefined)
     return { ok: false, why: "unavailable", message: "nothing is staged here that a check could run over" };
@@ -30,7 +28,7 @@ function untrusted({ messages }: WorkspaceDeps): Extract<Checked, { ok: false }>
   return { ok: false, why: "untrusted", message: messages.checksNeedTrust };
 }
 
-async function runInView(check: RunChecksDeps, request: Request): Promise<Checked> {
+async function runInView(check: RunningJob, request: Request): Promise<Checked> {
   const { deps, transaction, jobId } = check;
   const { over, signal } = request;
   const aborted = { ok: false, why: "aborted", message: "aborted" } as const;
@@ -97,7 +95,7 @@ function putBefore({ view }: CheckView, transaction: Transaction, path: string):
 }
 
 interface Running {
-  readonly check: RunChecksDeps;
+  readonly check: RunningJob;
   readonly view: CheckView;
   readonly processes: ProcessRunner;
   readonly request: Request;

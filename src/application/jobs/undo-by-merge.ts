@@ -113,11 +113,7 @@ async function judgeMerge(deps: MergeDeps, run: JobRun, signal: AbortSignal): Pr
   const changes = () => layers.changes();
   return deps.judge(
     {
-      async check(request) {
-        const { runChecks } = await import("./run-checks.ts");
-        const checks = { deps, jobId: run.jobId, transaction, emit: run.emit.bind(run) };
-        return runChecks(checks, { ...request, signal });
-      },
+      check: (request) => run.check({ ...request, signal }),
       changes,
       diff: () =>
         changes().map(({ path }) => ({
