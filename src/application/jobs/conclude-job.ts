@@ -5,12 +5,13 @@ import {
   type JobOutcome,
   type Note,
   type RanJob,
+  toFigures,
   toRanJob,
 } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { JobEvent, JobRecord } from "../ports/jobs.ts";
-import type { SealedChanges, SwapOutcome, Transaction } from "../ports/jobs-transaction.ts";
+import type { SealedChanges, SwapOutcome } from "../ports/jobs-transaction.ts";
 import type { ExecuteRequest, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import { LOG } from "../ports/platform.ts";
 import { withNumbers } from "./job-facts.ts";
@@ -62,21 +63,14 @@ export function isUnstaged({ noText, foreignOwner, outlived, tooDeep }: SealedCh
   return [noText, foreignOwner, outlived, tooDeep].some((found) => found !== undefined);
 }
 
-interface JournaledJob {
-  readonly record: JobRecord;
-  readonly kind: Transaction["kind"];
-  readonly warnings: readonly string[];
-  readonly notes: readonly Note[];
-}
-
 /** Stores how a job ended, makes room for its undo record, and reports the end. */
 export async function concludeJob(
-  { root, transactions, archive, config, messages, logger }: WorkspaceDeps,
-  { record, kind, warnings, notes }: JournaledJob,
-  outcome: JobOutcome,
-  { results, sealed, gitCommit, swapped, ended, keptAfterFailure, rolledBackTo }: JobEnd,
+  { transactions, archive, config, messages, logger }: WorkspaceDeps,
+  record: JobRecord,
+  warnings: readonly string[],
+  { results, sealed, swapped, ended, keptAfterFailure, rolledBackTo }: JobEnd,
 ): Promise<RanJob> {
-  const { jobId, success, executedCmds, failedCmds, totalCmds } = record;
+  const { jobId, outcome, success, executedCmds, failedCmds, totalCmds } = record;
   if (outcome !== "committed" && outcome !== "staged") archive.save(record);
   const keeps = outcome === "staged" || outcome === "committed" || outcome === "conflict";
   const evicted = keeps
@@ -112,19 +106,9 @@ export async function concludeJob(
   else logger.error("worker", ...LOG.executionFailed, fields);
   const ran = toRanJob(
     {
-      jobId,
-      groupId: record.groupId,
-      workspace: root,
-      kind,
+      ...toFigures(record),
       outcome,
-      success,
-      totalCmds,
-      executedCmds,
-      failedCmds,
       commands: results,
-      changes: sealed.changes,
-      ...(gitCommit !== null && { gitCommit }),
-      notes,
       conflicts: swapped === null || isGone ? [] : swapConflicts(swapped),
       evicted,
       quotaBytes: config.undo_quota,
@@ -140,14 +124,6 @@ export async function concludeJob(
 /** The job's record has all of them; a log line with a hundred thousand would be useless. */
 const LOGGED_CHANGES = 1_000;
 
-interface BegunJob {
-  readonly jobId: string;
-  readonly request: ExecuteRequest;
-  readonly commands: number;
-  readonly kind: string;
-  readonly at: Date;
-}
-
 /** The part of a job's end that its record holds. */
 interface RecordedEnd {
   readonly results: readonly CommandResult[];
@@ -156,38 +132,6 @@ interface RecordedEnd {
 }
 
 const NOTHING: RecordedEnd = { results: [], changes: [], gitCommit: null };
-
-/** The record of a job: first while it runs, with its process, then as it ended. */
-function jobRecord(
-  { root, mask, now, pid, birth }: Pick<WorkspaceDeps, "root" | "mask" | "now" | "pid" | "birth">,
-  { jobId, request, commands, kind, at }: BegunJob,
-  { results, changes, gitCommit }: RecordedEnd,
-  { outcome, notes }: { readonly outcome: JobOutcome; readonly notes: readonly Note[] },
-): JobRecord {
-  const executedCmds = results.filter(({ success }) => success).length;
-  return {
-    jobId,
-    groupId: jobGroupId(request, jobId),
-    workspace: root,
-    source: request.source,
-    title: mask(listTitle(request)),
-    ...(request.request !== undefined && { request: mask(request.request).slice(0, REQUEST_CHARACTERS) }),
-    createdAt: at.toISOString(),
-    finishedAt: now().toISOString(),
-    kind,
-    outcome,
-    pid,
-    birth,
-    success: executedCmds === commands && (outcome === "committed" || outcome === "staged"),
-    totalCmds: commands,
-    executedCmds,
-    failedCmds: results.length - executedCmds,
-    ...(gitCommit !== null && { gitCommit }),
-    changes,
-    notes,
-    ...(request.reverses !== undefined && { reverses: request.reverses }),
-  };
-}
 
 /** A job without a group forms its own. */
 export function jobGroupId({ groupId }: Pick<ExecuteRequest, "groupId">, jobId: string): string {
@@ -253,35 +197,17 @@ function cutTitle(line: string): string {
 /** The facts of a job, as they become known: its record is made of them. */
 export class JobStory {
   readonly notes: Note[] = [];
-  readonly #deps: WorkspaceDeps;
-  readonly #job: { readonly jobId: string; readonly kind: string };
+  /** The commands that count in its record. */
+  commands: readonly PatchCommand[] = [];
+  warnings: readonly string[] = [];
   readonly #createdAt: Date;
-  #request: ExecuteRequest;
-  #commands: readonly PatchCommand[] = [];
-  #warnings: readonly string[] = [];
 
   constructor(
-    deps: WorkspaceDeps,
-    request: ExecuteRequest,
-    job: { readonly jobId: string; readonly kind: string },
+    private readonly deps: WorkspaceDeps,
+    public request: ExecuteRequest,
+    private readonly job: { readonly jobId: string; readonly kind: string },
   ) {
-    this.#deps = deps;
-    this.#request = request;
-    this.#job = job;
     this.#createdAt = deps.now();
-  }
-
-  get request(): ExecuteRequest {
-    return this.#request;
-  }
-
-  /** The commands that count in its record. */
-  get commands(): readonly PatchCommand[] {
-    return this.#commands;
-  }
-
-  get warnings(): readonly string[] {
-    return this.#warnings;
   }
 
   /** Sets the record's counted commands and title, if they are not known from the beginning. */
@@ -291,19 +217,38 @@ export class JobStory {
     readonly plan?: string | undefined;
     readonly patch?: string | undefined;
   }): void {
-    const { plan = this.#request.plan, patch = this.#request.patch } = about;
-    this.#request = { ...this.#request, patch, ...(plan !== undefined && { plan }) };
-    this.#commands = about.commands;
-    this.#warnings = about.warnings;
+    const { plan = this.request.plan, patch = this.request.patch } = about;
+    this.request = { ...this.request, patch, ...(plan !== undefined && { plan }) };
+    this.commands = about.commands;
+    this.warnings = about.warnings;
   }
 
-  record(outcome: JobOutcome, end: RecordedEnd = NOTHING): JobRecord {
-    const begun = {
-      ...this.#job,
-      request: this.#request,
-      commands: this.#commands.length,
-      at: this.#createdAt,
+  /** The record of a job: first while it runs, with its process, then as it ended. */
+  record(outcome: JobOutcome, { results, changes, gitCommit }: RecordedEnd = NOTHING): JobRecord {
+    const { root, mask, now, pid, birth } = this.deps;
+    const { source, request, reverses } = this.request;
+    const totalCmds = this.commands.length;
+    const executedCmds = results.filter(({ success }) => success).length;
+    return {
+      ...this.job,
+      groupId: jobGroupId(this.request, this.job.jobId),
+      workspace: root,
+      source,
+      title: mask(listTitle(this.request)),
+      ...(request !== undefined && { request: mask(request).slice(0, REQUEST_CHARACTERS) }),
+      createdAt: this.#createdAt.toISOString(),
+      finishedAt: now().toISOString(),
+      outcome,
+      pid,
+      birth,
+      success: executedCmds === totalCmds && (outcome === "committed" || outcome === "staged"),
+      totalCmds,
+      executedCmds,
+      failedCmds: results.length - executedCmds,
+      ...(gitCommit !== null && { gitCommit }),
+      changes,
+      notes: [...this.notes],
+      ...(reverses !== undefined && { reverses }),
     };
-    return jobRecord(this.#deps, begun, end, { outcome, notes: [...this.notes] });
   }
 }

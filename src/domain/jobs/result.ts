@@ -207,6 +207,14 @@ export interface JobFigures {
   readonly notes: readonly Note[];
 }
 
+/** The figures alone of a record or a stored job. */
+export function toFigures(job: JobFigures): JobFigures {
+  const { jobId, groupId, workspace, kind, success, changes, notes, gitCommit } = job;
+  const { totalCmds, executedCmds, failedCmds } = job;
+  const figures = { jobId, groupId, workspace, kind, success, totalCmds, executedCmds, failedCmds };
+  return { ...figures, changes, notes, ...(gitCommit !== undefined && { gitCommit }) };
+}
+
 export interface RanJob extends JobFigures {
   readonly about: "job";
   readonly status: JobStatus;
