@@ -337,10 +337,8 @@ export async function actOnJob(
   viewer: Viewer,
   { jobId, verb, force }: { readonly jobId: string; readonly verb: string; readonly force: boolean },
 ): Promise<ActionOutcome | null> {
-  if (verb === "undo" || verb === "redo")
-    return toActionOutcome(words, await viewerJobs.takeBack(viewer, jobId, verb, force));
-  if (verb === "apply") return toActionOutcome(words, await viewerJobs.applyPreview(viewer, jobId));
-  return verb === "stop" ? toActionOutcome(words, await viewerJobs.stop(viewer, jobId)) : null;
+  if (verb !== "undo" && verb !== "redo" && verb !== "apply" && verb !== "stop") return null;
+  return toActionOutcome(words, await viewerJobs.act(viewer, verb, jobId, force));
 }
 
 export function toActionOutcome(words: Messages, facts: ActionFacts): ActionOutcome {

@@ -35,7 +35,14 @@ import {
   serveOrders,
 } from "./machine-orders.ts";
 import { createAwayReplies } from "./machine-presence.ts";
-import { findJobs, type OwnJobs, type ViewedJob, type ViewerJobs } from "./viewer-jobs.ts";
+import {
+  findJobs,
+  type JobAction,
+  type OwnJobs,
+  type RestFacts,
+  type ViewedJob,
+  type ViewerJobs,
+} from "./viewer-jobs.ts";
 
 /** Jobs among the machines of a shared store: reports about them, and orders about them. */
 export type Control = ReturnType<typeof createControl>;
@@ -115,6 +122,8 @@ export interface FleetViewerJobsDeps {
 type OrderableJob = Pick<FleetJob, "workspace" | "machine" | "job">;
 
 const CODES = { away: "machine-away", unsettled: "unsettled", gone: "machine-gone" } as const;
+/** What another machine did is named by ids. */
+const NOWHERE = { root: "", archive: { numbers: () => new Map() } };
 /** Most jobs of other machines that are listed, newest first. */
 const MOST_OTHERS = 5_000;
 /** A shorter tail is the whole output. */
@@ -155,18 +164,21 @@ export function createFleetViewerJobs(deps: FleetViewerJobsDeps): ViewerJobs {
     return deps.giver.give({ workspace, jobId: job.jobId, verb, asker: { channel, userId, role }, ...more });
   }
 
-  async function act<Verb extends "undo" | "redo" | "apply" | "stop" | "rest">(
+  async function actThere(
     viewer: Viewer,
     found: OrderableJob,
-    verb: Verb,
-    force = false,
-  ): Promise<OrderAnswers[Verb] | OrderAnswers["undo"]> {
-    const given = await order(viewer, found, verb, { force });
-    if (given.status === "answered")
-      return "action" in given.answer ? { ...given.answer, machine: found.machine.name } : given.answer;
-    const code = CODES[given.status];
-    const action: ActionFacts["action"] = verb === "rest" ? "apply" : (verb as Exclude<Verb, "rest">);
-    return orderFacts(action, found.job.jobId, { code, machine: found.machine.name });
+    action: JobAction,
+    force?: boolean,
+  ): Promise<ActionFacts> {
+    const { jobId } = found.job;
+    const machine = found.machine.name;
+    const given = await order(viewer, found, action, { force: force ?? false });
+    if (given.status !== "answered") return orderFacts(action, jobId, { code: CODES[given.status], machine });
+    const { answer } = given;
+    return {
+      ...(typeof answer === "string" ? discardFacts(NOWHERE, jobId, { status: answer }) : answer),
+      machine,
+    };
   }
 
   return {
@@ -223,33 +235,23 @@ export function createFleetViewerJobs(deps: FleetViewerJobsDeps): ViewerJobs {
       return given.status === "answered" ? decodeDifferences(given.answer) : null;
     },
     run: own.run,
-    async takeBack(viewer, jobId, way, force) {
-      const far = await other(viewer, jobId);
-      return far === null ? own.takeBack(viewer, jobId, way, force) : act(viewer, far, way, force);
-    },
-    async applyPreview(viewer, jobId) {
-      const far = await other(viewer, jobId);
-      return far === null ? own.applyPreview(viewer, jobId) : act(viewer, far, "apply");
-    },
-    async applyRest(viewer, jobId) {
-      const far = await other(viewer, jobId);
-      return far === null ? own.applyRest(viewer, jobId) : act(viewer, far, "rest");
-    },
-    async discard(viewer, jobId) {
-      const far = await other(viewer, jobId);
-      if (far === null) return own.discard(viewer, jobId);
-      const given = await order(viewer, far, "discard");
-      if (given.status === "answered") return given.answer;
-      return CODES[given.status];
-    },
-    async stop(viewer, jobId) {
-      const far = await other(viewer, jobId);
-      if (far !== null) return act(viewer, far, "stop");
-      const job = (await own.read(viewer, jobId))?.job;
-      if (job === undefined) return own.stop(viewer, jobId);
-      if (!(await deps.runsElsewhere(job.jobId))) return own.stop(viewer, job.jobId);
+    async act(viewer, action, name, force) {
+      const far = await other(viewer, name);
+      if (far !== null) return actThere(viewer, far, action, force);
+      const job = action === "stop" ? (await own.read(viewer, name))?.job : undefined;
+      if (job === undefined || !(await deps.runsElsewhere(job.jobId)))
+        return own.act(viewer, action, job?.jobId ?? name, force);
       const { machine } = await jobs.home();
-      return act(viewer, { workspace: deps.workspace, machine, job }, "stop");
+      return actThere(viewer, { workspace: deps.workspace, machine, job }, action);
+    },
+    async applyRest(viewer, jobId): Promise<ActionFacts | RestFacts> {
+      const far = await other(viewer, jobId);
+      if (far === null) return own.applyRest(viewer, jobId);
+      const given = await order(viewer, far, "rest");
+      const machine = far.machine.name;
+      if (given.status !== "answered")
+        return orderFacts("apply", jobId, { code: CODES[given.status], machine });
+      return given.answer.about === "action" ? { ...given.answer, machine } : given.answer;
     },
   };
 }
@@ -268,49 +270,21 @@ export interface ChatFarJobsDeps {
   /** The jobs of this workspace, which are not far. */
   readonly own: Pick<OwnJobs, "has">;
   /** The jobs of every machine. */
-  readonly all: Pick<ViewerJobs, "read" | "takeBack" | "applyPreview" | "discard" | "differences">;
+  readonly all: Pick<ViewerJobs, "read" | "act" | "differences">;
 }
 
 /** Jobs of other machines for a chat, by the same orders as from the console. */
 export function createChatFarJobs({ own, all }: ChatFarJobsDeps): FarJobs {
-  async function discard(
-    viewer: Viewer,
-    { jobId, number }: StoredJob,
-    machine: string,
-  ): Promise<ActionFacts> {
-    const status = await all.discard(viewer, jobId);
-    const numbers = () => new Map(number === undefined ? [] : [[jobId, number]]);
-    switch (status) {
-      case "machine-away":
-      case "machine-gone":
-      case "unsettled":
-        return orderFacts("discard", jobId, { code: status, machine });
-      default:
-        return { ...discardFacts({ root: "", archive: { numbers } }, jobId, { status }), machine };
-    }
-  }
-
   return async ({ channel, userId }, jobId) => {
     if (own.has(jobId)) return null;
     const viewer: Viewer = { channel, userId, role: roleInChat({ channel, userId }), scopes: [] };
     const found = await all.read(viewer, jobId);
     // The name may have been the number of an own job.
     if (found?.machine === undefined || own.has(found.job.jobId)) return null;
-    const machine = found.machine.name;
     return {
       job: found.job,
-      machine,
-      act(action, force = false) {
-        switch (action) {
-          case "undo":
-          case "redo":
-            return all.takeBack(viewer, jobId, action, force);
-          case "apply":
-            return all.applyPreview(viewer, jobId);
-          case "discard":
-            return discard(viewer, found.job, machine);
-        }
-      },
+      machine: found.machine.name,
+      act: (action, force) => all.act(viewer, action, jobId, force),
       differences: () => all.differences(viewer, jobId),
     };
   };

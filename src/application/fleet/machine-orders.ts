@@ -13,14 +13,10 @@ import type { Timers } from "../ports/platform.ts";
 import { type AccessStore, SCOPES, type Work, type WorkQueue } from "../ports/serve.ts";
 import { roleInChat, type Viewer } from "../serve/access.ts";
 import { createWorkTaker, type WorkKeeper } from "../serve/take-work.ts";
-import type { RestFacts, ViewedJob, ViewerJobs } from "./viewer-jobs.ts";
+import type { JobAction, RestFacts, ViewedJob, ViewerJobs } from "./viewer-jobs.ts";
 
 /** The answers to each kind of order, as JSON. */
-export interface OrderAnswers {
-  readonly undo: ActionFacts;
-  readonly redo: ActionFacts;
-  readonly apply: ActionFacts;
-  readonly stop: ActionFacts;
+export interface OrderAnswers extends Readonly<Record<Exclude<JobAction, "discard">, ActionFacts>> {
   readonly rest: ActionFacts | RestFacts;
   readonly discard: PreviewDiscard["status"];
   readonly show: { readonly viewed: ViewedJob; readonly journal: readonly JournalLine[] } | null;
@@ -264,24 +260,24 @@ function carryOut(
   { verb, jobId, force = false, path }: ControlOrder,
 ): Promise<OrderAnswers[typeof verb]> {
   switch (verb) {
-    case "undo":
-    case "redo":
-      return jobs.takeBack(viewer, jobId, verb, force);
-    case "apply":
-      return jobs.applyPreview(viewer, jobId);
     case "rest":
       return jobs.applyRest(viewer, jobId);
     case "discard":
-      return jobs.discard(viewer, jobId) as Promise<OrderAnswers["discard"]>;
-    case "stop":
-      return jobs.stop(viewer, jobId);
+      return jobs.act(viewer, verb, jobId).then(toDiscarded);
     case "show":
       return readShownJob(jobs, viewer, jobId);
     case "diff":
       return jobs.differences(viewer, jobId, path).then((files) => encodeDifferences(files ?? []));
     case "output":
       return readJobOutput(jobs, viewer, jobId);
+    default:
+      return jobs.act(viewer, verb, jobId, force);
   }
+}
+
+/** As machines of every version read it. */
+function toDiscarded({ code }: ActionFacts): OrderAnswers["discard"] {
+  return code === "done" || code === "not-a-preview" ? code : "unknown";
 }
 
 async function readShownJob(jobs: ViewerJobs, viewer: Viewer, jobId: string): Promise<OrderAnswers["show"]> {

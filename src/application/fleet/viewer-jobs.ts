@@ -9,6 +9,7 @@ import type { ParseResult } from "../../domain/patch/patch-command.ts";
 import {
   type ActionFacts,
   applyRest,
+  discardFacts,
   type JobActionLabels,
   presentActions,
   previewFacts,
@@ -19,7 +20,7 @@ import { isOwnJob, readAgentId, resolveJobName, toListedJob } from "../jobs/job-
 import type { Reply } from "../ports/chat.ts";
 import type { JobMachine } from "../ports/fleet.ts";
 import type { FileDifference, JournalLine, StoredJob } from "../ports/jobs.ts";
-import type { PreviewDiscard, StopJobResult, TakeBack, Workspace } from "../ports/jobs-workspace.ts";
+import type { StopJobResult, Workspace } from "../ports/jobs-workspace.ts";
 import type { BackgroundProcess, ProcessStopped, WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import type { MessageStore } from "../ports/serve.ts";
 import {
@@ -187,16 +188,13 @@ export interface ViewerJobs {
   /** The buttons of a reply, as they make sense now. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Reply["actions"];
   run(viewer: Viewer, request: RunRequest): Promise<JobResult>;
-  takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<ActionFacts>;
-  applyPreview(viewer: Viewer, jobId: string): Promise<ActionFacts>;
+  /** `force`: undo or redo despite conflicts. */
+  act(viewer: Viewer, action: JobAction, jobId: string, force?: boolean): Promise<ActionFacts>;
   /** Applies the changes of a preview beside the paths in conflict, as a separate job. */
   applyRest(viewer: Viewer, jobId: string): Promise<ActionFacts | RestFacts>;
-  discard(
-    viewer: Viewer,
-    jobId: string,
-  ): Promise<PreviewDiscard["status"] | "machine-away" | "machine-gone" | "unsettled">;
-  stop(viewer: Viewer, jobId: string): Promise<ActionFacts>;
 }
+
+export type JobAction = ActionFacts["action"];
 
 /** The jobs of the workspace that is served here. */
 export interface OwnJobs extends ViewerJobs {
@@ -325,22 +323,18 @@ export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
       }
       return result;
     },
-    async takeBack(viewer, names, direction, force) {
+    async act(viewer, action, names, force = false) {
+      if (action === "stop") return stopFacts(workspace(), names, await stop(viewer, names));
       const known = await Promise.all(names.split(" ").map((name) => read(viewer, name)));
       const jobIds = known.flatMap((one) => one?.job.jobId ?? []);
-      const outcome: TakeBack =
-        jobIds.length === known.length
-          ? await workspace().takeBack({ direction, name: jobIds.join(" "), force })
-          : { status: "unknown", name: names };
+      const facts = await perform(
+        action,
+        jobIds.length === known.length ? jobIds.join(" ") : null,
+        names,
+        force,
+      );
       for (const jobId of jobIds) bus.publish({ type: "job", jobId });
-      return takeBackFacts(workspace(), direction, outcome);
-    },
-    async applyPreview(viewer, name) {
-      const jobId = (await read(viewer, name))?.job.jobId;
-      if (jobId === undefined) return previewFacts(workspace(), name, { status: "unknown" });
-      const outcome = await workspace().commitPreview(jobId);
-      bus.publish({ type: "job", jobId });
-      return previewFacts(workspace(), jobId, outcome);
+      return facts;
     },
     async applyRest(viewer, name) {
       const jobId = (await read(viewer, name))?.job.jobId;
@@ -353,16 +347,31 @@ export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
       await note(viewer, result.jobId);
       return { about: "rest", facts: toPlainResult(result), left };
     },
-    async discard(viewer, name) {
-      const jobId = (await read(viewer, name))?.job.jobId;
-      if (jobId === undefined) return "unknown";
-      const { status } = await workspace().discardPreview(jobId);
-      bus.publish({ type: "job", jobId });
-      return status;
-    },
     stopProcess,
-    stop: async (viewer, jobId) => stopFacts(workspace(), jobId, await stop(viewer, jobId)),
   };
+
+  /** `jobs`: their ids; null where the viewer does not know all of them by these names. */
+  async function perform(
+    action: Exclude<JobAction, "stop">,
+    jobs: string | null,
+    names: string,
+    force: boolean,
+  ): Promise<ActionFacts> {
+    const here = workspace();
+    const unknown = { status: "unknown", name: names } as const;
+    const name = jobs ?? names;
+    switch (action) {
+      case "undo":
+      case "redo": {
+        const taken = jobs === null ? unknown : await here.takeBack({ direction: action, name, force });
+        return takeBackFacts(here, action, taken);
+      }
+      case "apply":
+        return previewFacts(here, name, jobs === null ? unknown : await here.commitPreview(name));
+      case "discard":
+        return discardFacts(here, name, jobs === null ? unknown : await here.discardPreview(name));
+    }
+  }
 
   async function listProcesses(): Promise<readonly BackgroundProcess[]> {
     return (await deps.processes?.())?.list() ?? [];

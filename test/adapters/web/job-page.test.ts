@@ -187,7 +187,7 @@ test("several jobs are undone together only while they are still the ones that t
     undefined,
     {
       read: async () => ({ job: storedJob(1), alive: false }),
-      takeBack: async (_, name) => {
+      act: async (_, __, name) => {
         undone.push(name);
         return { ...facts, ...(name === jobId && { together: [4, 1] }) };
       },

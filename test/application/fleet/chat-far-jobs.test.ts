@@ -2,7 +2,6 @@
 import { expect, test } from "bun:test";
 import { toActionOutcome } from "../../../src/adapters/web/job-view.ts";
 import {
-  type ChatFarJobsDeps,
   createChatFarJobs,
   createFleetViewerJobs,
   type FleetViewerJobsDeps,
@@ -25,26 +24,16 @@ const viewed: ViewedJob = {
   machine: { id: "f", name: "attic", here: true },
 };
 
-type Discarded = Awaited<ReturnType<ChatFarJobsDeps["all"]["discard"]>>;
-
-function open(discarded: Discarded = "done", here: readonly string[] = []) {
+function open(here: readonly string[] = []) {
   const asked: string[] = [];
   const ask = ({ userId, role }: Viewer, what: string) => void asked.push(`${userId} ${role} ${what}`);
   const far = createChatFarJobs({
     own: { has: (jobId) => here.includes(jobId) },
     all: {
       read: async (viewer) => (viewer.userId === "stranger" ? null : viewed),
-      takeBack: async (viewer, jobId, way, force) => {
-        ask(viewer, `${way} ${force}`);
-        return orderFacts(way, jobId, { code: "machine-gone", machine: "attic" });
-      },
-      applyPreview: async (viewer, jobId) => {
-        ask(viewer, "apply");
-        return orderFacts("apply", jobId, { code: "machine-away", machine: "attic" });
-      },
-      discard: async (viewer) => {
-        ask(viewer, "discard");
-        return discarded;
+      act: async (viewer, action, jobId, force = false) => {
+        ask(viewer, `${action} ${force}`);
+        return orderFacts(action, jobId, { code: "machine-gone", machine: "attic" });
       },
       differences: async () => null,
     },
@@ -58,11 +47,15 @@ test("an order has the rights that its asker has in a chat: the console's operat
   await (await far(from("web", "operator"), JOB))?.act("undo", true);
   await (await far(from("slack", "operator"), JOB))?.act("redo");
   await (await far(from("web", "alice"), JOB))?.act("apply");
-  expect(asked).toEqual(["operator operator undo true", "operator user redo false", "alice user apply"]);
+  expect(asked).toEqual([
+    "operator operator undo true",
+    "operator user redo false",
+    "alice user apply false",
+  ]);
   expect(await far(from("web", "stranger"), JOB)).toBeNull();
-  expect(await open("done", [JOB]).far(from("web", "alice"), JOB)).toBeNull();
+  expect(await open([JOB]).far(from("web", "alice"), JOB)).toBeNull();
   // Named by its number, a job of this machine is no more a far one.
-  expect(await open("done", [JOB]).far(from("web", "alice"), "#4")).toBeNull();
+  expect(await open([JOB]).far(from("web", "alice"), "#4")).toBeNull();
 });
 
 test("the numbers of another machine's jobs to undo together are offered nowhere but at its own terminal", () => {
@@ -92,8 +85,8 @@ test.each([
     own: {
       has: (jobId: string) => jobId === JOB,
       read: async () => viewed,
-      stop: async (_: Viewer, jobId: string) => {
-        asked.push(`stop ${jobId}`);
+      act: async (_: Viewer, action: string, jobId: string) => {
+        asked.push(`${action} ${jobId}`);
         return stopped(jobId);
       },
     },
@@ -111,7 +104,7 @@ test.each([
     },
   } as unknown as FleetViewerJobsDeps);
   const viewer: Viewer = { channel: "web", userId: "operator", role: "operator", scopes: [] };
-  expect((await jobs.stop(viewer, "4")).code).toBe("done");
+  expect((await jobs.act(viewer, "stop", "4")).code).toBe("done");
   expect(asked).toEqual([...calls]);
 });
 
@@ -121,8 +114,19 @@ test.each([
   ["machine-away", "machine-away", "attic, the machine that holds this job, is away."],
   ["unsettled", "unsettled", "attic began with it"],
 ] as const)("a preview that is thrown away there: %s", async (status, code, text) => {
-  const { far, from } = open(status);
-  const facts = await (await far(from("web", "alice"), JOB))?.act("discard");
+  const { machine } = viewed;
+  const answered = status === "done" || status === "not-a-preview";
+  const all = createFleetViewerJobs({
+    own: { has: () => false, read: async () => null },
+    store: { ownerOf: async () => ({ channel: "web", userId: "alice" }) },
+    jobs: { read: async () => ({ ...viewed, machine, workspace: "there", events: [], tail: "" }) },
+    giver: {
+      give: async () =>
+        answered ? { status: "answered", answer: status } : { status: status.replace("machine-", "") },
+    },
+  } as unknown as FleetViewerJobsDeps);
+  const far = createChatFarJobs({ own: { has: () => false }, all });
+  const facts = await (await far({ channel: "web", userId: "alice" }, JOB))?.act("discard");
   expect(facts?.code).toBe(code);
   if (facts !== undefined) expect(wordAction(messagesFor("en"), facts, "chat")).toContain(text);
 });

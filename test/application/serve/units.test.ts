@@ -323,11 +323,11 @@ describe("the viewerJobs", () => {
     expect(await viewerJobs.read(alice, two.jobId)).toBeNull();
     expect(await viewerJobs.read({ ...alice, channel: "line" }, one.jobId)).toBeNull();
     expect(await viewerJobs.read(operator, "../../etc")).toBeNull();
-    expect((await viewerJobs.takeBack(alice, two.jobId, "undo", false)).code).toBe("unknown-job");
-    expect((await viewerJobs.applyPreview(alice, two.jobId)).code).toBe("unknown-job");
-    expect((await viewerJobs.stop(alice, two.jobId)).code).toBe("unknown-job");
-    expect((await viewerJobs.takeBack(alice, one.jobId, "undo", false)).code).toBe("nothing");
-    expect((await viewerJobs.applyPreview(alice, one.jobId)).code).toBe("busy");
+    expect((await viewerJobs.act(alice, "undo", two.jobId)).code).toBe("unknown-job");
+    expect((await viewerJobs.act(alice, "apply", two.jobId)).code).toBe("unknown-job");
+    expect((await viewerJobs.act(alice, "stop", two.jobId)).code).toBe("unknown-job");
+    expect((await viewerJobs.act(alice, "undo", one.jobId)).code).toBe("nothing");
+    expect((await viewerJobs.act(alice, "apply", one.jobId)).code).toBe("busy");
     expect(await viewerJobs.latest()).toContain(two.jobId);
   });
 
@@ -336,12 +336,12 @@ describe("the viewerJobs", () => {
     const other = storedJob(2, { state: "running", pid: 8 });
     const done = storedJob(3);
     const { viewerJobs, store, cancelled } = await open([ours, other, done]);
-    expect((await viewerJobs.stop(operator, ours.jobId)).code).toBe("not-running");
+    expect((await viewerJobs.act(operator, "stop", ours.jobId)).code).toBe("not-running");
     await store.noteJob({ jobId: ours.jobId, channel: "web", userId: "alice", messageId: "msg", at });
-    expect((await viewerJobs.stop(alice, ours.jobId)).status).toBe("stopped");
+    expect((await viewerJobs.act(alice, "stop", ours.jobId)).status).toBe("stopped");
     expect(cancelled).toEqual(["", "msg"]);
-    expect((await viewerJobs.stop(operator, other.jobId)).status).toBe("stopped");
-    expect((await viewerJobs.stop(operator, done.jobId)).code).toBe("not-running");
+    expect((await viewerJobs.act(operator, "stop", other.jobId)).status).toBe("stopped");
+    expect((await viewerJobs.act(operator, "stop", done.jobId)).code).toBe("not-running");
   });
 
   test("keeps the output of a running job for late readers, and forgets it at its end", async () => {

@@ -373,16 +373,16 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   app.post("/jobs/:job/discard", async (c) => {
     const jobId = c.req.param("job");
     const viewed = await viewerJobs.read(c.var.page.viewer, jobId);
-    const status = await viewerJobs.discard(c.var.page.viewer, jobId);
-    if (viewed === null || status === "unknown") return missingPage(c.var.page);
+    const { code } = await viewerJobs.act(c.var.page.viewer, "discard", jobId);
+    if (viewed === null || code === "unknown-job") return missingPage(c.var.page);
     const { t, words } = c.var.page;
     const text =
-      status === "done"
+      code === "done"
         ? t.discarded
-        : status === "not-a-preview"
+        : code === "not-a-preview"
           ? words.notAPreview(nameJob(viewed.job))
           : t.notDiscarded;
-    return back(c, { ok: status === "done", text }, jobId);
+    return back(c, { ok: code === "done", text }, jobId);
   });
   app.post("/running/stop", async (c) => {
     const { words, viewer, t } = c.var.page;
@@ -391,7 +391,7 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
       const stopped = await viewerJobs.stopProcess(viewer, id);
       return back(c, { ok: stopped.status === "stopped", text: wordStopped(stopped, t.locale) });
     }
-    return back(c, toNotice(toActionOutcome(words, await viewerJobs.stop(viewer, id))));
+    return back(c, toNotice(toActionOutcome(words, await viewerJobs.act(viewer, "stop", id))));
   });
   app.post("/jobs/:job/:verb", async (c) => {
     const jobId = c.req.param("job");
