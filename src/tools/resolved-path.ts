@@ -2,7 +2,7 @@ import { resolveTarget } from "../application/platform/resolve-target.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import { type Entry, ViewFault } from "../application/ports/platform-view.ts";
 import type { ToolContext } from "./tool-context.ts";
-import { ToolError } from "./tool-result.ts";
+import { ToolError, type ToolErrorCode } from "./tool-result.ts";
 
 /** A path argument that passed the boundary. */
 export interface ResolvedPath {
@@ -55,32 +55,30 @@ async function resolveElsewhere(context: ToolContext, given: string): Promise<Re
   }
 }
 
+const FAULT_CODES: Readonly<Record<ViewFault["code"], ToolErrorCode>> = {
+  missing: "NOT_FOUND",
+  "not-directory": "NOT_FOUND",
+  loop: "NOT_FOUND",
+  "is-directory": "IS_DIRECTORY",
+  "not-a-file": "NOT_A_FILE",
+  "name-too-long": "INVALID_ARGUMENT",
+  exists: "ALREADY_EXISTS",
+  outside: "OUTSIDE_WORKSPACE",
+  permission: "REFUSED",
+  "read-only": "REFUSED",
+  "no-space": "REFUSED",
+  "not-empty": "REFUSED",
+  io: "INTERNAL",
+};
+
 /** A fault of the file system in the envelope's words. */
 export function viewFaultError(fault: ViewFault): ToolError {
-  const { message } = fault;
-  switch (fault.code) {
-    case "missing":
-    case "not-directory":
-    case "loop":
-      return new ToolError("NOT_FOUND", message, { cause: fault });
-    case "is-directory":
-      return new ToolError("IS_DIRECTORY", message, { cause: fault });
-    case "not-a-file":
-      return new ToolError("NOT_A_FILE", message, { cause: fault });
-    case "name-too-long":
-      return new ToolError("INVALID_ARGUMENT", message, { reason: "arguments", cause: fault });
-    case "exists":
-      return new ToolError("ALREADY_EXISTS", message, { cause: fault });
-    case "outside":
-      return new ToolError("OUTSIDE_WORKSPACE", message, { status: "denied", reason: "path", cause: fault });
-    case "permission":
-    case "read-only":
-    case "no-space":
-    case "not-empty":
-      return new ToolError("REFUSED", message, { cause: fault });
-    case "io":
-      return new ToolError("INTERNAL", message, { cause: fault });
-  }
+  const code = FAULT_CODES[fault.code];
+  return new ToolError(code, fault.message, {
+    cause: fault,
+    ...(code === "INVALID_ARGUMENT" && { reason: "arguments" }),
+    ...(code === "OUTSIDE_WORKSPACE" && { status: "denied", reason: "path" }),
+  });
 }
 
 /** The file at a place, or the error that names the current entry instead. */

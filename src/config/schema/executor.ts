@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  amount,
   choice,
   chosenName,
   count,
@@ -7,6 +8,7 @@ import {
   hosts,
   optionalText,
   optionalUrl,
+  positive,
   secret,
   section,
   size,
@@ -28,15 +30,15 @@ const docker = section({
     "coding-agent-executor:latest",
     "Image for an environment that is not listed under `environments`.",
   ),
-  api_timeout: count(60, "Time limit for a call to the engine, in seconds.", { min: 1 }),
+  api_timeout: positive(60, "Time limit for a call to the engine, in seconds."),
   stop_grace: count(10, "Seconds between SIGTERM and SIGKILL when a container is stopped."),
-  pids_limit: count(512, "Most processes in one container.", { min: 1 }),
+  pids_limit: positive(512, "Most processes in one container."),
   mount_docker_socket: flag(
     false,
     "Mount the engine's socket into containers. A container then has root's rights on this machine.",
   ),
   resources: section({
-    cpu_limit: z.number().positive().default(2).meta({ description: "CPU cores of one container." }),
+    cpu_limit: amount(2, "CPU cores of one container."),
     memory_limit: memory("4g", "Memory of one container."),
     disk_limit: memory("10g", "Disk space of one container, where the engine can limit it."),
   }),
@@ -96,13 +98,13 @@ export const commandExecutor = section({
   docker,
   clone: section({
     shallow: flag(true, "Clone only the newest commits."),
-    depth: count(1, "How many commits a shallow clone has.", { min: 1 }),
+    depth: positive(1, "How many commits a shallow clone has."),
     auto_install_deps: flag(true, "Install the project's dependencies after cloning."),
-    timeout: count(300, "Time limit for a clone, in seconds.", { min: 1 }),
+    timeout: positive(300, "Time limit for a clone, in seconds."),
     insecure_hosts: texts([], "Hosts whose TLS certificates are not verified."),
   }),
   install: section({
-    timeout: count(600, "Time limit for installing dependencies, in seconds.", { min: 1 }),
+    timeout: positive(600, "Time limit for installing dependencies, in seconds."),
     cache: flag(
       true,
       "Cache packages whose exact version a lock file names. Tasks cannot write to this cache.",
@@ -115,20 +117,12 @@ export const commandExecutor = section({
     pip_index: optionalUrl("Index for Python packages; null is PyPI."),
   }),
   execution: section({
-    timeout_seconds: count(1800, "Time limit for a command in an environment, in seconds.", { min: 1 }),
+    timeout_seconds: positive(1800, "Time limit for a command in an environment, in seconds."),
     max_output_size: size(1024 ** 2, "How much output of one command is kept."),
   }),
   cleanup: section({
-    interval_hours: z
-      .number()
-      .positive()
-      .default(24)
-      .meta({ description: "Hours between two removals of left-over containers." }),
-    stale_threshold_hours: z
-      .number()
-      .positive()
-      .default(24)
-      .meta({ description: "Age in hours from which a left-over container is removed." }),
+    interval_hours: amount(24, "Hours between two removals of left-over containers."),
+    stale_threshold_hours: amount(24, "Age in hours from which a left-over container is removed."),
   }),
   allowed_commands: section({
     use_default: flag(true, "Start with the built-in list of commands."),
@@ -154,14 +148,14 @@ export const hooks = section({
     "Commands that run when a job is kept as a preview because its checks failed or `before_landing` refused it.",
   ),
   after_message: texts([], "Commands that run after a message has been answered."),
-  timeout: count(60, "Time limit for each of these commands, in seconds.", { min: 1 }),
+  timeout: positive(60, "Time limit for each of these commands, in seconds."),
 });
 
 export const worker = section({
   auto_commit: flag(false, "Make a git commit before and after every job."),
   commit_message_prefix: text("[Worker Auto-Commit]", "The beginning of an automatic commit's message."),
-  command_timeout: count(300, "Time limit for a shell command, in seconds.", { min: 1 }),
-  git_timeout: count(30, "Time limit for a git operation, in seconds.", { min: 1 }),
+  command_timeout: positive(300, "Time limit for a shell command, in seconds."),
+  git_timeout: positive(30, "Time limit for a git operation, in seconds."),
   stop_on_error: flag(false, "Stop a job at its first failing command."),
   workspace: optionalText(
     "The folder to work in when `--workspace` is not given; null is the current folder.",
@@ -218,7 +212,7 @@ export const worker = section({
     processes: count(
       8192,
       "Most processes and threads of a job; fewer where the limit around PicoClaw (a container, systemd, `ulimit -u`) leaves fewer. A job that starts more is ended.",
-      { min: 16 },
+      16,
     ),
     disk: size(
       20 * GIB,
@@ -244,7 +238,7 @@ export const processes = section({
     false,
     "Keep background processes running after the conversation or `serve` that started them ends. Those of `picoclaw ps start` always keep running.",
   ),
-  limit: count(20, "Most background processes at the same time, in all workspaces together.", { min: 1 }),
+  limit: positive(20, "Most background processes at the same time, in all workspaces together."),
   log_limit: size(
     2 * MIB,
     "How much output of each background process is kept; the oldest is removed first.",

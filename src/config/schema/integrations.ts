@@ -7,13 +7,16 @@ import {
   count,
   flag,
   httpUrl,
+  optionalChoice,
   optionalText,
   optionalUrl,
+  positive,
   secret,
   section,
   size,
   text,
   texts,
+  URL_SHOWN,
 } from "./primitives.ts";
 
 export const session = section({
@@ -32,7 +35,7 @@ export const session = section({
       "How much of the conversation's latest messages a model gets, in tokens; null is an eighth of the window of the model that answers, from 2048 to 64000.",
     shown: "integer from 256",
   }),
-  summary_tokens: count(512, "Longest summary of the messages before those, in tokens.", { min: 64 }),
+  summary_tokens: count(512, "Longest summary of the messages before those, in tokens.", 64),
 });
 
 export const terminal = section({
@@ -49,10 +52,11 @@ export const line = section({
     "Secret that verifies the signatures of LINE's webhooks.",
   ),
   channel_access_token: secret("env:LINE_CHANNEL_ACCESS_TOKEN", "Token for sending replies."),
-  forced_route: z.enum(ROUTES).nullable().default("CHAT").meta({
-    description:
-      "The route of every message from LINE; null chooses a route for each message, as in other channels.",
-  }),
+  forced_route: optionalChoice(
+    ROUTES,
+    "CHAT",
+    "The route of every message from LINE; null chooses a route for each message, as in other channels.",
+  ),
   strict: flag(false, "Use `forced_route` even for messages with a command such as /code."),
   push_quota: count(200, "Most push messages in a month. Replies within LINE's reply window do not count."),
   allowed_users: texts([], "Users who may write without pairing first."),
@@ -89,7 +93,7 @@ export const serve = section({
     .default(7433)
     .meta({ description: "Port that the server listens on; 0 is any free one.", shown: "port" }),
   public_url: optionalUrl("The address under which others reach the server, for links and webhooks."),
-  max_chats: count(50, "How many chats are answered at the same time.", { min: 1 }),
+  max_chats: positive(50, "How many chats are answered at the same time."),
   rate_limit: count(30, "Most messages of one user in a minute; 0 means no limit."),
 });
 
@@ -177,10 +181,9 @@ export const mcpServers = z
         description: "Environment variables of the program. Write secrets as `env:NAME`.",
         shown: "map of NAME to text or env:NAME",
       }),
-      url: httpUrl().optional().meta({
-        description: "The address of an MCP server over HTTP.",
-        shown: "http(s) URL without credentials",
-      }),
+      url: httpUrl()
+        .optional()
+        .meta({ description: "The address of an MCP server over HTTP.", shown: URL_SHOWN }),
       headers: z
         .record(z.string().regex(/^[A-Za-z0-9-]{1,100}$/), z.string())
         .default({})
@@ -243,20 +246,16 @@ export const tools = section({
   }),
   apply_patch: section({
     max_bytes: size(10 * 1024 ** 2, "Largest file that `apply_patch` changes."),
-    max_error_chars: count(4000, "How many characters of git's error message `apply_patch` returns.", {
-      min: 100,
-    }),
+    max_error_chars: count(4000, "How many characters of git's error message `apply_patch` returns.", 100),
   }),
 });
 
 export const tasks = section({
-  max_steps: count(60, "Most steps of one task.", { min: 1 }),
+  max_steps: positive(60, "Most steps of one task."),
   patience: count(900, "Seconds that a task waits for a model's server that is overloaded or down."),
   label: text("picoclaw", "Issues with this label become tasks."),
   needs: texts([], "Labels that a machine of the fleet must have to run tasks (`picoclaw join --labels`)."),
-  key_requests: count(5000, "Most requests that a coding agent may make with your API key in one task.", {
-    min: 1,
-  }),
+  key_requests: positive(5000, "Most requests that a coding agent may make with your API key in one task."),
   key_traffic: size(2 * 1024 ** 3, "Most data that these requests may send and receive in one task."),
   rules: texts([], "Rules of this project that a coder should know."),
   allow_ci_files: flag(

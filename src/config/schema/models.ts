@@ -7,11 +7,15 @@ import {
   flag,
   hosts,
   httpUrl,
+  optionalAmount,
+  optionalChoice,
   optionalText,
   optionalUrl,
+  positive,
   secret,
   section,
   texts,
+  URL_SHOWN,
 } from "./primitives.ts";
 
 const PROVIDER_TYPES = [...WIRE_TYPES, "scripted"] as const;
@@ -19,7 +23,7 @@ const PROVIDER_TYPES = [...WIRE_TYPES, "scripted"] as const;
 export const ollama = section({
   base_url: httpUrl()
     .default("http://127.0.0.1:11434")
-    .meta({ description: "Address of the Ollama server.", shown: "http(s) URL without credentials" }),
+    .meta({ description: "Address of the Ollama server.", shown: URL_SHOWN }),
   keep_alive: z
     .union([z.int(), z.string().min(1)])
     .default(-1)
@@ -28,26 +32,20 @@ export const ollama = section({
         "How long Ollama keeps a model loaded after a request: seconds, or a duration such as `10m`; -1 keeps it loaded.",
       shown: 'seconds, or "10m"',
     }),
-  max_context: count(8192, "Context window requested from Ollama, in tokens.", { min: 512 }),
-  health_check_interval: count(
+  max_context: count(8192, "Context window requested from Ollama, in tokens.", 512),
+  health_check_interval: positive(
     60,
     "Seconds between two checks by `serve` that the models of Mio and Shiro are available.",
-    { min: 1 },
   ),
 });
 
 export const models = section({
-  connect_timeout: count(10, "Seconds to wait for a connection to a model's server.", {
-    min: 1,
-  }),
-  first_token_timeout: count(
+  connect_timeout: positive(10, "Seconds to wait for a connection to a model's server."),
+  first_token_timeout: positive(
     180,
     "Seconds to wait for the first part of an answer, including the time to load a local model.",
-    {
-      min: 1,
-    },
   ),
-  idle_timeout: count(60, "Seconds without a new part after which an answer is given up.", { min: 1 }),
+  idle_timeout: positive(60, "Seconds without a new part after which an answer is given up."),
   retries: count(
     5,
     "How often a request is repeated after status 429, 5xx or a lost connection, as long as no part of the answer has arrived.",
@@ -55,7 +53,7 @@ export const models = section({
 });
 
 function effort(description: string) {
-  return z.enum(EFFORTS).nullable().default(null).meta({ description });
+  return optionalChoice(EFFORTS, null, description);
 }
 
 const EFFORTS = ["off", "low", "medium", "high"] as const;
@@ -74,21 +72,12 @@ function provider(defaults: ProviderDefaults) {
       defaults.type,
       "The provider's API protocol; `scripted` answers from a file, for demos and tests.",
     ),
-    model: z
-      .string()
-      .min(1)
-      .nullable()
-      .default(defaults.model)
-      .meta({ description: "The model's name, as the provider writes it." }),
-    base_url: httpUrl().nullable().default(defaults.base_url).meta({
-      description: "Base URL of the API; null is the provider's own address.",
-      shown: "http(s) URL without credentials",
-    }),
+    model: optionalText("The model's name, as the provider writes it.", defaults.model),
+    base_url: optionalUrl("Base URL of the API; null is the provider's own address.", defaults.base_url),
     api_key: secret(defaults.api_key, "The API key, named by an environment variable."),
-    max_tokens: count(
+    max_tokens: positive(
       32_000,
       "Longest answer to request, in tokens; lowered to the model's own limit where that is smaller.",
-      { min: 1 },
     ),
     temperature: z.number().min(0).max(2).nullable().default(null).meta({
       description: "Sampling temperature; null leaves it to the model.",
@@ -135,12 +124,7 @@ function role(who: string, defaultProvider: string, model: string | null = null)
     provider: chosenName.default(defaultProvider).meta({
       description: `Provider of ${who}: \`ollama\` or a name under \`providers\`.`,
     }),
-    model: z
-      .string()
-      .min(1)
-      .nullable()
-      .default(model)
-      .meta({ description: `Model of ${who}; null is the provider's \`model\`.` }),
+    model: optionalText(`Model of ${who}; null is the provider's \`model\`.`, model),
     effort: effort(`Reasoning effort of ${who}; null is the provider's \`effort\`.`),
   });
 }
@@ -173,10 +157,11 @@ export const roles = section({
       shown: "{order, solved, of, cost_share} or null",
     }),
   coder: section({
-    head: z.enum(HEAD_NAMES).nullable().default(null).meta({
-      description:
-        "A coding agent of yours that does the work instead of a coder's model, unless a message names a coder; null is none.",
-    }),
+    head: optionalChoice(
+      HEAD_NAMES,
+      null,
+      "A coding agent of yours that does the work instead of a coder's model, unless a message names a coder; null is none.",
+    ),
   }),
 });
 
@@ -206,11 +191,10 @@ export const routing = section({
 });
 
 export const loop = section({
-  max_loops: count(5, "Most rounds in which Shiro may work on one message.", { min: 1 }),
-  max_millis: count(
+  max_loops: positive(5, "Most rounds in which Shiro may work on one message."),
+  max_millis: positive(
     120_000,
     "Time limit for answering one message, in milliseconds. Coders have `coder.max_minutes`.",
-    { min: 1 },
   ),
 });
 
@@ -219,12 +203,7 @@ function dollars(description: string) {
 }
 
 export const budget = section({
-  daily: z
-    .number()
-    .nonnegative()
-    .nullable()
-    .default(null)
-    .meta({ description: "Most that cloud models may cost in a day, in US dollars; null means no limit." }),
+  daily: optionalAmount("Most that cloud models may cost in a day, in US dollars; null means no limit."),
   on_exceed: choice(
     ["local", "refuse"],
     "local",
@@ -256,11 +235,13 @@ export const security = section({
 
 /** How long and how broadly a coder tries, and what becomes of a draft that is not green. */
 export const coder = section({
-  attempts: count(4, "How many changes a coder may try for one message until the checks pass.", { min: 1 }),
-  candidates: z.int().min(1).max(3).default(1).meta({
-    description:
-      "How many coders work on a message at the same time, each in a draft of its own; the best result is applied.",
-  }),
+  attempts: positive(4, "How many changes a coder may try for one message until the checks pass."),
+  candidates: count(
+    1,
+    "How many coders work on a message at the same time, each in a draft of its own; the best result is applied.",
+    1,
+    3,
+  ),
   escalate: flag(false, "Ask the other coders as well when one cannot make the checks pass."),
   fallback: z
     .array(z.enum(["coder1", "coder2", "coder3"]))
@@ -278,16 +259,9 @@ export const coder = section({
     200,
     "Most rounds in which a coder may read and try things before it writes. Limits of time and cost, and repetition, end this sooner.",
   ),
-  sub_agents: z.int().min(0).max(16).default(4).meta({
-    description: "How many sub-agents of one coder may work at the same time; 0 is none.",
-  }),
-  max_minutes: count(30, "Time limit for a coder's models on one message, in minutes.", { min: 1 }),
-  budget_usd: z
-    .number()
-    .nonnegative()
-    .nullable()
-    .default(null)
-    .meta({ description: "Most that one message may cost, in US dollars; null means no limit." }),
+  sub_agents: count(4, "How many sub-agents of one coder may work at the same time; 0 is none.", 0, 16),
+  max_minutes: positive(30, "Time limit for a coder's models on one message, in minutes."),
+  budget_usd: optionalAmount("Most that one message may cost, in US dollars; null means no limit."),
 });
 
 /** The user's own agent as the head of a coder. */
@@ -306,8 +280,8 @@ export const head = section({
     "safe",
     "Which of your own settings for the agent it sees: none, those that start no program and name no server, or all.",
   ),
-  timeout: count(1800, "Time limit for one turn of an agent, in seconds.", { min: 1 }),
-  silence: count(600, "Seconds without any output after which an agent is stopped.", { min: 1 }),
+  timeout: positive(1800, "Time limit for one turn of an agent, in seconds."),
+  silence: positive(600, "Seconds without any output after which an agent is stopped."),
   keep_days: count(
     30,
     "Days after which an unused session of an agent is removed, with its private home; 0 is never.",
@@ -327,7 +301,7 @@ export const head = section({
 /** The project's own checks, which judge a draft. */
 export const checks = section({
   command: optionalText("The command that tests the project; null finds it from the project's files."),
-  timeout: count(300, "Time limit for one check, in seconds.", { min: 1 }),
+  timeout: positive(300, "Time limit for one check, in seconds."),
   auto_limit: count(
     60,
     "With `enabled: auto`: checks that took longer than this many seconds are not run automatically.",
@@ -351,5 +325,5 @@ export const research = section({
   search_url: optionalUrl(
     "Address of a search engine that answers in JSON, with `{query}` in it; null means no search.",
   ),
-  timeout: count(20, "Time limit for one page, in seconds.", { min: 1 }),
+  timeout: positive(20, "Time limit for one page, in seconds."),
 });

@@ -22,16 +22,37 @@ export function flag(value: boolean, description: string) {
   return z.boolean().default(value).meta({ description });
 }
 
-export function count(value: number, description: string, { min = 0 }: { readonly min?: number } = {}) {
-  return z.int().min(min).default(value).meta({ description });
+export function count(value: number, description: string, min = 0, max = Number.MAX_SAFE_INTEGER) {
+  return z.int().min(min).max(max).default(value).meta({ description });
+}
+
+/** An integer from 1. */
+export function positive(value: number, description: string) {
+  return count(value, description, 1);
+}
+
+export function amount(value: number, description: string) {
+  return z.number().positive().default(value).meta({ description });
+}
+
+export function optionalAmount(description: string) {
+  return z.number().nonnegative().nullable().default(null).meta({ description });
 }
 
 export function text(value: string, description: string) {
   return z.string().default(value).meta({ description });
 }
 
-export function optionalText(description: string) {
-  return z.string().min(1).nullable().default(null).meta({ description });
+export function optionalText(description: string, value: string | null = null) {
+  return z.string().min(1).nullable().default(value).meta({ description });
+}
+
+export function optionalChoice<const Name extends string>(
+  names: readonly Name[],
+  value: NoInfer<Name> | null,
+  description: string,
+) {
+  return z.enum(names).nullable().default(value).meta({ description });
 }
 
 export function texts(values: readonly string[], description: string) {
@@ -52,12 +73,14 @@ export function hosts(description: string, values: readonly string[] = []) {
     .meta({ description, shown: "list of hosts" });
 }
 
+export const URL_SHOWN = "http(s) URL without credentials";
+
 export function httpUrl() {
   return z.string().regex(/^https?:\/\/[^\s@]+$/);
 }
 
-export function optionalUrl(description: string) {
-  return httpUrl().nullable().default(null).meta({ description, shown: "http(s) URL without credentials" });
+export function optionalUrl(description: string, value: string | null = null) {
+  return httpUrl().nullable().default(value).meta({ description, shown: URL_SHOWN });
 }
 
 const REFERENCE = /^env:[A-Za-z_][A-Za-z0-9_]*$/;

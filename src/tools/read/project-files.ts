@@ -123,27 +123,65 @@ export function readIgnoredPaths(
 /** Folders entered and entries seen at most; a project that is larger is mapped in part. */
 const MOST_FOLDERS = 2_000;
 const MOST_ENTRIES = 40_000;
+
+/** What differs by where a project is. */
+interface ProjectPlace<Entry extends { readonly name: string }> {
+  /** In the order of their names. */
+  readonly entriesOf: (folder: string) => readonly Entry[];
+  /** Read only when the entry is reached: for a remote project it costs a call. */
+  readonly kindOf: (entry: Entry, path: string) => string;
+  readonly has: (path: string) => boolean;
+  readonly isLinked: (path: string) => boolean;
+  readonly find: ProjectFiles["find"];
+}
+
 /** The workspace as coders are shown it: no link followed, nothing ignored or protected, secrets masked. */
 export function createProjectFiles(
-  { root, files, protection, mask }: Pick<Workspace, "root" | "files" | "protection" | "mask">,
+  workspace: Pick<Workspace, "root" | "files" | "protection" | "mask">,
   planOptions: PlanOptions,
+): ProjectFiles {
+  const { root } = workspace;
+  return projectFilesAt(workspace, planOptions, {
+    entriesOf: (folder) => hostEntries(join(root, folder)),
+    kindOf: (entry) => (entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other"),
+    has: (path) => existsSync(join(root, path)),
+    isLinked: (path) => isLinked(root, path),
+    find: (paths, words, limitMs) => findWords(root, paths, words, limitMs),
+  });
+}
+
+/** The same for a project on another machine: every answer comes from its file interface. */
+export function createFarProjectFiles(
+  workspace: Pick<Workspace, "files" | "protection" | "mask">,
+  planOptions: PlanOptions,
+): ProjectFiles {
+  const { files } = workspace;
+  const kindOf = (path: string) => attemptOr("missing", () => files.look(path).kind);
+  const beginning = (path: string) =>
+    attemptOr(null, () => (files.look(path).kind === "file" ? files.readPart(path, 0, LOOKED_AT) : null));
+  return projectFilesAt(workspace, planOptions, {
+    entriesOf: (folder) => [...files.list(folder)].sort().map((name) => ({ name })),
+    kindOf: (_, path) => kindOf(path),
+    has: (path) => kindOf(path) !== "missing",
+    isLinked: (path) => kindOf(path) === "symlink",
+    find: (paths, words, limitMs) => findWords(beginning, paths, words, limitMs),
+  });
+}
+
+function projectFilesAt<Entry extends { readonly name: string }>(
+  { files, protection, mask }: Pick<Workspace, "files" | "protection" | "mask">,
+  planOptions: PlanOptions,
+  place: ProjectPlace<Entry>,
 ): ProjectFiles {
   const hidden = (path: string) => protection.protects(path) !== null || protection.forbids(path) !== null;
   const isInside = (path: string) =>
     path !== "" && !path.startsWith("/") && path.split("/").every((part) => part !== "" && part !== "..");
-
   return {
     planOptions,
-    list: (limit) =>
-      listSources(files, {
-        limit,
-        hidden,
-        entriesOf: (folder) => hostEntries(join(root, folder)),
-        kindOf: (entry) => (entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other"),
-      }),
+    list: (limit) => listSources(files, limit, hidden, place),
     read(path, limitChars) {
       if (!isInside(path) || hidden(path)) return null;
-      try {
+      return attemptOr(null, () => {
         const found = files.look(path);
         if (found.kind !== "file") return null;
         const bytes = files.readPart(path, 0, limitChars * 4);
@@ -151,70 +189,21 @@ export function createProjectFiles(
         const text = new TextDecoder().decode(bytes);
         const cut = text.length > limitChars || found.size > bytes.length;
         return { text: mask(text.slice(0, limitChars)), cut };
-      } catch {
-        return null;
-      }
+      });
     },
-    sizeOf: (path) => sizeOf(files, path),
-    has: (path) => isInside(path) && existsSync(join(root, path)),
-    find: (paths, words, limitMs) => findWords(root, paths, words, limitMs),
+    sizeOf(path) {
+      const found = attemptOr(null, () => files.look(path));
+      return found?.kind === "file" ? found.size : 0;
+    },
+    has: (path) => isInside(path) && place.has(path),
+    find: place.find,
     source: {
-      judges: (path) => isInside(path) && !hidden(path) && !isLinked(root, path),
-      look: (path) => lookAtFile(files, path),
-    },
-  };
-}
-
-function sizeOf(files: WorkspaceFiles, path: string): number {
-  const found = attemptOr(null, () => files.look(path));
-  return found?.kind === "file" ? found.size : 0;
-}
-
-function lookAtFile(files: WorkspaceFiles, path: string) {
-  return attemptOr({ kind: "missing" } as const, () => {
-    const found = files.look(path);
-    return found.kind === "file" ? { ...found, bytes: files.read(path) } : found;
-  });
-}
-
-/** The same for a project on another machine: every answer comes from its file interface. */
-export function createFarProjectFiles(
-  { files, protection, mask }: Pick<Workspace, "files" | "protection" | "mask">,
-  planOptions: PlanOptions,
-): ProjectFiles {
-  const hidden = (path: string) => protection.protects(path) !== null || protection.forbids(path) !== null;
-  const kindOf = (path: string) => {
-    return attemptOr("missing", () => files.look(path).kind);
-  };
-  const isShown = (path: string) =>
-    path !== "" &&
-    !path.startsWith("/") &&
-    path.split("/").every((part) => part !== "" && part !== "..") &&
-    !hidden(path);
-  const beginning = (path: string, bytes: number): Uint8Array | null => {
-    return attemptOr(null, () => (files.look(path).kind === "file" ? files.readPart(path, 0, bytes) : null));
-  };
-  return {
-    planOptions,
-    list: (limit) =>
-      listSources(files, {
-        limit,
-        hidden,
-        entriesOf: (folder) => [...files.list(folder)].sort().map((name) => ({ name })),
-        kindOf: (_entry, path) => kindOf(path),
-      }),
-    read(path, limitChars) {
-      const bytes = isShown(path) ? beginning(path, limitChars * 4) : null;
-      if (bytes === null || bytes.subarray(0, 8_000).includes(0)) return null;
-      const text = new TextDecoder().decode(bytes);
-      return { text: mask(text.slice(0, limitChars)), cut: text.length > limitChars };
-    },
-    sizeOf: (path) => sizeOf(files, path),
-    has: (path) => kindOf(path) !== "missing",
-    find: (paths, words, limitMs) => findWords((path) => beginning(path, LOOKED_AT), paths, words, limitMs),
-    source: {
-      judges: (path) => isShown(path) && kindOf(path) !== "symlink",
-      look: (path) => lookAtFile(files, path),
+      judges: (path) => isInside(path) && !hidden(path) && !place.isLinked(path),
+      look: (path) =>
+        attemptOr({ kind: "missing" } as const, () => {
+          const found = files.look(path);
+          return found.kind === "file" ? { ...found, bytes: files.read(path) } : found;
+        }),
     },
   };
 }
@@ -224,19 +213,9 @@ const IGNORE_FILE = ".gitignore";
 /** The files that hold sources, folder by folder: nothing ignored, nothing hidden. */
 function listSources<Entry extends { readonly name: string }>(
   files: WorkspaceFiles,
-  {
-    limit,
-    hidden,
-    entriesOf,
-    kindOf,
-  }: {
-    readonly limit: number;
-    readonly hidden: (path: string) => boolean;
-    /** In the order of their names. */
-    readonly entriesOf: (folder: string) => readonly Entry[];
-    /** Read only when the entry is reached: for a remote project it costs a call. */
-    readonly kindOf: (entry: Entry, path: string) => string;
-  },
+  limit: number,
+  hidden: (path: string) => boolean,
+  { entriesOf, kindOf }: ProjectPlace<Entry>,
 ): string[] {
   const ruling = new Set<string>();
   const ignored = readIgnoredPaths(files, {

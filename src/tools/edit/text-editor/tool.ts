@@ -159,14 +159,7 @@ const output = z.object({
 
 type Args = z.output<typeof input>;
 
-export interface TextEditorData {
-  readonly path: string;
-  /** A view, or the lines around an edit, with line numbers. */
-  readonly content?: string;
-  readonly start_line?: number;
-  readonly end_line?: number;
-  readonly total_lines?: number | null;
-}
+type TextEditorData = z.output<typeof output>;
 
 /** The five commands of the text editor. */
 export const textEditor = createSecureTool({
