@@ -6,36 +6,12 @@ export interface McpHost extends Toolkit, Pick<Workspace, "root" | "archive" | "
   readonly version: string;
   /** The user named the workspace by hand, so the roots of a client do not limit it. */
   readonly workspaceIsGiven: boolean;
-  readonly tools: readonly McpTool[];
+  /** Definitions as `tools/list` sends them. */
+  readonly tools: readonly object[];
   /** The path without symlinks; null for what is not there. */
   realPath(path: string): string | null;
   /** For people, never on the way of the protocol. */
   log(text: string): void;
-}
-
-/** A definition as `tools/list` sends it. */
-interface McpTool {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly inputSchema: {
-    readonly type: "object";
-    readonly properties: Readonly<Record<string, unknown>>;
-    readonly required?: readonly string[];
-  };
-  /** The content of `structuredContent`, also of a failure. */
-  readonly outputSchema?: {
-    readonly type: "object";
-    readonly properties: Readonly<Record<string, unknown>>;
-    readonly anyOf: readonly object[];
-  };
-  readonly annotations: {
-    readonly title: string;
-    readonly readOnlyHint: boolean;
-    readonly destructiveHint: boolean;
-    readonly idempotentHint: boolean;
-    readonly openWorldHint: boolean;
-  };
 }
 
 /** A client that never reads our standard error must not stop us when its pipe is full. */

@@ -22,6 +22,7 @@ import {
   type ServerNotification,
   type ServerRequest,
   type ServerResult,
+  type Tool,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { diffText, resolveJobName, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
@@ -317,7 +318,7 @@ export function createMcpServer(host: McpHost, calls: RunningCalls): Server {
 
   server.onerror = (error) => host.log(`mcp: ${error.message.slice(0, 500)}`);
   server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
-  onRequest(server, "tools/list", ListToolsRequestSchema, () => ({ tools: host.tools.map(toSdkTool) }));
+  onRequest(server, "tools/list", ListToolsRequestSchema, () => ({ tools: [...host.tools] as Tool[] }));
   onRequest(server, "tools/call", CallToolRequestSchema, ({ params }, extra) =>
     calls.track(roots.check(askThrough(extra)).then((refused) => callTool(host, params, extra, refused))),
   );
@@ -344,22 +345,6 @@ export function createMcpServer(host: McpHost, calls: RunningCalls): Server {
     return prompt;
   });
   return server;
-}
-
-/** The SDK's types want to own their arrays and objects. */
-function toSdkTool({ inputSchema, outputSchema, ...rest }: McpHost["tools"][number]) {
-  const { required, properties } = inputSchema;
-  return {
-    ...rest,
-    inputSchema: {
-      type: inputSchema.type,
-      properties: properties as Record<string, object>,
-      ...(required !== undefined && { required: [...required] }),
-    },
-    ...(outputSchema !== undefined && {
-      outputSchema: { ...outputSchema, properties: outputSchema.properties as Record<string, object> },
-    }),
-  };
 }
 
 const JOBS = "picoclaw://jobs";
