@@ -7,8 +7,8 @@ export interface MarkdownMapping {
   readonly prose: (text: string) => string;
   /** Code in a line, with its marks. */
   readonly span: (text: string) => string;
-  /** Formats the text between two fences. */
-  readonly block: (text: string) => string;
+  /** Formats the text between two fences; `language`: the word behind the first. */
+  readonly block: (text: string, language: string) => string;
 }
 
 /**
@@ -29,11 +29,12 @@ export function mapMarkdown(text: string, { prose, span, block }: MarkdownMappin
     const start = at;
     at += (lines[n] as string).length + 1;
     const closing = closings[n + 1] ?? 0;
-    if (closing === 0 || !FENCE.test(lines[n] as string)) continue;
+    const language = FENCE.exec(lines[n] as string)?.[1];
+    if (closing === 0 || language === undefined) continue;
     const inside = lines.slice(n + 1, closing).join("\n");
     const end = at + inside.length + (closing > n + 1 ? 1 : 0);
     const mark = CLOSING.exec(lines[closing] as string)?.[0] ?? "";
-    pieces.push(words(text.slice(done, start)), block(inside));
+    pieces.push(words(text.slice(done, start)), block(inside, language));
     done = end + mark.length;
     at = end + (lines[closing] as string).length + 1;
     n = closing;
@@ -41,7 +42,7 @@ export function mapMarkdown(text: string, { prose, span, block }: MarkdownMappin
   return [...pieces, words(text.slice(done))].join("");
 }
 
-const FENCE = /^(?:`{3,}|~{3,})/;
+const FENCE = /^(?:`{3,}|~{3,})(\w*)/;
 const CLOSING = /^(?:`{3,}|~{3,}) *(?=\r?$)/;
 
 /** For each line the first from it on that can close a fence; 0: none. */

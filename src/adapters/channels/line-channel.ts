@@ -14,6 +14,7 @@ import type {
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
 import type { LineMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
+import { mapMarkdown } from "./channel-message.ts";
 import { downloadFile, type FileAddress } from "./download-file.ts";
 import { inTime } from "./in-time.ts";
 
@@ -128,46 +129,20 @@ const DIFF_LINES = 12;
 
 /** LINE shows no Markdown: marks go, code stays, a long difference keeps its beginning. */
 function toPlainText(text: string): string {
-  return withoutFenceMarks(text)
-    .replace(/^#{1,6} +/gm, "")
+  const plain = mapMarkdown(text, {
+    prose: (words) => words.replace(/^#{1,6} +/gm, ""),
+    span: (code) => code,
+    block(code, language) {
+      const lines = code.trimEnd().split("\n");
+      const isCut = language === "diff" && lines.length > DIFF_LINES;
+      return (isCut ? [...lines.slice(0, DIFF_LINES), "…"] : lines).join("\n");
+    },
+  });
+  // Bold words may hold code.
+  return plain
     .replace(/\*\*([^*\n]+)\*\*/g, "$1")
     .replace(/`([^`\n]+)`/g, "$1")
     .trim();
-}
-
-/** Line by line, in one pass. A fence that is never closed stays as it is. */
-function withoutFenceMarks(text: string): string {
-  const lines = text.split("\n");
-  /** The next position of each kind of closing mark, from the end. */
-  const closing = new Map<string, number[]>();
-  for (const [n, line] of lines.entries()) {
-    const mark = /^(`{3,}|~{3,}) *$/.exec(line)?.[1];
-    if (mark === undefined) continue;
-    const places = closing.get(mark);
-    if (places === undefined) closing.set(mark, [n]);
-    else places.push(n);
-  }
-  for (const places of closing.values()) places.reverse();
-  const kept: string[] = [];
-  for (let at = 0; at < lines.length; at += 1) {
-    const opening = /^(`{3,}|~{3,})(\w*)$/.exec(lines[at] as string);
-    const places = opening === null ? undefined : closing.get(opening[1] as string);
-    while (places !== undefined && (places.at(-1) ?? Infinity) <= at) places.pop();
-    const end = places?.at(-1);
-    if (opening === null || end === undefined) {
-      kept.push(lines[at] as string);
-      continue;
-    }
-    const body = lines
-      .slice(at + 1, end)
-      .join("\n")
-      .trimEnd()
-      .split("\n");
-    const cut = opening[2] === "diff" && body.length > DIFF_LINES;
-    kept.push(...(cut ? [...body.slice(0, DIFF_LINES), "…"] : body));
-    at = end;
-  }
-  return kept.join("\n");
 }
 
 /** A token is valid for about a minute; this leaves a margin. */
