@@ -154,7 +154,7 @@ async function decodeBase64(data: string): Promise<Uint8Array<ArrayBuffer> | nul
     decoded.push(piece);
     length += piece.length;
   }
-  return length === 0 ? null : joinChunks(decoded, length);
+  return length === 0 ? null : Buffer.concat(decoded);
 }
 
 export interface BodyLimits {
@@ -210,7 +210,7 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
       for (;;) {
         const next = await Promise.race([reader.read(), late.promise]);
         if (next === "too-slow") return end(next);
-        if (next.done) return joinChunks(chunks, length);
+        if (next.done) return Buffer.concat(chunks);
         length += next.value.length;
         if (length > limitBytes) return end("too-large");
         if (!take(length)) return end("busy");
@@ -285,14 +285,4 @@ export async function answerWebhook(
 function refuseBody(status: number): Response {
   const headers = { connection: "close", ...(status === 503 && { "retry-after": RETRY_SECONDS }) };
   return new Response(null, { status, headers });
-}
-
-function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }
