@@ -240,7 +240,7 @@ export function redoJob(
   return takeBack("redo", name, options);
 }
 
-/** The workspace's jobs, oldest first. */
+/** Oldest first. */
 export async function listJobs(options: WorkspaceOptions = {}): Promise<readonly StoredJob[]> {
   return (await open(options)).workspace.archive.list();
 }

@@ -117,7 +117,6 @@ function loadWithoutFiles(at: {
   };
 }
 
-/** One line of `config show`. */
 export interface DescribedKey {
   readonly key: string;
   /** Masked. A secret shows as its reference. */
@@ -127,7 +126,6 @@ export interface DescribedKey {
   readonly set?: boolean;
 }
 
-/** The effective configuration, key by key. */
 export function describeConfig(loaded: Pick<LoadedConfig, "config" | "sources" | "secrets">): DescribedKey[] {
   return leavesOf(loaded.config).flatMap(({ path, value }): DescribedKey[] => {
     if (value === undefined) return [];

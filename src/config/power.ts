@@ -98,7 +98,6 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
 /** `base` is what holds without this file. A value that refers to the environment is widening for every key. */
 export function splitByPower(tree: Tree, base: Tree) {
   let harmless: Tree = {};
-  /** Keys that count only when the workspace is trusted. */
   const widening: string[] = [];
   for (const { path, value } of leavesOf(tree)) {
     const key = path.join(".");
@@ -147,7 +146,6 @@ function allowedValue(rule: PowerRule | undefined, value: unknown, held: unknown
   }
 }
 
-/** Where a list of rules names a coder. */
 function coderEntries(value: unknown): number[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry, index) => (isTree(entry) && isCoder(entry.route as Route) ? [index] : []));

@@ -2,10 +2,7 @@ import { resolve } from "node:path";
 import { type Config, DEFAULTS, type Secrets } from "./config.ts";
 import { parseByteSize } from "./scalar-values.ts";
 
-/**
- * The configuration as each feature takes it: its own slice, in the spelling of the code, with sizes as bytes, times as
- * milliseconds and references as values.
- */
+/** Each feature's slice in the code's spelling: sizes as bytes, times as milliseconds, references as values. */
 export function modelsSettings(config: Config, secrets: Secrets, home: string) {
   const { providers, roles, ollama, security } = config;
   const named = Object.entries(providers).map(([name, provider]) => [
@@ -82,7 +79,6 @@ export function chatSettings({ loop, roles, worker, mcp_servers: servers, coder 
   };
 }
 
-/** How a job's processes are confined and limited. */
 export function confinementSettings({ worker }: Config) {
   const { confine, network, limits, allow_ssh_agent: allowSshAgent } = worker;
   const { home_allow: homeAllow, home_writes: homeWrites } = worker;

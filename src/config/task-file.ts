@@ -88,7 +88,6 @@ const runner = z
   })
   .meta({ description: "How to do it." });
 
-/** A task file, as `picoclaw run` reads it. */
 const taskFileSchema = z
   .strictObject({
     version: z.literal(1).meta({ description: "The version of this format.", shown: "1" }),
@@ -149,7 +148,6 @@ export function readTaskFile(text: string, file: string, env: Environment): Read
   };
 }
 
-/** For editors. */
 export function taskFileJsonSchema(): object {
   const schema = z.toJSONSchema(taskFileSchema, { io: "input", unrepresentable: "any" });
   // `shown` is our own word, for messages.

@@ -27,7 +27,6 @@ export function getAt(tree: Tree, path: Path): unknown {
   return value;
 }
 
-/** The tree with one value set (maps on the way are made). */
 export function withValue(tree: Tree, path: readonly string[], value: unknown): Tree {
   const [key, ...rest] = path;
   if (key === undefined) return tree;

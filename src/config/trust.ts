@@ -16,7 +16,6 @@ import { workspaceConfigFile } from "./environment.ts";
 
 /** A command or a skill that a workspace brings along. */
 interface WorkspaceCommandFile {
-  /** In the workspace. */
   readonly path: string;
   readonly bytes: Uint8Array;
 }
@@ -121,7 +120,6 @@ export type TrustResult =
       readonly ok: true;
       readonly workspace: string;
       readonly sha256: string;
-      /** Everything that is trusted by its content, as paths in the workspace. */
       readonly files: readonly string[];
     }
   | {
@@ -172,7 +170,6 @@ export function trustWorkspace(at: {
   return { ok: true, workspace: path, sha256: entry.sha256, files };
 }
 
-/** Every folder that is trusted with some file. */
 export function trustedFolders(home: string): readonly { readonly workspace: string; readonly at: string }[] {
   return Object.entries(readTrust(home)).map(([workspace, { trusted_at: at }]) => ({ workspace, at }));
 }

@@ -17,9 +17,7 @@ interface UsualSetting {
 /** The OpenRouter model that corresponds to the default coder. */
 const ROUTED = "anthropic/claude-sonnet-4.6";
 
-/**
- * A PicoClaw variable that sets one of these has chosen the coder, or has given the shipped coder a server.
- */
+/** A variable of PicoClaw's own that sets one of these has chosen the coder, or given the shipped coder a server. */
 const CHOOSES_CODER = [
   "roles.default_coder",
   "roles.coder1.provider",
@@ -37,7 +35,6 @@ const CHOOSES_CODER = [
  */
 export function readUsual(env: Env, said: Tree, filed: Tree) {
   const isIn = (tree: Tree) => (key: string) => getAt(tree, key.split(".")) !== undefined;
-  /** Which variable set which key. */
   const variables = new Map<string, string>();
   const warnings: ConfigWarning[] = [];
   let tree: Tree = {};

@@ -16,7 +16,6 @@ import {
 import { parseByteSize } from "./scalar-values.ts";
 import { getAt, isTree, type Path, pathText, type Tree } from "./tree.ts";
 
-/** One place of a tree that the schema refuses. */
 interface Refusal {
   readonly path: Path;
   readonly why: "value" | "unknown-key" | "name";
@@ -177,10 +176,7 @@ function elsewhere(name: string, root: SchemaNode): string | undefined {
   );
 }
 
-/**
- * Checks the rules that the schema does not show: every role must name an existing provider, every host must
- * be valid.
- */
+/** What the schema does not show: every role names an existing provider, and every host is valid. */
 export function checkReferences(config: Config, origin: Origin): ConfigProblem[] {
   return [...roleProblems(config, origin), ...hostProblems(config, origin)];
 }

@@ -43,7 +43,6 @@ export function parseYamlTree(text: string, file: string): YamlTree {
   return { ok: true, tree, positions };
 }
 
-/** The positions of duplicate keys. */
 function findTwins(node: unknown): number[] {
   if (isSeq(node)) return node.items.flatMap(findTwins);
   if (!isMap(node)) return [];
@@ -55,7 +54,6 @@ function findTwins(node: unknown): number[] {
   });
 }
 
-/** Notes the offset of every key and of every item of a list, by its path. */
 function noteOffsets(node: unknown, path: Path, note: (path: string, offset: number) => void): void {
   const parts: (readonly [step: string | number, marked: unknown, value: unknown])[] = [];
   if (isSeq(node)) parts.push(...node.items.map((item, index) => [index, item, item] as const));

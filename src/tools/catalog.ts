@@ -26,10 +26,8 @@ export const ToolCatalog = {
 
 export type ToolName = keyof typeof ToolCatalog;
 
-/** The catalogue without the particulars of each tool. */
 export const ALL_TOOLS: readonly SecureTool[] = Object.values(ToolCatalog) as unknown as SecureTool[];
 
-/** By its name or an alias. */
 export function findTool(name: string): SecureTool | undefined {
   return ALL_TOOLS.find((tool) => tool.name === name || tool.aliases.includes(name));
 }

@@ -79,7 +79,6 @@ export interface ToolCall<Args> {
   readonly onOutput: (text: string) => void;
 }
 
-/** How a tool ends well. */
 export interface ToolRunResult<Data> {
   readonly data?: Data;
   readonly job?: JobFacts;
@@ -90,7 +89,6 @@ type ToolAccess = "read" | "write";
 
 export interface ToolSpec<Name extends string, Schema extends z.ZodObject, Data> {
   readonly name: Name;
-  /** Further names under which it can be called. */
   readonly aliases?: readonly string[];
   readonly title: string;
   readonly description: string;
@@ -121,10 +119,7 @@ export interface SecureTool<
   invoke(context: ToolContext, args: unknown, options?: CallOptions): Promise<ToolResult<Data>>;
 }
 
-/**
- * Puts the checks before a tool, in this order:
- *   policy → write permission → path → the tool (its arguments first)
- */
+/** In this order: policy → write permission → path → the tool (its arguments first). */
 export function createSecureTool<Name extends string, Schema extends z.ZodObject, Data>(
   spec: ToolSpec<Name, Schema, Data>,
 ): SecureTool<Name, Schema, Data> {

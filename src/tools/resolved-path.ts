@@ -4,7 +4,6 @@ import { type Entry, ViewFault } from "../application/ports/platform-view.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { ToolError, type ToolErrorCode } from "./tool-result.ts";
 
-/** A path argument that passed the boundary. */
 export interface ResolvedPath {
   readonly workspace: Workspace;
   /** Relative to the workspace, symlinks followed; empty for the workspace itself. */
@@ -12,7 +11,6 @@ export interface ResolvedPath {
   /** The same before symlinks were followed. */
   readonly asWritten: string;
   readonly entry: Entry;
-  /** As the caller wrote it. */
   readonly given: string;
 }
 
@@ -81,7 +79,6 @@ export function viewFaultError(fault: ViewFault): ToolError {
   });
 }
 
-/** The file at a place, or the error that names the current entry instead. */
 export function requireFile({ entry, given }: ResolvedPath): Extract<Entry, { kind: "file" }> {
   switch (entry.kind) {
     case "file":

@@ -110,7 +110,6 @@ const CODES: Partial<Record<ActionCode, ToolErrorCode>> = {
   conflict: "CONFLICT",
 };
 
-/** Undoes one job, a group, or the last job; returns what it restored. */
 export async function undoWorkspaceJob(workspace: Workspace, name?: string): Promise<JobFacts> {
   const taken = await workspace.takeBack({
     direction: "undo",

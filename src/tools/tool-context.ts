@@ -123,7 +123,6 @@ export interface ToolContext extends ToolContextDeps {
   readonly policy: ToolPolicy;
   readonly writeScope: WriteScope;
   readonly limits: ToolLimits;
-  /** Folders opened so far beside the workspace. */
   readonly opened: Map<string, Workspace>;
   /** Edits take turns path by path. */
   readonly gate: Gate;
@@ -195,7 +194,6 @@ export function openScratch(removeTree: (folder: string) => void) {
       writeFileSync(absolute, bytes);
       if (mode !== undefined) chmodSync(absolute, mode);
     },
-    /** Null when there is no such file any more. */
     read(path: string) {
       const stats = lstatSync(join(folder, path), { throwIfNoEntry: false });
       return stats?.isFile() ? { bytes: readFileSync(join(folder, path)), mode: stats.mode & 0o7777 } : null;
@@ -241,7 +239,6 @@ export function createProgramRunner(host: Readonly<Record<string, string | undef
     });
 }
 
-/** Runs a command in a container and gives its whole output, up to a limit. */
 type ExecElsewhere = (request: {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;

@@ -22,7 +22,6 @@ export interface AgentToolkit extends ToolMethods {
   readonly context: ToolContext;
   /** Calls a tool by name or alias, with arguments of any shape. Never rejects. */
   invoke(name: string, args?: unknown, options?: CallOptions): Promise<ToolResult>;
-  /** The tools that the policy allows. */
   available(): readonly SecureTool[];
 }
 

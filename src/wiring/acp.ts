@@ -8,7 +8,6 @@ import { openChat } from "./chat.ts";
 import type { Environment } from "./services.ts";
 import { shareStores } from "./store.ts";
 
-/** Serves an editor on the pipes of this process. Its folders are opened as it names them. */
 export async function serveAcpOnStdio(
   env: Environment,
   options: OpenOptions,

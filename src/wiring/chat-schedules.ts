@@ -7,7 +7,6 @@ import { liveAddress } from "../infrastructure/serve/live-address.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import type { Services } from "./services.ts";
 
-/** Messages at set times, of chats and of the configuration. */
 export function openChatSchedules(
   { config, home }: Pick<Services, "config" | "home">,
   place: { readonly db: Kysely<Database>; readonly workspace: string; readonly now: () => Date },

@@ -47,9 +47,7 @@ export interface ChatChoices {
   readonly models?: Models;
   readonly advise?: Advise;
   readonly now?: () => Date;
-  /** A store that is open already; it stays open. */
   readonly db?: Kysely<Database>;
-  /** For a process that opens several folders. */
   readonly openStore?: OpenStore;
   readonly mayCommit?: WorkspaceDeps["mayCommit"];
   /** Folders that its commands see empty. */
@@ -58,15 +56,12 @@ export interface ChatChoices {
   readonly onContestAnswer?: (status: number) => void;
   /** The name under which the queue of this process says that it lives. */
   readonly process?: string;
-  /** Where there are other machines. */
   readonly farJobs?: FarJobs;
   /** The program ends with the answer to one message. */
   readonly isOnce?: boolean;
-  /** For tracing. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 
-/** Opens the conversation on a workspace: the models and the memory, wired by hand. */
 export async function openChat(
   env: Environment,
   options: OpenOptions,

@@ -8,7 +8,6 @@ import { readTextFile, replaceFile } from "../infrastructure/platform/text-files
 import { openModels } from "./models.ts";
 import type { Services } from "./services.ts";
 
-/** The settings that let a cloud model answer questions, or keep them local again. */
 function talkEdits(to: CloudTalk): readonly YamlEdit[] {
   const role = to === null ? undefined : { provider: to.provider, model: to.model };
   return [
@@ -18,10 +17,7 @@ function talkEdits(to: CloudTalk): readonly YamlEdit[] {
   ];
 }
 
-/**
- * Writes the user's decision about cloud models into their own file and lets `use` adopt the resulting models. Returns a text
- * if nothing was changed: the file is not valid YAML, or another setting decides.
- */
+/** Returns a text if nothing was changed: the file is not valid YAML, or another setting decides. */
 export async function writeCloudTalk(
   { env, home, options, locale }: Services,
   to: CloudTalk,

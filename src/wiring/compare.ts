@@ -137,7 +137,6 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
 
 const ISSUES_MS = 300_000;
 
-/** The issues of the repository that the workspace is pushed to. */
 async function openIssues(services: Services, root: string, now: () => Date): Promise<ReadIssue> {
   const [{ openProjectForges }, { parseRemoteUrl }] = await Promise.all([
     import("./project-forge.ts"),

@@ -31,7 +31,6 @@ export interface ContainerToolDeps {
   readonly records: EnvironmentRecords;
 }
 
-/** The project in a container, with what its tools are given. */
 export interface OpenContainer {
   readonly workspace: ContainerWorkspace;
   readonly context: ToolContext;

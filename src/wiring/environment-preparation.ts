@@ -41,7 +41,6 @@ export function imageInputs({ env, config, workspace }: Services) {
   return openImageInputs({ env, workspace, npmRegistry });
 }
 
-/** `images build`: one image of ours, by name. */
 export async function buildNamed(
   services: Services,
   engine: Engine,

@@ -30,7 +30,6 @@ import type { ContainerToolDeps } from "./container-toolkits.ts";
 import { openDocker } from "./docker-sandbox.ts";
 import { type Environment, loadShellParser, openServices, type Services } from "./services.ts";
 
-/** Opens task environments: configuration, Docker, images and repositories, all wired by hand. */
 export async function openEnvironments(
   env: Environment,
   options: OpenOptions,
@@ -43,7 +42,6 @@ export async function openEnvironments(
   return services.refuse(environmentMessages(services.locale).failure("engine", code, detail));
 }
 
-/** The dependencies of a job in a container beside the manager. */
 export interface WiredEnvironments extends OpenEnvironments {
   readonly toolParts: ContainerToolDeps;
 }

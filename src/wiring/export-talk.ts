@@ -35,7 +35,6 @@ export async function exportTalkToFile(
   return file;
 }
 
-/** A name that every file system takes. */
 function talkName(chatKey: string): string {
   return chatKey.replace(/[^a-z0-9_-]+/gi, "-").slice(0, 80);
 }

@@ -7,7 +7,6 @@ import { createHeads } from "../infrastructure/heads/heads.ts";
 import type { Environment } from "./services.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
-/** The user's own agents for the drafts of a workspace. */
 export function openHeads(
   env: Environment,
   { services, workspace }: OpenedFolder,

@@ -55,7 +55,6 @@ function createReadFigures({ config, now }: Services, db: Kysely<Database>, arch
     );
 }
 
-/** `/stats` in a chat: the text that the command prints. */
 export function createWordFigures(...of: Parameters<typeof createReadFigures>): ChatDeps["figures"] {
   return async (scope, days) => {
     const { MOST_DAYS, readDays, wordFigures } = await import("../adapters/cli/stats.ts");
@@ -66,7 +65,6 @@ export function createWordFigures(...of: Parameters<typeof createReadFigures>): 
   };
 }
 
-/** The comparisons that were played here, for the console. */
 export function createComparisonReader({ root, storage }: Workspace, env: Environment): ComparisonReader {
   const store = createCompareStore(
     join(storage, "compare"),

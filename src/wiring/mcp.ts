@@ -9,7 +9,6 @@ import { VERSION } from "../version.ts";
 import type { Environment } from "./services.ts";
 import { openToolContext } from "./toolkit.ts";
 
-/** Opens the tools of a workspace for the MCP server, and the ways it can be served. */
 export async function openMcp(env: Environment, options: OpenOptions, log: (text: string) => void) {
   const opened = await openToolContext(env, options);
   if (!opened.ok) return opened;

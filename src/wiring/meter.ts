@@ -14,13 +14,10 @@ import type { Services } from "./services.ts";
 
 export interface MeterOptions {
   readonly db: Kysely<Database>;
-  /** The root of the workspace that is worked on. */
   readonly root: string;
   readonly models: Models;
   readonly now?: () => Date;
-  /** The turns of chats that this process holds. */
   readonly held?: TurnFenceDeps["held"];
-  /** For tracing. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 

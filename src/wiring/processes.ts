@@ -17,10 +17,7 @@ import { VERSION } from "../version.ts";
 import { type Environment, openServices } from "./services.ts";
 import { type OpenedFolder, openSandbox, openWorkspace } from "./workspace.ts";
 
-/**
- * The background processes of an opened workspace. Nothing is looked at before it is asked for. `isOnce`: this program ends
- * with one answer, so that nothing could end with it.
- */
+/** Nothing is looked at before it is asked for. `isOnce`: this program ends with one answer. */
 export function openProcesses(
   { workspace, services, deps }: OpenedFolder,
   isOnce = false,

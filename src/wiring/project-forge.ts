@@ -18,7 +18,6 @@ export function configuredForges({
 
 const PUSH_MS = 300_000;
 
-/** The forges of a chat, and the repository of its workspace. */
 export function openProjectForges(services: Services, root: string, now: () => Date): ProjectForges {
   const { env, home, config, secrets } = services;
   const owners = createOwnerNames(process.pid);

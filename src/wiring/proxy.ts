@@ -1,4 +1,3 @@
-/** The network proxy as a program of its own. */
 import { toFaultText } from "../domain/platform/error-text.ts";
 import { takeFaults } from "../infrastructure/platform/process-faults.ts";
 import { endProxyProgram, runProxyProgram } from "../infrastructure/sandbox/proxy-program.ts";

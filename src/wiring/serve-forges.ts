@@ -25,7 +25,6 @@ import { openSolver } from "./solve.ts";
 export interface ServedForges extends ForgeService {
   /** For `/webhooks/<forge>`. */
   readonly webhooks: ReadonlyMap<string, Webhook>;
-  /** The activity of its containers, for metrics. */
   readonly counts: () => EnvironmentCounts;
 }
 

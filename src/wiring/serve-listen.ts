@@ -59,7 +59,6 @@ import type { ServedForges } from "./serve-forges.ts";
 import { type ListenDeps, randomBytes, type ServeDeps } from "./serve-state.ts";
 import { type ChannelInbox, openWorking } from "./serve-work.ts";
 
-/** The timed work of `serve`: schedules, looking after models, pruning, cleaning up containers. */
 async function startRounds(
   deps: ServeDeps,
   { receiver, channels, isAllowed }: ChannelInbox,
@@ -104,7 +103,6 @@ async function startRounds(
   });
 }
 
-/** Wires receiving, answering, sending and the web together, and listens. */
 export async function listenAndServe(
   given: ListenDeps,
   { host, port, log }: ListenOptions,
@@ -156,14 +154,11 @@ export interface WebHostDeps extends ServeDeps {
   readonly place: ReturnType<WebHost["place"]>;
   readonly mcp: WebHost["mcp"];
   readonly closing: AbortSignal;
-  /** As `RunningServer.reload`. */
   readonly reload: () => Promise<string | null>;
 }
 
-/** Of the newest jobs, as many are counted for the page of usage. */
 const MOST_COUNTED_JOBS = 5_000;
 
-/** The installation's data that the console and the API show. */
 export function createWebHost(deps: WebHostDeps): WebHost {
   const { services, demo, db, state, store, access, inbox, forges, startedAt, onTrouble } = deps;
   const { bus, live, answering, control, viewerJobs, receiver } = inbox;
@@ -287,7 +282,6 @@ export function createWebHost(deps: WebHostDeps): WebHost {
   };
 }
 
-/** The pages of the configuration, and of the first one. */
 function settingsOf(deps: WebHostDeps): Pick<WebHost, "configuration" | "settings" | "setUp"> {
   const { services, state, demo, reload, onTrouble } = deps;
   const { env, home, options, secrets } = services;
@@ -318,7 +312,6 @@ function settingsOf(deps: WebHostDeps): Pick<WebHost, "configuration" | "setting
   };
 }
 
-/** The models as the configuration has them now. */
 export function modelsNow({ services: { env, home, secrets }, state }: ServeDeps) {
   const { config, locale, workspace } = state.current();
   return openModels(config, secrets, { locale, home, env, mask: workspace.mask });

@@ -10,7 +10,6 @@ import type { Database, StoreTransaction } from "../infrastructure/store/schema.
 import type { Services } from "./services.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** The parts that `serve` has opened before it listens. */
 export interface ListenDeps {
   /** As they were at the start: address, limits. */
   readonly services: Services;
@@ -18,7 +17,6 @@ export interface ListenDeps {
   readonly db: Kysely<Database>;
   readonly state: ReloadableChat;
   readonly access: AccessStore;
-  /** The served workspace, as the store names it. */
   readonly workspaceName: string;
   /** This process, as the queue and the turns of chats name it. */
   readonly owner: string;
@@ -44,7 +42,6 @@ export interface ServeDeps extends ListenDeps {
   readonly publicUrl: string | null;
   readonly log: (text: string) => void;
   readonly onTrouble: (error: unknown, place?: string) => void;
-  /** Errors that no caller caught. */
   readonly uncaught: { readonly count: number };
 }
 

@@ -34,7 +34,6 @@ import { type ListenDeps, randomBytes, type ServeDeps } from "./serve-state.ts";
 const { now } = timers;
 const uuid = () => crypto.randomUUID();
 
-/** The inbox of this process, with every channel there is. */
 export async function openChannelInbox(deps: ServeDeps) {
   const { state, services, telemetry, db, onTrouble } = deps;
   const { current } = state;
@@ -80,7 +79,6 @@ export type ChannelInbox = Awaited<ReturnType<typeof openChannelInbox>>;
 export interface WorkerRole {
   readonly kind: ProcessKind;
   readonly labels: readonly string[];
-  /** Messages at once. */
   readonly lanes: number;
   readonly publicUrl: string | null;
   readonly log: (text: string) => void;
@@ -89,10 +87,7 @@ export interface WorkerRole {
 /** Beside the messages that a server answers. */
 const TASKS_AT_ONCE = 2;
 
-/**
- * The parts that `serve` and `join` share: a place in the fleet, messages to answer, replies to send, tasks
- * to carry out.
- */
+/** What `serve` and `join` share: a place in the fleet, messages to answer, replies to send, tasks to carry out. */
 export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const { services, state, db, workspaceName, owner, owners } = given;
   const { databaseUrl, home } = services;
@@ -169,14 +164,12 @@ interface InboxPlaces {
   readonly bus: Bus;
   /** Filled by the caller once it can receive: a channel is opened with what is made here. */
   readonly channels: ReadonlyMap<string, Channel>;
-  /** Whether the configuration lets a user speak on a channel. */
   readonly isAllowed: (channel: string, userId: string) => boolean;
 }
 
 /** Receiving, answering and sending. Nothing runs before it is started. */
 export async function openInbox(deps: ServeDeps, { bus, channels, isAllowed }: InboxPlaces) {
   const { store, words, onTrouble } = deps;
-  /** Asked again for every message, so that a reload takes effect. */
   const { current } = deps.state;
   const { now } = timers;
   const live = createLiveWorks(bus, () => now().getTime());
@@ -217,7 +210,6 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isAllowed }: I
     now,
   });
   const local = { own, bus, keeper, reaches: (name: string) => channels.has(name), send: sending.look };
-  /** Null where the store is not shared. */
   const control =
     deps.services.databaseUrl === undefined
       ? null

@@ -52,7 +52,6 @@ export async function openSetUp(
   });
 }
 
-/** The models as this very text would configure them. */
 async function modelsOf(env: Environment, { cwd }: OpenOptions, file: string, text: string) {
   const loaded = await loadConfig({ env, cwd, configFile: file, instead: { file, text } });
   if (!loaded.ok) throw new Error(loaded.errors.map(({ code }) => code).join(", "));

@@ -57,12 +57,9 @@ export interface ControlDeps
   readonly store: Pick<MessageStore, "ownerOf">;
   readonly access: Pick<AccessStore, "sessions" | "tokens" | "people">;
   readonly fleet: Pick<FleetStore, "serves" | "repliesOfAway">;
-  /** The served workspace, as the store names it. */
   readonly workspaceName: string;
   readonly keeper: WorkKeeper;
-  /** Whether this process can speak on a channel. */
   readonly reaches: (channel: string) => boolean;
-  /** There are replies to send. */
   readonly send: () => void;
   readonly newWorkId: () => string;
 }
@@ -85,12 +82,10 @@ export function createControl(deps: ControlDeps) {
       const isOurs = jobsOfReply(reply).every(own.has);
       return isOurs ? own.actions(reply, labels) : presentReportedJobs(jobs, reply, labels);
     },
-    /** The visible state of messages that other processes answer. */
     reportedWorks: (messageIds: readonly string[]) => reportedWorks(jobs, messageIds),
     awayReplies: away.list,
     viewerJobs,
     farJobs: createChatFarJobs({ own, all: viewerJobs }),
-    /** Whether there are other machines. */
     hasOthers: async () => !(await jobs.home()).alone,
     async start() {
       await reporter.start();
@@ -108,7 +103,6 @@ export function createControl(deps: ControlDeps) {
 }
 
 export interface FleetViewerJobsDeps {
-  /** The jobs of this workspace. */
   readonly own: OwnJobs;
   readonly jobs: FleetJobs;
   readonly giver: Pick<OrderGiver, "give">;
@@ -124,7 +118,6 @@ type OrderableJob = Pick<FleetJob, "workspace" | "machine" | "job">;
 const CODES = { away: "machine-away", unsettled: "unsettled", gone: "machine-gone" } as const;
 /** What another machine did is named by ids. */
 const NOWHERE = { root: "", archive: { numbers: () => new Map() } };
-/** Most jobs of other machines that are listed, newest first. */
 const MOST_OTHERS = 5_000;
 /** A shorter tail is the whole output. */
 const CUT_CHARACTERS = 3_000;
@@ -267,9 +260,7 @@ function byTime({ job: x }: ViewedJob, { job: y }: ViewedJob): number {
 }
 
 export interface ChatFarJobsDeps {
-  /** The jobs of this workspace, which are not far. */
   readonly own: Pick<OwnJobs, "has">;
-  /** The jobs of every machine. */
   readonly all: Pick<ViewerJobs, "read" | "act" | "differences">;
 }
 
@@ -316,7 +307,6 @@ async function presentReportedJobs(
   return presentActions(archive, reply, labels);
 }
 
-/** The visible state of messages that other processes answer, from their reports of running jobs. */
 export async function reportedWorks(
   jobs: Pick<FleetJobs, "atWork">,
   messageIds: readonly string[],
@@ -371,7 +361,6 @@ export function createJobReporter(deps: ReportJobsDeps): {
 } {
   const { jobs, timers } = deps;
   const dirty = new Set<string>();
-  /** The last report of each job. */
   const reported = new Map<string, string>();
   const state = { stopped: false, armed: false, cancelLook: () => {}, unsubscribe: () => {}, prunedAt: 0 };
   let flushing: Promise<void> = Promise.resolve();

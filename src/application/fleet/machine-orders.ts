@@ -76,10 +76,7 @@ export interface GiveOrdersDeps {
   readonly limitMs?: number;
 }
 
-/**
- * `away`: no machine took it in time, and it is withdrawn. `unsettled`: it was begun, and how it ended is not known. `gone`: the
- * same, and its machine is silent.
- */
+/** `away`: not taken in time, and withdrawn. `unsettled`: begun, its end unknown. `gone`: begun, and its machine is silent. */
 export type OrderResult<T> =
   | { readonly status: "answered"; readonly answer: T }
   | { readonly status: "away" }
@@ -94,13 +91,11 @@ const LONGEST_MS = 60_000;
 /** A machine that dies over an order does not report it. */
 const WATCH_MS = 2_000;
 
-/** Gives orders to other machines and waits for their results. */
 export function createOrderGiver(deps: GiveOrdersDeps) {
   const { orders, timers, limitMs = ORDER_LIMIT_MS } = deps;
   const pending = new Map<string, (given: OrderResult<unknown>) => void>();
   const state = { looking: false, again: false };
 
-  /** No caller asks for it any more. */
   function end(id: string, given: OrderResult<unknown>): void {
     const resolve = pending.get(id);
     pending.delete(id);
@@ -177,7 +172,6 @@ export function createOrderGiver(deps: GiveOrdersDeps) {
 
 export interface ServeOrdersDeps {
   readonly orders: Pick<ControlOrders, "take" | "answer" | "passOn" | "isHeard" | "sweep">;
-  /** The jobs of this workspace, and of no other. */
   readonly jobs: ViewerJobs;
   readonly access: Pick<AccessStore, "sessions" | "tokens" | "people">;
   /** Whether another server of this machine carries the job out: that one must end it, or it would be ended itself. */
@@ -312,8 +306,7 @@ async function viewerOf(
     sessions.some(isSame) ||
     (await access.tokens()).some((token) => isSame(token) && token.scopes.includes(scope));
   if (!holds || channel !== "web") {
-    // A user who is answered in a chat was admitted there; the chat has no access to the same person's jobs
-    // elsewhere.
+    // Who is answered in a chat was admitted there, which gives no access to the same person's jobs elsewhere.
     const inChat = role === roleInChat({ channel, userId }) && (await orders.isHeard({ channel, userId }));
     return inChat ? { channel, userId, role, scopes: [] } : NOBODY;
   }

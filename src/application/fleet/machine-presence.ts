@@ -10,25 +10,17 @@ export interface KeepMachineDeps {
   readonly timers: Timers;
   /** Another incarnation has this machine's id by now: a home was copied, or this one was thought dead. */
   readonly onReplaced: () => void;
-  /** The changes of later versions to the store's tables. */
   readonly newerSchema: () => Promise<NewerSchema>;
   /** Once for each name; when one is breaking, this process must end. */
   readonly onNewerSchema: (newer: NewerSchema) => void;
   readonly onTrouble: (error: unknown) => void;
 }
 
-/**
- * So long a silent incarnation is watched; one that lives speaks in it, also when the database has just come back. One
- * that was too slow for it notices that it was replaced, and ends.
- */
+/** A silent incarnation is watched so long; one that was too slow to speak in it notices that it was replaced, and ends. */
 const WATCH_MS = BEAT_MS + 1_000;
 const STEP_MS = 500;
 
-/**
- * Takes the machine's id. Returns null, or the name of an earlier incarnation that is still heard of and
- * refuses this one. A machine that was killed and came back at once is distinguished from that by its
- * silence.
- */
+/** Takes the machine's id; null, or the name of an earlier incarnation that still speaks: one that was killed is silent. */
 export async function enterFleet(
   fleet: Pick<FleetStore, "enter">,
   timers: Timers,
@@ -48,7 +40,6 @@ export async function enterFleet(
 /** Beats until it is stopped. Drains on request: the machine is still there, and takes nothing new. */
 function keepMachine(deps: KeepMachineDeps): {
   start(): Promise<void>;
-  /** Tells at once what `load` says now. */
   tell(): Promise<void>;
   stop(): Promise<void>;
 } {
@@ -105,7 +96,6 @@ export function createFleetControl({
 }: {
   readonly fleet: Pick<FleetStore, "machines" | "queues">;
   readonly queue: Pick<WorkQueue, "dead" | "retryDead" | "discardDead">;
-  /** The id of this machine. */
   readonly self: string;
 }): FleetControl {
   return {
@@ -141,10 +131,7 @@ const AT_ONCE = 50;
 /** A shorter break keeps no machine silent for `DEAD_AFTER_MS`. */
 const BREAK_MS = WAITING_LOOK_MS + 3_000;
 
-/**
- * A message waits for the machine that holds its workspace. While that machine is away, one of the others notifies the
- * chat once; the machine itself does when it is back.
- */
+/** While the machine of a message's workspace is away, another one notifies the chat, once; itself when it is back. */
 export function createWaitingNotifier(deps: NotifyWaitingDeps): {
   /** Sent to chats that read that this machine is away, before anything of theirs is answered. */
   tellBack(): Promise<void>;
@@ -206,9 +193,7 @@ function repeat(
 
 export interface AwayRepliesDeps {
   readonly fleet: Pick<FleetStore, "repliesOfAway">;
-  /** Whether this process can speak on a channel. */
   readonly reaches: (channel: string) => boolean;
-  /** There is something to send. */
   readonly onFound: () => void;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
@@ -245,7 +230,6 @@ export interface MachineDeps {
   readonly store: NotifyWaitingDeps["store"];
   /** Messages that are being answered now. */
   readonly busy: () => number;
-  /** Labels that do not hold now. */
   readonly lacking: () => readonly string[];
   readonly newerSchema: KeepMachineDeps["newerSchema"];
   readonly reaches: NotifyWaitingDeps["reaches"];

@@ -141,7 +141,6 @@ export interface ViewerJobsDeps {
   /** The background processes of the same workspace. Absent where there can be none. */
   readonly processes?: () => Promise<WorkspaceProcesses>;
   readonly store: Pick<MessageStore, "noteJob" | "ownerOf" | "jobIdsOf">;
-  /** Ends the answering of a message of this process. */
   readonly cancelMessage: (messageId: string) => boolean;
   readonly bus: Bus;
   readonly pid: number;
@@ -221,12 +220,10 @@ interface RunRequest {
 
 /** Longer than any job of edits takes. */
 const REST_MS = 60_000;
-/** Jobs of one user that are looked through. */
 const MOST_OWN = 20_000;
 
 export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
   const { workspace, store, bus } = deps;
-  /** Jobs that this process runs for people at the console. */
   const running = new Map<string, AbortController>();
   const tails = createOutputTails(bus);
   const viewed = (job: StoredJob): ViewedJob => ({

@@ -5,16 +5,13 @@ import type { WorkKeeper } from "../serve/take-work.ts";
 import type { Control } from "./control.ts";
 import { type Machine, type MachineDeps, openMachine } from "./machine-presence.ts";
 
-/** Tasks of forges, as a process carries them out. */
 interface TaskService {
   lacking(): readonly string[];
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Takes one kind of work from the queue. */
 interface WorkTaking {
-  /** Takes what waits. */
   look(): void;
   stop(graceMs: number): Promise<void>;
 }
@@ -26,7 +23,6 @@ export interface WorkingInbox {
   /** Null where the store is not shared. */
   readonly control: Control | null;
   readonly channels: ReadonlyMap<string, Channel>;
-  /** Starts to receive messages of the services. */
   readonly hear: () => Promise<void>;
 }
 

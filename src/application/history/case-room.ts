@@ -11,7 +11,6 @@ import { type FoundCase, hiddenTests } from "./find-cases.ts";
 
 /** A contestant: who works, by which settings. */
 export interface Contestant {
-  /** As the user wrote it. */
   readonly name: string;
   /** The message's command: `/code2`, or `/head claude-code`. */
   readonly command: string;
@@ -30,7 +29,6 @@ export interface CaseRoom {
 }
 
 export interface PlayLimits {
-  /** Of this play; null: none. */
   readonly budgetUsd: number | null;
   readonly signal: AbortSignal;
 }
@@ -44,10 +42,8 @@ export const UNPLAYED: RoomPlay = {
   ...{ requests: 0, tokens: 0, usd: null, seconds: 0 },
 };
 
-/** Builds the room of a case, or says why it cannot be. */
 export type BuildRoom = (found: FoundCase) => Promise<CaseRoom | NotACase>;
 
-/** Runs the judge over the room with these files laid over it. */
 async function runJudge(
   room: CaseRoom,
   line: string,

@@ -17,7 +17,6 @@ export interface CompareDeps {
   readonly store: CompareStore;
   readonly buildRoom: BuildRoom;
   readonly now: () => Date;
-  /** Removes secrets from what is kept. */
   readonly mask: (text: string) => string;
 }
 
@@ -67,7 +66,6 @@ export interface ContestantResult extends Pick<PlayResult, "requests" | "tokens"
   readonly solved: number;
   /** Solved, and its own checks had passed. */
   readonly verified: number;
-  /** Not solved, though it ended as finished. */
   readonly falseDone: number;
   /** Wilson's, of the solved plays. */
   readonly interval: Interval;
@@ -116,7 +114,6 @@ export async function seeCases(
   await chooseCases(deps, rooms, request).finally(rooms.closeAll);
 }
 
-/** Rooms of cases that are being seen or played, each built once. */
 function createRooms({ buildRoom }: CompareDeps) {
   const open = new Map<string, ReturnType<BuildRoom>>();
   const close = async (id: string) => {
@@ -143,7 +140,6 @@ type JudgedCase = FoundCase & { readonly line: string };
 /** Reasons of this moment: a full disk, dependencies that are not installed. */
 const MAY_CHANGE: readonly NotACase["code"][] = ["cannot-run", "no-runner"];
 
-/** The newest cases that were seen to judge, as many as are wanted. */
 async function chooseCases(
   { store }: CompareDeps,
   rooms: Rooms,
@@ -292,7 +288,6 @@ function estimate(store: CompareStore, due: readonly DuePlay[], atOnce: number) 
   };
 }
 
-/** The results of a comparison's plays. */
 export function toResult(
   run: string,
   end: CompareResult["end"],
@@ -409,7 +404,7 @@ export function readContestant(
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** `coder.attempts=2` as a tree; null if one is not a setting. */
+/** Null if one is not a setting. */
 function readSettings(sets: readonly string[]): Settings | null {
   let all: Settings = {};
   for (const set of sets) {

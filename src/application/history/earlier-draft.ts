@@ -25,10 +25,7 @@ export function findPlace({ jobs }: JobStack, name: string): number {
   return jobs.findIndex(({ jobId, groupId }) => jobId === name || groupId === name);
 }
 
-/**
- * Opens a draft over the files as they were before the job at this place (see `findPlace`), with other contents for some
- * files. Only what differs from now is written.
- */
+/** The place is of `findPlace`; some files get other contents. Only what differs from now is written. */
 export async function openDraftBefore(
   workspace: Pick<Workspace, "openDraft">,
   stack: JobStack,
@@ -112,7 +109,6 @@ export function readState({ files }: EarlierState, path: string): Uint8Array | n
 export interface BisectRequest {
   readonly command: string;
   readonly timeoutSeconds: number;
-  /** Probes that run at once. */
   readonly atOnce: number;
   readonly signal: AbortSignal;
   readonly onProbe: (probe: BisectProbe) => void;
@@ -148,7 +144,6 @@ interface Moment {
   /** Of the first job that is not in it yet. */
   readonly place: number;
   readonly other: ReadonlyMap<string, Uint8Array | null>;
-  /** The change that led here. */
   readonly by:
     | { readonly kind: "job"; readonly jobId: string }
     | { readonly kind: "by-hand"; readonly edits: readonly HandEdit[] }
@@ -161,10 +156,7 @@ const SKIP = 125;
 /** The program cannot be started, or is not there (yet). */
 const NOT_RUN = [126, 127];
 
-/**
- * Finds the first job, or change by hand, after which a command fails. Each probe runs in a draft over the state, several at
- * once; the workspace is not touched.
- */
+/** Each probe runs in a draft over the state, several at once; the workspace is not touched. */
 export async function bisectJobs(
   workspace: Pick<Workspace, "openDraft">,
   stack: JobStack,
@@ -193,7 +185,6 @@ export async function bisectJobs(
     const after = by === null ? null : by.kind === "job" ? by.jobId : (by.edits[0]?.after ?? null);
     request.onProbe({ after, verdict, left: bad - good });
   };
-  /** Whether all of them could be run. */
   const run = async (places: readonly number[]) => {
     await Promise.all(places.map(probe));
     return trouble === null;

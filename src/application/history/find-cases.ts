@@ -38,7 +38,6 @@ export interface CaseDeps {
 export interface FoundCase extends HistoryCase {
   /** Another content has another key: what was seen of it holds no longer. */
   readonly key: string;
-  /** The files before the change. */
   readonly openState: () => Promise<CaseState | NotACase>;
   /** The request as a contestant gets it, with the conversation that it may lean on. */
   readonly readRequest: () => Promise<string>;
@@ -90,7 +89,6 @@ export async function findCases(deps: CaseDeps, { commits }: { readonly commits:
   const jobs = new Map(read.filter(({ id }) => id.startsWith("job:")).map((one) => [testsKey(one), one.id]));
   // Tests that were only removed say nothing of whose they are.
   jobs.delete("");
-  /** Newest first. */
   const cases: FoundCase[] = [];
   const others: OtherChange[] = found.flatMap(({ id, title, why }) =>
     why === null ? [] : [{ id, title, why }],
@@ -133,7 +131,6 @@ function withoutKnown(obstacle: NotACase | null, known: ReadonlySet<string> = ne
   return names.length === 0 ? null : { code: "unknown-names", names };
 }
 
-/** Those of the missing names that the project had, by the state before a change. */
 async function findKnownWords(
   { stack, log, files }: CaseDeps,
   changes: readonly { readonly state: number | string; readonly obstacle: NotACase | null }[],
@@ -192,10 +189,8 @@ function keyOf({ files, request }: Pick<HistoryCase, "files" | "request">): stri
   return hash.update(request).digest("hex").slice(0, 16);
 }
 
-/** Issues that one call reads, and characters of one that a request carries. */
 const [MOST_ISSUES, LONGEST_ISSUE] = [100, 4_000];
 
-/** The issues that a message names, as forges write them. */
 const linkedIssues = (message: string) =>
   [...message.matchAll(/(?<!\w)#(\d{1,6})\b/g)].map(([, number = ""]) => number);
 
@@ -256,7 +251,6 @@ async function findCommitChanges(
   });
 }
 
-/** The jobs of one message that are part of the workspace, as places of the stack. */
 interface Group {
   readonly places: readonly number[];
   readonly record: StoredJob;
@@ -317,7 +311,6 @@ function findCorrected(deps: JobCaseDeps, groups: readonly Group[]): FoundChange
   });
 }
 
-/** Whether the second took out a line that the first had written. */
 function replacesLines({ stack }: CaseDeps, first: Group, second: Group): boolean {
   const written = new Map<string, ReadonlySet<string>>();
   const linesOf = (bytes: Uint8Array | null | undefined) =>
@@ -386,7 +379,6 @@ type Conversations = ReturnType<typeof readConversations>;
 function readConversations(groups: readonly Group[]) {
   /** The groups of each chat, oldest first. */
   const chats = Map.groupBy(groups, ({ record }) => chatOf(record));
-  /** Of a group in its chat. */
   const places = [...chats.values()].flatMap((chat) =>
     chat.map(({ record }, place) => [record.groupId, place] as const),
   );
@@ -410,7 +402,6 @@ function withEarlier({ chats, places }: Conversations, asked: StoredJob): string
     : `${request}\n\nEarlier in this conversation (done):\n${earlier.join("\n")}`;
 }
 
-/** Characters of one turn that a request carries. */
 const LONGEST_TURN = 800;
 
 function withTalk({ request = "" }: StoredJob, talk: readonly EarlierTurn[]): string | null {

@@ -186,7 +186,6 @@ function traceJobs(
   return { origin: null, renamedFrom };
 }
 
-/** The file that the same job deleted and whose text the new one continues. */
 function findEarlierName(stack: JobStack, place: number, path: string, lines: readonly string[]) {
   const deleted = [...stack.differences(place)].flatMap(({ path: file, before, after }) => {
     const old = after !== null || before == null || file === path ? null : decodeLines(before);
@@ -205,10 +204,9 @@ export interface RemovedText {
   readonly job: JobReason;
 }
 
-/** How many removed lines one search reports. */
 const MOST_REMOVED = 20;
 
-/** The jobs that removed lines with this text, newest first. */
+/** Newest first. */
 export async function findRemoved(deps: WhyDeps, text: string): Promise<readonly RemovedText[]> {
   const { compareLines } = await import("../../domain/patch/compare-lines.ts");
   const found: RemovedText[] = [];
@@ -232,7 +230,6 @@ export async function findRemoved(deps: WhyDeps, text: string): Promise<readonly
   return found.slice(0, MOST_REMOVED);
 }
 
-/** The reason for a job, from its record and its journal. */
 export function readReason({ archive }: Pick<WhyDeps, "archive">, jobId: string): JobReason {
   return toReason(archive.read(jobId), jobId, archive.events(jobId));
 }

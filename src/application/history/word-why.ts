@@ -7,10 +7,8 @@ import type { CompareResult } from "./compare.ts";
 import type { JobReason, RemovedText, Why } from "./find-why.ts";
 import { NO_FIGURES } from "./work-figures.ts";
 
-/** Lines of a plan, a request or a replaced stretch that are shown. */
 const MOST_LINES = 12;
 
-/** The origin of a line in words. */
 export function wordWhy(texts: HistoryMessages, path: string, why: Why): string {
   if (!why.ok) {
     switch (why.reason) {
@@ -52,7 +50,6 @@ export function wordWhy(texts: HistoryMessages, path: string, why: Why): string 
   return out.join("\n");
 }
 
-/** Whether the measurement can tell two contestants apart, in words. */
 export function wordPair(texts: HistoryMessages, pair: CompareResult["pairs"][number]): string {
   const { one, other, better, worse, cases, p } = pair;
   if (!isDistinct(pair)) return texts.pairUnknown(one, other, cases);
@@ -61,7 +58,6 @@ export function wordPair(texts: HistoryMessages, pair: CompareResult["pairs"][nu
     : texts.pairKnown(other, one, worse, better, p);
 }
 
-/** Removed lines in words, newest first. */
 export function wordRemoved(texts: HistoryMessages, text: string, found: readonly RemovedText[]): string {
   if (found.length === 0) return texts.neverRemoved(text);
   return found
@@ -121,7 +117,6 @@ export function csvOfFigures(rows: readonly FigureRow[]): string {
   ]);
 }
 
-/** The same columns by the same names. */
 export function toFigureJson(row: FigureRow): Readonly<Record<string, string | number>> {
   const columns = Object.keys(NO_FIGURES) as (keyof FigureRow)[];
   const nameOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -17,7 +17,6 @@ export interface FleetStore {
   enter(unlessSeenSince?: number): Promise<EnterResult>;
   /** Reports that this process lives, and its load. `replaced`: another incarnation has the machine's id by now. */
   beat(load: MachineLoad): Promise<"held" | "replaced">;
-  /** The process ends; it is not listed any more. */
   leave(): Promise<void>;
   /** Whether that process of this machine is a server with a recent sign of life. */
   serves(pid: number): Promise<boolean>;
@@ -30,14 +29,11 @@ export interface FleetStore {
   repliesOfAway(): Promise<
     readonly { readonly workspace: string; readonly channel: string; readonly userId: string }[]
   >;
-  /**
-   * Notes, within the transaction that posts the notice, that a chat is notified; false when another process
-   * did so.
-   */
+  /** Within the transaction that posts the notice; false when another process notified the chat. */
   noteAwayNotice(chat: WaitingChat, within: unknown): Promise<boolean>;
   /** Chats that were notified that they wait for this process's workspace. */
   listAwayNotices(): Promise<readonly WaitingChat[]>;
-  /** Removes the note, within the transaction that posts the good news; false if it was already removed. */
+  /** Within the transaction that posts the good news; false if it was already removed. */
   forgetAwayNotices(chat: WaitingChat, within: unknown): Promise<boolean>;
 }
 
@@ -49,7 +45,6 @@ export interface MachineLoad {
   /** Claimed pieces of work. */
   readonly busy: number;
   readonly draining: boolean;
-  /** Labels that do not hold now. */
   readonly lacking?: readonly string[];
 }
 
@@ -124,7 +119,6 @@ export interface JobSummary {
   /** The number of changed files, if the job is reported with the first of them only. */
   readonly changeCount?: number;
   readonly alive: boolean;
-  /** The last of them, where there are many. */
   readonly events: readonly JournalLine[];
   /** The end of its output, while it runs; absent if another process has it. */
   readonly tail?: string;
@@ -140,7 +134,6 @@ export interface FleetJob extends Omit<JobSummary, "tail"> {
   readonly version: string;
 }
 
-/** A running job with the end of its output. */
 export interface TailedJob extends Pick<FleetJob, "events" | "tail"> {
   readonly jobId: string;
   readonly messageId: string;
@@ -155,7 +148,6 @@ export interface JobMachine {
 
 /** Jobs of all workspaces of a shared store, as their machines last reported them. */
 export interface FleetJobs {
-  /** Of this process's workspace. */
   write(summary: JobSummary): Promise<void>;
   /** When the state of each job of this workspace changed, as last reported. */
   reported(): Promise<ReadonlyMap<string, string>>;
@@ -168,7 +160,7 @@ export interface FleetJobs {
     readonly limit: number;
     readonly of?: readonly { readonly channel: string; readonly userId: string }[];
   }): Promise<readonly FleetJob[]>;
-  /** Jobs of one message, oldest first. */
+  /** Oldest first. */
   ofGroup(groupId: string, workspace: string): Promise<readonly FleetJob[]>;
   /** Jobs of this workspace that run for these messages, oldest first. */
   atWork(messageIds: readonly string[]): Promise<readonly TailedJob[]>;
@@ -176,7 +168,6 @@ export interface FleetJobs {
   latest(): Promise<string>;
   /** Changes whenever the report of the job does. */
   version(jobId: string): Promise<string>;
-  /** This machine, and whether there are others. */
   home(): Promise<{ readonly machine: JobMachine; readonly alone: boolean }>;
 }
 
@@ -184,14 +175,12 @@ export interface FleetJobs {
 export interface ControlOrder {
   /** A UUIDv7. The same id twice is one order. */
   readonly id: string;
-  /** The workspace that holds the job, as the store names it. */
   readonly workspace: string;
   readonly jobId: string;
   readonly verb: OrderVerb;
   readonly asker: OrderAsker;
   /** Undo despite conflicts. */
   readonly force?: boolean;
-  /** The one file that is asked for. */
   readonly path?: string;
 }
 
@@ -202,10 +191,7 @@ export type OrderVerb = (typeof LOOKING_VERBS)[number] | (typeof ACTING_VERBS)[n
 /** A caller that waits for an answer listens to this name of the queue. */
 export const ORDER_ENDS = "order-ends";
 
-/**
- * The caller, as their session or token states, or the message that they sent to a chat. The machine that
- * serves the order looks that up again.
- */
+/** As their session, token or message states; the machine that serves the order looks that up again. */
 interface OrderAsker {
   readonly channel: string;
   readonly userId: string;

@@ -16,7 +16,6 @@ export interface OpenedHistory {
   readonly history: WorkspaceHistory;
 }
 
-/** The usage of one model on one day, and the jobs that it wrote. */
 export interface FigureRow extends TokenCounts {
   /** Empty in a sum of several days. */
   readonly day: string;
@@ -25,7 +24,6 @@ export interface FigureRow extends TokenCounts {
   readonly requests: number;
   /** Of the requests whose price is known. */
   readonly costUsd: number;
-  /** Requests whose price is not known. */
   readonly unpriced: number;
   readonly jobs: number;
   /** Jobs of coders that checks judged. */
@@ -55,7 +53,6 @@ export interface OpenedFigures {
   close(): Promise<void>;
 }
 
-/** The cases of a workspace, and what plays contestants on them. */
 export interface OpenedCompare {
   readonly cases: () => CaseDeps;
   readonly compare: CompareDeps;

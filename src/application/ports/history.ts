@@ -2,7 +2,6 @@ import type { NotACase } from "../../domain/history/case.ts";
 import type { FileDifference } from "./jobs.ts";
 import type { TakenEdit, WorkspaceFiles } from "./platform-view.ts";
 
-/** A job whose change is part of the workspace. */
 export interface StackedJob {
   readonly jobId: string;
   readonly groupId: string;
@@ -12,17 +11,13 @@ export interface StackedJob {
   readonly paths: readonly string[];
 }
 
-/**
- * The jobs that are part of the workspace, oldest first, in the order of their swaps. It is a projection of the job
- * folders: a lost or damaged index is rebuilt from them.
- */
+/** Oldest first, in the order of their swaps: a projection of the job folders, whose lost index is rebuilt from them. */
 export interface JobStack {
   readonly jobs: readonly StackedJob[];
   /** The files before the job at this place; `jobs.length` is the present. Copies nothing. */
   openBefore(place: number): EarlierState;
-  /** The change of one job to one file; null if there is none. Both sides are undefined if they are no longer kept. */
+  /** Null if there is none. Both sides are undefined if they are no longer kept. */
   difference(place: number, path: string): FileDifference | null;
-  /** The changes of one job to all files. */
   differences(place: number): Iterable<FileDifference>;
   /** Places of jobs that removed a line with this text, newest first. */
   findRemoved(text: string): readonly number[];
@@ -30,7 +25,6 @@ export interface JobStack {
   forgetProbe(jobId: string): void;
 }
 
-/** The workspace as it was. */
 export interface EarlierState {
   readonly files: WorkspaceFiles;
   /** Paths that jobs changed since. */
@@ -50,20 +44,16 @@ export interface HandEdit {
   readonly before: string | null;
 }
 
-/** The last commit that changed a line. */
 export interface BlamedLine {
   readonly commit: string;
   readonly author: string;
-  /** ISO. */
   readonly at: string;
   readonly subject: string;
 }
 
-/** A commit that may be a case. */
 export interface CommitRecord {
   readonly commit: string;
   readonly parent: string;
-  /** ISO. */
   readonly at: string;
   readonly message: string;
   readonly changes: readonly ContentChange[];
@@ -106,7 +96,6 @@ export interface CaseState {
   readonly commit: string;
 }
 
-/** Keeps a person's decisions about cases, the facts found about them, and the results of comparisons. */
 export interface CompareStore {
   readCases(): CaseMemory;
   keepCases(memory: CaseMemory): void;
@@ -114,9 +103,8 @@ export interface CompareStore {
   keepState(name: string, base: string | null, files: readonly TakenEdit[]): Promise<CaseState>;
   /** Appends to a comparison; a line that a crash cut short is skipped when it is read. */
   addPlay(run: string, play: PlayRecord): void;
-  /** Those that were played to their end. */
   readPlays(run: string): readonly PlayRecord[];
-  /** The cost of all plays, also of those that were not played to their end. */
+  /** Also of those that were not played to their end. */
   spentUsd(run: string): number;
   /** Those with plays, the one that was played last first. */
   listRuns(): readonly string[];
@@ -144,7 +132,6 @@ export interface PlayRecord extends PlayResult {
   readonly case: string;
   readonly repeat: number;
   readonly at: string;
-  /** The hidden tests pass. */
   readonly solved: boolean;
 }
 
@@ -160,7 +147,6 @@ export interface PlayResult {
   readonly seconds: number;
   /** Its change; empty where it made none. */
   readonly diff: string;
-  /** Why there was no play. */
   readonly failure: PlayFailure | null;
 }
 

@@ -25,10 +25,7 @@ export interface Channel {
    * key, so sending again is safe. `unknown` counts as not arrived.
    */
   wasDelivered?(delivery: Delivery, signal: AbortSignal): Promise<boolean | "unknown">;
-  /**
-   * Events while a message is worked on: typing marks, streamed text. At the channel's own pace; never
-   * throws.
-   */
+  /** Typing marks, streamed text. At the channel's own pace; never throws. */
   progress?(message: StoredMessage, event: ChatEvent): void;
   /**
    * Fetches a file that came with a message, by its `remote`; of more than `limitBytes`, any longer beginning. Never
@@ -41,9 +38,7 @@ export interface Channel {
   close(): Promise<void>;
 }
 
-/**
- * The input from a channel. Everything in it is kept until the message is answered, so it carries no secret.
- */
+/** Everything in it is kept until the message is answered, so it carries no secret. */
 export interface InboundMessage
   extends Pick<
     IncomingMessage,
@@ -52,19 +47,14 @@ export interface InboundMessage
   /** The service's own id of this event. The same one twice is one message. */
   readonly eventId: string;
   readonly attachments?: readonly Attachment[];
-  /**
-   * The data that the channel needs to answer: a reply token, a thread. Plain JSON, handed back in
-   * `Delivery`.
-   */
+  /** What the channel needs to answer: a reply token, a thread. Plain JSON, handed back in `Delivery`. */
   readonly replyTo?: Readonly<Record<string, unknown>>;
 }
 
 /** In `replyTo`: a person wrote in the console, in a chat of another channel, and reads the answer there. */
 export const IN_THE_CONSOLE = { via: "web" } as const;
 
-/**
- * A file that came with a message. The models read text and see images; of other files they learn name and size only.
- */
+/** The models read text and see images; of other files they learn name and size only. */
 export interface Attachment {
   readonly name: string;
   readonly mediaType: string;
@@ -72,7 +62,6 @@ export interface Attachment {
   readonly text?: string;
   /** A longer text in the store: a list of messages does not read it. */
   readonly storedText?: StoredText;
-  /** The id of an image in the store. */
   readonly image?: string;
   /** An image's bytes, on arrival only: the receiver stores them and keeps the id. */
   readonly bytes?: Uint8Array;
@@ -84,15 +73,11 @@ export type DownloadResult =
   | { readonly ok: true; readonly bytes: Uint8Array }
   | { readonly ok: false; readonly reason: string };
 
-/**
- * Stores a message. Rejects only when it could not be stored: then it must not be acknowledged, so that the service
- * sends it again.
- */
+/** Rejects only when it could not be stored: then it must not be acknowledged, so that the service sends it again. */
 export type Receive = (message: InboundMessage) => Promise<ReceiveResult>;
 
 export type ReceiveResult =
   | { readonly status: "accepted"; readonly messageId: string }
-  /** It is stored already; acknowledge it and do nothing else. */
   | { readonly status: "duplicate"; readonly messageId: string }
   | {
       readonly status: "refused";
@@ -114,18 +99,15 @@ export interface StoredMessage extends InboundMessage {
 
 export type MessageState = "received" | "working" | "done";
 
-/** One reply on its way to one chat. */
 export interface Delivery extends ChatKey {
   /** A UUID that stays the same however often this reply is sent. */
   readonly key: string;
   readonly userId: string;
-  /** The message that this answers; absent if there is none. */
   readonly messageId?: string;
   readonly content: Outgoing;
   readonly replyTo?: Readonly<Record<string, unknown>>;
   /** When the message came that this answers; reply tokens age from here. */
   readonly since: string;
-  /** 1 the first time. */
   readonly attempt: number;
 }
 
@@ -159,10 +141,7 @@ type ChannelCheck =
 export interface WorkQueue<Within = unknown> {
   /** Adds work, in its order. With `within` it is there once that transaction is. */
   add(work: readonly NewWork[], within?: Within): Promise<void>;
-  /**
-   * The next work that may begin, with the value that `read` finds or notes in the same transaction; null
-   * when there is none.
-   */
+  /** With the value that `read` finds or notes in the same transaction; null when none may begin. */
   claim<T>(
     request: ClaimRequest,
     read: (work: Work, within: Within) => Promise<T>,
@@ -210,9 +189,7 @@ export interface WorkSource {
 export interface NewWork {
   /** A UUIDv7. */
   readonly id: string;
-  /**
-   * Decides who may claim it: the kind of work and the place it belongs to. Letters, digits, `.`, `-`, `_`.
-   */
+  /** Decides who may claim it: the kind of work and the place it belongs to. Letters, digits, `.`, `-`, `_`. */
   readonly queue: string;
   /** The unit that is done in order: a chat in a workspace. */
   readonly key: string;
@@ -245,7 +222,6 @@ export interface ClaimRequest {
 }
 
 interface WorkEnd<Within> {
-  /** Work that follows from this one. */
   readonly add?: readonly NewWork[];
   readonly write?: (within: Within) => Promise<unknown>;
   /** Wakes the listeners of this name, who wait for this end. */
@@ -287,29 +263,23 @@ export interface MessageStore {
     work: Work,
     end: { readonly replies: readonly NewReply[]; readonly dead?: string },
   ): Promise<"done" | "lost">;
-  /** Gives a claimed message back. Unless it had `begun`, this attempt does not count. */
+  /** Unless it had `begun`, this attempt does not count. */
   handBack(work: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
   /** Puts an unrequested reply into the outbox, unless `onlyIf`, asked within that transaction, says no. */
   post(reply: NewReply, onlyIf?: (within: unknown) => Promise<boolean>): Promise<void>;
-  /**
-   * The next reply that may be sent, now claimed and marked as being sent; null when there is none. With `away`, of a
-   * workspace whose machine is away.
-   */
+  /** Claimed, and marked as being sent; null when there is none. With `away`, of a workspace whose machine is away. */
   claimReply(away?: AwayReplies): Promise<{ readonly work: Work; readonly reply: ClaimedReply } | null>;
-  /** Ends a reply: it was sent, or it never will be. */
   endReply(
     work: Work,
     end: { readonly state: "sent" | "failed"; readonly at: string; readonly reason: string | null },
   ): Promise<"done" | "lost">;
   /** A claimed reply is not being sent: it has certainly not arrived, and waits until that time. */
   restReply(key: string, until: string, reason: string): Promise<void>;
-  /** A claimed reply that rested is being sent again. */
   resendReply(key: string): Promise<void>;
-  /** Gives a claimed reply that rests back. */
   handBackReply(work: Work): Promise<"done" | "lost">;
   /** Of these chats the messages that are not answered yet, and the newest of each. */
   standing(chats: readonly ChatKey[]): Promise<readonly StandingMessage[]>;
-  /** The messages of a chat, oldest first; the newest `limit`. */
+  /** Oldest first; the newest `limit`. */
   transcript(filter: {
     readonly channel: string;
     readonly chatId: string;
@@ -317,7 +287,7 @@ export interface MessageStore {
     /** Only messages before this id. */
     readonly before?: string;
   }): Promise<Exchange[]>;
-  /** Chats by their last message, newest first. */
+  /** By their last message, newest first. */
   chats(filter: {
     readonly channel?: string;
     readonly userId?: string;
@@ -325,7 +295,7 @@ export interface MessageStore {
   }): Promise<Chat[]>;
   message(id: string): Promise<StoredMessage | null>;
   repliesTo(messageId: string): Promise<Exchange["replies"]>;
-  /** The jobs a user caused, newest first. */
+  /** Newest first. */
   jobIdsOf(user: { readonly channel: string; readonly userId: string }, limit: number): Promise<string[]>;
   ownerOf(jobId: string): Promise<OwnedJob | null>;
   counts(): Promise<StoreCounts>;
@@ -437,7 +407,6 @@ export interface ScheduleStore {
   made(): Promise<readonly Schedule[]>;
 }
 
-/** A message that is posted to a chat at set times. */
 export interface Schedule {
   readonly name: string;
   /** Five fields, or six with seconds first. */
@@ -456,10 +425,7 @@ export interface DueSchedule {
   readonly at: Date;
 }
 
-/**
- * The rights of users. Secrets are kept only as their SHA-256; each is 256 random bits, so that needs no
- * salt.
- */
+/** Secrets are kept only as their SHA-256; each is 256 random bits, so that needs no salt. */
 export interface AccessStore {
   // People of LINE, Slack and the web.
   person(channel: string, userId: string): Promise<Person | null>;
@@ -479,7 +445,7 @@ export interface AccessStore {
   takeLink(hash: string, now: string): Promise<LoginLink | null>;
   saveSession(session: WebSession): Promise<void>;
   session(hash: string, now: string): Promise<WebSession | null>;
-  /** Those that are open, newest first. */
+  /** Newest first. */
   sessions(now: string): Promise<WebSession[]>;
   removeSession(hash: string): Promise<void>;
   // Tokens of programs.
@@ -488,7 +454,6 @@ export interface AccessStore {
   token(hash: string): Promise<ApiToken | null>;
   touchToken(id: string, at: string): Promise<void>;
   removeToken(id: string): Promise<boolean>;
-  /** Forgets links, sessions and pairings whose time is over. */
   prune(now: string): Promise<void>;
 }
 
@@ -559,7 +524,6 @@ export interface PushCounter {
   add(channel: string, month: string, count: number): Promise<void>;
 }
 
-/** One part that must work, as it was found. */
 export interface HealthLine {
   readonly name: string;
   readonly required: boolean;

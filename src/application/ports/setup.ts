@@ -16,10 +16,7 @@ export interface SetUp {
   exists(): boolean;
   /** Sends each chosen model one short message, as the file of this choice would. Nothing is left behind. */
   test(choice: ModelChoice, signal: AbortSignal): Promise<ChoiceTestResult>;
-  /**
-   * Writes the file of this choice. `exists`: there was one, and `replace` was not asked for. A file that is replaced is
-   * kept beside the new one.
-   */
+  /** `exists`: there was one, and `replace` was not asked for. A file that is replaced is kept beside the new one. */
   write(choice: ModelChoice, options: { readonly replace: boolean }): WriteConfigResult;
 }
 

@@ -1,10 +1,8 @@
 import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
 
-/** The content of the store, as a whole. */
 export interface StoreData {
   /** Writes everything into a new folder, as it is at one moment, while others continue to work. */
   backup(folder: string): Promise<BackupResult>;
-  /** Fills this installation's empty store from such a folder. */
   restore(folder: string): Promise<FillResult>;
   /** Fills the empty Postgres at an address from this installation's store. */
   copyTo(databaseUrl: string): Promise<FillResult>;
@@ -32,5 +30,4 @@ export type FillResult =
   | { readonly status: "not-opened"; readonly trouble: StoreTrouble }
   /** It is not a backup, or one of its files was modified. */
   | { readonly status: "damaged"; readonly file: string }
-  /** It was made by another version: its tables are others. */
   | { readonly status: "other-version"; readonly version: string };

@@ -21,7 +21,6 @@ export interface Viewer {
   readonly also?: readonly WhoSpeaks[];
 }
 
-/** A person as one channel knows them. */
 export interface WhoSpeaks {
   readonly channel: string;
   readonly userId: string;
@@ -36,7 +35,6 @@ export function roleInChat({ channel, userId }: WhoSpeaks): Role {
   return channel === "web" && userId === "operator" ? "operator" : "user";
 }
 
-/** Operators see everything, users only their own. */
 export function viewerOwns(viewer: Viewer, owner: WhoSpeaks | null): boolean {
   if (viewer.role === "operator") return true;
   return viewerIdentities(viewer).some(
@@ -155,9 +153,7 @@ export function isUserName(user: string, role: Role): boolean {
   return USER.test(user) && user !== "schedule" && !(user === "operator" && role === "user");
 }
 
-/**
- * Access rights, as operators see and change them. Each change reports whether there was something to change.
- */
+/** Access rights, as operators see and change them. Each change reports whether there was something to change. */
 export function createManageAccess({ access, signIn, confirm, now }: ManageAccessDeps) {
   return {
     async now() {
@@ -230,7 +226,6 @@ const VALID_MS = 3_600_000;
 /** A stranger gets a code and gets access when an operator confirms it. */
 export function createPairingCodes({ access, messages, random, now }: PairingDeps) {
   return {
-    /** The answer to a stranger: a code that an operator can confirm. */
     async greet({ channel, userId, chatId }: InboundMessage): Promise<string> {
       const at = now();
       const known = await access.pairingOf(channel, userId, at.toISOString());

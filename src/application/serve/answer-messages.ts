@@ -37,7 +37,6 @@ export interface AnswerMessagesDeps {
    * folders contain. No other job of that attempt can land afterwards.
    */
   readonly settleEarlier: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
-  /** As people name a job. */
   readonly nameJob: (jobId: string) => string;
   /** Whether other machines have jobs of the same numbers. Absent: there are none. */
   readonly hasOthers?: () => Promise<boolean>;
@@ -138,10 +137,7 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     }
   }
 
-  /**
-   * The reply instead of carrying it out: twice, somewhere else, or again and again; null when it is to be
-   * done.
-   */
+  /** The reply instead of carrying it out: twice, somewhere else, or again and again; null when it is to be done. */
   async function instead(
     message: StoredMessage,
   ): Promise<{ readonly reply: Reply; readonly dead?: string } | null> {
@@ -242,7 +238,6 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
   });
 
   return {
-    /** There may be messages to answer. */
     look: taking.look,
     /** Finishes running answers within the time, then hands the rest back. Resolves when nothing runs. */
     async stop(graceMs: number): Promise<void> {

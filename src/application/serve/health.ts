@@ -8,7 +8,6 @@ import type { Logger } from "../ports/platform.ts";
 import type { Channel, HealthLine, HealthReport, StoreCounts } from "../ports/serve.ts";
 import type { Bus } from "./serve-events.ts";
 
-/** One part that must work: its name, whether it does, and advice if not. */
 export interface HealthCheck {
   readonly name: string;
   /** Without it nothing can be answered; otherwise it is only reported. */
@@ -133,7 +132,6 @@ export interface ServerMetricsDeps {
   readonly startedAt: Date;
   readonly now: () => Date;
   readonly residentBytes: () => number;
-  /** Those of other parts of the house. */
   readonly gauges: () => Readonly<Record<string, number>>;
   readonly counts: () => Promise<StoreCounts>;
 }
@@ -152,10 +150,7 @@ export function createServerMetrics(deps: ServerMetricsDeps): () => Promise<stri
 
 const BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300] as const;
 
-/**
- * The metrics that Prometheus reads. Written by hand: forty lines against the 16 MB that the usual library
- * takes.
- */
+/** The metrics that Prometheus reads. Written by hand: the usual library takes 16 MB. */
 export function createMetrics(bus: Bus) {
   const counters = new Map<string, Map<string, number>>();
   const seconds = { sum: 0, count: 0, buckets: BUCKETS.map(() => 0) };
@@ -287,10 +282,8 @@ const HEALTH_MS = 3_000;
 const HEALTH_CACHE_MS = 2_000;
 
 export interface ServerHealthDeps extends Pick<HealthChecksDeps, "askStore" | "findGonePiece"> {
-  /** As it holds now. */
   readonly config: () => Pick<Config, "roles" | "command_executor">;
   readonly models: () => Models;
-  /** Rejects when the engine at this address does not answer. */
   readonly pingDocker: (host: string, signal: AbortSignal) => Promise<string>;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly after: (ms: number, callback: () => void) => () => void;

@@ -4,7 +4,6 @@ import type { Span, SpanFacts, Tracing } from "../ports/platform.ts";
 import type { StoredMessage } from "../ports/serve.ts";
 import type { Bus, ServeEvent } from "./serve-events.ts";
 
-/** A part of a job's time. */
 interface JobSpan {
   readonly name: string;
   readonly begun: Date;
@@ -171,7 +170,6 @@ export function createMessageTracer(tracing: Tracing, now: () => Date) {
   }
 
   return {
-    /** Follows the messages of a server. */
     watch(bus: Bus, known: TracedSources): void {
       bus.subscribe((event) => {
         if (event.type === "begun") begin(event.message);

@@ -20,12 +20,10 @@ export interface ReceiveMessagesDeps {
   readonly images: () => Pick<ImageStore, "keep" | "keepText">;
   /** Decides who may speak here and how often; null admits the message. */
   readonly admit: (message: InboundMessage) => Promise<Extract<ReceiveResult, { status: "refused" }> | null>;
-  /** The root of the workspace that messages are sent to here. */
   readonly workspace: string;
   readonly bus: Bus;
   /** Whether a message waits for its turn and needs a lane. */
   readonly wayOf: (message: ArrivedMessage) => MessageLane;
-  /** Null where nothing is traced. */
   readonly tracing: Pick<Tracing, "begin"> | null;
   readonly now: () => Date;
   readonly random: (bytes: number) => Uint8Array;
@@ -35,10 +33,7 @@ export interface ArrivedMessage extends ChatKey, Pick<InboundMessage, "text" | "
 
 export type MessageLane = Pick<NewMessage, "beside" | "light">;
 
-/**
- * A command that ends or steers the running message must not wait behind it; one that needs no model must not
- * wait for a lane.
- */
+/** A command that steers the running message must not wait behind it; one that needs no model, not for a lane. */
 export function chooseMessageLane(
   conversation: Pick<Conversation, "interrupts" | "needsNoModel">,
   message: ArrivedMessage,
@@ -78,8 +73,7 @@ export function createReceiver(deps: ReceiveMessagesDeps) {
     writing.now = true;
     while (waiting.length > 0) {
       const batch = waiting.splice(0, BATCH);
-      // A batch that cannot be stored is tried one by one: one bad event is refused, not all that arrived
-      // with it.
+      // A batch that cannot be stored is tried one by one: one bad event is refused, not all that arrived with it.
       if (!(await stored(batch)) && batch.length > 1) for (const one of batch) await stored([one]);
     }
     writing.now = false;
@@ -193,10 +187,7 @@ const MOST_CHARACTERS = 100_000;
 const MINUTE_MS = 60_000;
 const MOST_USERS = 10_000;
 
-/**
- * Decides who may speak, and how often. A user who is signed in to the console was admitted there; others
- * must be known.
- */
+/** Decides who may speak, and how often. Who is signed in to the console was admitted there; others must be known. */
 export function createAdmission(
   deps: AdmissionDeps,
 ): (message: InboundMessage) => Promise<AdmissionRefusal | null> {
@@ -236,7 +227,6 @@ export function createAdmission(
   };
 }
 
-/** The channel that delivers the answer. */
 export function replyChannelOf({ channel, replyTo }: Pick<InboundMessage, "channel" | "replyTo">): string {
   return replyTo?.via === IN_THE_CONSOLE.via ? IN_THE_CONSOLE.via : channel;
 }

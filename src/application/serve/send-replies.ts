@@ -72,9 +72,7 @@ export function createReplySender(deps: SendRepliesDeps) {
     return null;
   }
 
-  /**
-   * A reply stays claimed until it is sent or given up, so that no other reply of its chat can overtake it.
-   */
+  /** A reply stays claimed until it is sent or given up, so that no other reply of its chat overtakes it. */
   async function bringOut({ work, reply }: ReplyWork, lane: Lane): Promise<void> {
     const lost = keeper.hold(work);
     try {
@@ -169,7 +167,6 @@ export function createReplySender(deps: SendRepliesDeps) {
   }
 
   return {
-    /** There may be replies to send. */
     look: taking.look,
     /** A reply that rests in this chat is tried now. */
     sendWaiting: (chat: ChatKey) => resting.get(chatKeyText(chat))?.abort(),
@@ -192,7 +189,6 @@ export function backoffMs(attempt: number, chance: number): number {
   return Math.round(plain * (0.8 + 0.4 * chance));
 }
 
-/** The same data with every text in it masked. */
 function maskTexts<T>(value: T, mask: (text: string) => string): T {
   if (typeof value === "string") return mask(value) as T;
   if (Array.isArray(value)) return value.map((one) => maskTexts(one, mask)) as T;

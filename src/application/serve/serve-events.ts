@@ -4,7 +4,6 @@ import type { Agent, ChatEvent, PlanStep, Reply } from "../ports/chat.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { StoredMessage } from "../ports/serve.ts";
 
-/** Events while serving, for observers. */
 export type ServeEvent =
   | { readonly type: "received"; readonly message: StoredMessage }
   /** It was claimed and is being answered; it ends with `answered`, or `left` to be begun again or by another. */
@@ -43,7 +42,6 @@ export function createBus() {
   };
 }
 
-/** The visible state of a message that is being answered. */
 export interface LiveWork {
   readonly agent: Agent | null;
   /** The last thing that happened and can be said. */
@@ -89,7 +87,6 @@ export function createLiveWorks(bus: Bus, now: () => number) {
   const state: { remote: ReadonlyMap<string, LiveWork> } = { remote: new Map() };
   return {
     of: (messageId: string): LiveWork => works.get(messageId) ?? state.remote.get(messageId) ?? NOTHING_LIVE,
-    /** All that is known of messages that other processes answer. */
     tell(remote: ReadonlyMap<string, LiveWork>): void {
       state.remote = remote;
     },

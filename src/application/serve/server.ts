@@ -52,7 +52,6 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** The parts that a reload replaces. */
 export interface ServeState extends OpenedWorkspace {
   readonly conversation: Conversation;
   readonly images: ImageStore;

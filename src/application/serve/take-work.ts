@@ -100,7 +100,6 @@ export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWor
     }
   }
 
-  /** There may be work. */
   function look(): void {
     if (state.closed) return;
     state.again = true;
@@ -111,11 +110,9 @@ export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWor
 
   return {
     look,
-    /** Lets nothing new begin. */
     close() {
       state.closed = true;
     },
-    /** When nothing runs any more. */
     async idle() {
       while (state.looking || running.size > 0) {
         await Promise.all([...running].map(({ ended }) => ended));
@@ -131,7 +128,6 @@ export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWor
 /** Whether jobs of this process may still land: a process that missed its beats may have a successor. */
 export type CommitGuard = ReturnType<typeof createCommitGuard>;
 
-/** The function that makes the beats, and the one that gives up all claimed work. */
 interface GuardedKeeper {
   readonly beat: () => Promise<void>;
   readonly giveUp: () => void;
@@ -214,10 +210,7 @@ export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDe
       return controller.signal;
     },
     drop: (work: Work) => void held.delete(work),
-    /**
-     * Ends work, and retries while the store fails: the work must not be done twice. `unknown` only when
-     * this process stops before the store answers; the next one finds out.
-     */
+    /** Retries while the store fails: the work must not be done twice. `unknown` only when this process stops meanwhile. */
     async end(act: () => Promise<"done" | "lost">): Promise<"done" | "lost" | "unknown"> {
       for (let tries = 0; ; tries += 1) {
         const last = stopping.signal.aborted;

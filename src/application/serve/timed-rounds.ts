@@ -23,7 +23,6 @@ export interface ScheduleDeps {
   /** Whether the person who made it in a chat may still write there. Default: yes. */
   readonly mayPost?: (schedule: Schedule) => Promise<boolean>;
   readonly newMessage: (message: InboundMessage) => NewMessage;
-  /** A message of a schedule was stored. */
   readonly onFired: (message: NewMessage) => void;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
@@ -103,12 +102,10 @@ function toScheduledMessage(schedule: Schedule, due: Date): InboundMessage {
   };
 }
 
-/** Whether the person who made a schedule in a chat may still write there. */
 export function createScheduleGate({
   isAllowed,
   access,
 }: {
-  /** Whether the configuration lets a user speak on a channel. */
   readonly isAllowed: (channel: string, userId: string) => boolean;
   readonly access: Pick<AccessStore, "person">;
 }): (schedule: Schedule) => Promise<boolean> {
@@ -119,7 +116,6 @@ export function createScheduleGate({
   };
 }
 
-/** The configured schedules, including the heartbeat. */
 export function configuredSchedules({
   schedules,
   heartbeat,
@@ -164,9 +160,7 @@ export interface PruneRoundsDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/**
- * Removes data that has been kept for long enough, several times a day, in small steps. The result stops it.
- */
+/** Removes data that has been kept for long enough, several times a day, in small steps. The result stops it. */
 export function startPruning({ store, access, days, timers, onTrouble }: PruneRoundsDeps): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -196,7 +190,6 @@ export function startPruning({ store, access, days, timers, onTrouble }: PruneRo
 }
 
 export interface TimedWork {
-  /** The configuration has changed. */
   renew(): Promise<void>;
   stop(): void;
 }

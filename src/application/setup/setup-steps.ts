@@ -21,7 +21,6 @@ export interface SetUpDeps {
   readonly exists: () => boolean;
   readonly write: (text: string, replace: boolean) => WriteConfigResult;
   readonly keepWindow: (model: string, window: number) => void;
-  /** The models as this very text would configure them. */
   readonly openModels: (text: string) => Promise<{ readonly models: Models; readonly coder: ModelRole }>;
 }
 
@@ -55,7 +54,6 @@ export function createSetUp({
 }
 
 export interface SetupStepsDeps {
-  /** Detects models and keys again. */
   readonly open: () => Promise<OpenedSetUp>;
   /** Null, or why the server keeps its old configuration. */
   readonly reload: () => Promise<string | null>;
@@ -76,7 +74,6 @@ export type ChoiceTrial =
       readonly tested: ChoiceTestResult;
     };
 
-/** The first configuration, step by step, for a page. */
 export type SetUpSteps = ReturnType<typeof createSetUpSteps>;
 
 export function createSetUpSteps({ open, reload, onTrouble }: SetupStepsDeps) {
@@ -132,7 +129,7 @@ export function createSetUpSteps({ open, reload, onTrouble }: SetupStepsDeps) {
   };
 }
 
-/** One of those that are offered, by `provider/model`; null: none of them. */
+/** By `provider/model`; null: none of them. */
 export function findOfferedModel(
   opened: OpenSetup,
   purpose: "talk" | "code",
@@ -207,7 +204,6 @@ export function describeNothing(
   return failed ? [words.nothingTested, words.thenAgain] : [...words.nothing, ...lines];
 }
 
-/** How the chosen models answered. */
 export function describeTest(choice: ModelChoice, tested: ChoiceTestResult, words: SetupMessages): string[] {
   const chat = line(choice.chat, tested.chat);
   return isSameModel(choice.chat, choice.coder) ? chat : [...chat, ...line(choice.coder, tested.coder)];

@@ -70,7 +70,6 @@ const builtin = (name: string) =>
       shown: "image, or { image, commands }",
     });
 
-/** Task environments: their containers, their commands and what a model may do there. */
 export const commandExecutor = section({
   enabled: flag(false, "Offer container environments to models, and accept tasks from forges."),
   mcp_server: z.unknown().optional().meta({
@@ -232,7 +231,6 @@ export const worker = section({
   }),
 });
 
-/** Background processes of a workspace. */
 export const processes = section({
   keep: flag(
     false,

@@ -264,7 +264,6 @@ export const coder = section({
   budget_usd: optionalAmount("Most that one message may cost, in US dollars; null means no limit."),
 });
 
-/** The user's own agent as the head of a coder. */
 export const head = section({
   command: texts(
     [],
@@ -315,7 +314,6 @@ export const checks = section({
   format: flag(true, "Run the project's own formatter over the changed files before they are checked."),
 });
 
-/** How RESEARCH reads the web. */
 export const research = section({
   fetch: flag(true, "Let RESEARCH read web pages. Their content goes only to Shiro's model."),
   allowed: hosts("Hosts that may be read. Private addresses and this machine need an exact `host:port`.", [

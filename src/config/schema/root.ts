@@ -42,7 +42,6 @@ export const configSchema = z.strictObject({
   database_url: integrations.databaseUrl,
 });
 
-/** The content of `schema.json`. */
 export function generateJsonSchema(): object {
   return z.toJSONSchema(configSchema, { io: "input", unrepresentable: "any" });
 }

@@ -50,7 +50,6 @@ export function workerOfHead(head: HeadName | null): WorkerKindName | null {
   return head === null || head === "acp" ? null : head;
 }
 
-/** Facts about a forge that are known without asking it. */
 export interface ForgeFacts {
   /** Where people look, unless they host their own. */
   readonly site: string;
@@ -132,7 +131,6 @@ export function byForge<T>(ask: (forge: ForgeKind) => T): Readonly<Record<ForgeK
   return Object.fromEntries(FORGE_KINDS.map((forge) => [forge, ask(forge)])) as Record<ForgeKind, T>;
 }
 
-/** Where a message can go. */
 export const ROUTES = [
   "CHAT",
   "PLAN",

@@ -7,7 +7,6 @@ export interface HistoryCase {
   /** `commit:1a2b3c…`, `job:job_…` or, for a request that a later job fulfilled, `job:job_…+job_…`. */
   readonly id: string;
   readonly title: string;
-  /** The request to a contestant. */
   readonly request: string;
   /** `provider/model`, or the head, of the jobs that it was made from: the one that solved it, and the one that failed. */
   readonly producers: readonly string[];
@@ -16,7 +15,6 @@ export interface HistoryCase {
   readonly files: readonly ChangedText[];
 }
 
-/** Why a change cannot be a case. */
 export type NotACase =
   | { readonly code: "no-tests" }
   | { readonly code: "no-sources" }
@@ -81,7 +79,6 @@ function countWords(text: string): number {
 export const NAME = /[\p{L}_$][\p{L}\p{N}_$]{2,}/gu;
 const TEXT = /(["'`])((?:(?!\1)[^\\\n])*)\1/g;
 
-/** Words of languages. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   "abstract and any apply assert async await bool boolean break case catch char class const continue crate debugger def default defer del delete elif else end enum except export extends extern false final finally float fn for foreach from func function global if impl implements import in instanceof int interface is lambda let loop match mod module mut namespace new nil none None not null number object of or package pass private protected pub public raise range readonly rescue return self static str string struct super switch test then this throw throws trait true True False try type typeof undefined union unsafe use using val var virtual void where while with yield".split(
     " ",

@@ -1,4 +1,3 @@
-/** A share with its interval. */
 export type Interval = ReturnType<typeof wilsonInterval>;
 
 /** Wilson's score interval of `count` among `of`; everything where there is nothing to count. */
@@ -74,7 +73,6 @@ export function isNonInferior({ interval }: PairedComparison): boolean {
   return interval.low > MOST_WORSE;
 }
 
-/** Whether the measurement can tell the two apart. */
 export function isDistinct({ p }: PairedComparison): boolean {
   return p < 0.05;
 }

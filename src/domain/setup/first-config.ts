@@ -3,7 +3,6 @@ import { type InstalledModel, isInstalled, rankInstalled } from "../models/catal
 import type { ModelSource } from "../models/model-facts.ts";
 import type { SetupMessages } from "../texts/setup.ts";
 
-/** The resources of a machine for PicoClaw. */
 export interface SetupFindings {
   readonly ollama: {
     readonly baseUrl: string;
@@ -46,7 +45,6 @@ export interface ChosenModel {
   readonly local: boolean;
 }
 
-/** The choices that make up a configuration. */
 export interface ModelChoice {
   /** The model of Mio and Shiro; null: none yet. */
   readonly chat: ChosenModel | null;

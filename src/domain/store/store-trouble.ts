@@ -1,4 +1,3 @@
-/** Why the store cannot be opened. */
 export interface StoreTrouble {
   readonly kind: "sqlite" | "postgres";
   /** The file, or the address without a password. */
@@ -6,9 +5,7 @@ export interface StoreTrouble {
   readonly detail: string;
   /** The file exists but is not a store, or no longer one. */
   readonly damaged: boolean;
-  /** A later version of PicoClaw has changed its tables. */
   readonly newer: boolean;
-  /** A version before the first release made its tables. */
   readonly older: boolean;
   /** The server is there, and does not show the certificate that was asked for. */
   readonly distrusted: boolean;
@@ -23,7 +20,6 @@ export interface NewerSchema {
   readonly breaking: readonly string[];
 }
 
-/** Why a statement failed that may well succeed later. */
 export type StoreAwayKind = "unreachable" | "locked" | "gone" | "read-only";
 
 /** The embedded store cannot take a statement now; the message says why. */

@@ -22,7 +22,6 @@ export interface ChatSchedulesDeps {
   readonly isServed: () => boolean;
 }
 
-/** Of one workspace. */
 const MOST_SCHEDULES = 100;
 
 export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {

@@ -8,7 +8,6 @@ import { workKeyOfChat, workspaceQueues } from "./work-places.ts";
 /** The subject of work that a process began for itself: a claim that no engine knows, so that no server takes it. */
 export const OWN_WORK = "own";
 
-/** Ends what a dead process had begun for itself. */
 export async function endOwnWork(db: Kysely<Database>, process: string): Promise<void> {
   await deleteRows(db, "work_claims", { owner: process, ref: OWN_WORK });
 }
@@ -40,7 +39,6 @@ function createTurnBeat({
       state.written = true;
       await writeBeat(db, process, clock);
     },
-    /** The row is deleted with the last of them. */
     async end(id: string): Promise<void> {
       inHand.delete(id);
       if (inHand.size > 0 || !state.written) return;
@@ -57,13 +55,11 @@ export interface ChatTurnDeps {
   /** This process, by a name from which `isGone` can tell. */
   readonly process: string;
   readonly isGone: (process: string) => boolean;
-  /** A new name for each piece of work. */
   readonly newId: () => string;
   /** Whether the queue of this process says that it lives, under the same name. Default: it is said here. */
   readonly beatsElsewhere?: boolean;
   /** Called with the turns that are taken here. */
   readonly held?: Map<string, HeldTurn>;
-  /** The time of the embedded store. */
   readonly now?: () => Date;
 }
 

@@ -47,24 +47,18 @@ export function noteAddress(
   return () => rmSync(file, { force: true });
 }
 
-/**
- * The address of the server of this home that started last; null when none listens. A dead server leaves no
- * note.
- */
+/** The one that started last; null when none listens. A dead server leaves no note. */
 export function liveAddress(home: string): string | null {
   return listLive(home)[0]?.address ?? null;
 }
 
-/**
- * The file of the embedded store that a running server of this home has open and that is no longer at its path; null if
- * all is well. The server never reads a new file in its place.
- */
+/** Null if all is well: a server never reads a new file in the place of the one that it has open. */
 export function findGoneStore(home: string): string | null {
   const gone = listLive(home).find(({ store }) => store !== undefined && isStoreFileGone(store.file, store));
   return gone?.store?.file ?? null;
 }
 
-/** The servers of this home that run, the last to start first. */
+/** The last to start first. */
 function listLive(home: string): KeptAddress[] {
   const { place } = createOwnerNames(process.pid);
   const live: KeptAddress[] = [];

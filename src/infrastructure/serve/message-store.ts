@@ -61,10 +61,7 @@ interface CopiedRowsDeps extends Pick<MessageStoreDeps, "db" | "queue" | "worksp
   readonly places: WorkspaceQueues;
 }
 
-/**
- * A copy of a store takes no work along: what waits in it gets its work now, in its order. Of two processes that start at
- * once one gives it.
- */
+/** A copy of a store takes no work along: what waits gets its work now, in order, from one of the processes that start. */
 async function giveWorkToCopiedRows(deps: CopiedRowsDeps): Promise<void> {
   const { db, queue, workspace, places, newWorkId } = deps;
   for (const [table, key, states, name] of [
@@ -92,7 +89,6 @@ type ReplyStore = Pick<
 
 interface ReplyStoreDeps extends MessageStoreDeps {
   readonly queueName: string;
-  /** The place of the next row. */
   readonly next: () => number;
 }
 
@@ -171,7 +167,6 @@ function createReplyStore(deps: ReplyStoreDeps) {
 export interface MessageStoreDeps {
   readonly db: Kysely<Database>;
   readonly now: () => Date;
-  /** The root of the workspace whose messages are kept, claimed and shown. */
   readonly workspace: string;
   readonly queue: WorkQueue<StoreTransaction>;
   readonly newWorkId: () => string;
@@ -234,7 +229,6 @@ export async function createMessageStore(deps: MessageStoreDeps): Promise<Messag
       const { work, read } = claimed;
       const [row] = read.rows;
       if (row !== undefined) return { work, message: fromMessageRow(row) };
-      // The user deleted it; there is nothing to answer.
       await queue.finish(work, {});
       return store.claimMessage(request);
     },

@@ -257,7 +257,6 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
   }
 }
 
-/** Of rows with a position: those before a message, where one is named. */
 const isBefore = (messageId: string | undefined) =>
   messageId === undefined
     ? sql``
@@ -269,5 +268,4 @@ export async function traceparentOf(db: Kysely<Database>, messageId: string): Pr
   return row === undefined ? undefined : (JSON.parse(row.body) as Partial<InboundMessage>).traceparent;
 }
 
-/** Characters of answers. */
 const READ_AT_ONCE = 512 * 1024;

@@ -25,10 +25,7 @@ export function withQuickHeads(text: string): string {
 
 const AGAIN_MS = 1_000;
 
-/**
- * Listens on a private connection, and connects again when that breaks. The queue's poll finds work that is
- * missed in between. Returns how to end it.
- */
+/** Connects again when its connection breaks; the queue's poll finds work that is missed in between. */
 export function listenForWork(
   connectionString: string,
   channel: string,
@@ -73,7 +70,6 @@ export function listenForWork(
   };
 }
 
-/** The schema of the engine's own tables, beside ours. */
 const SCHEMA = "picoclaw_queue";
 const CHANNEL = "picoclaw_work";
 const LIGHT = 1;
@@ -217,7 +213,6 @@ function soloPriority(): number {
   return LIGHT + 1 + Math.floor(Math.random() * 2 ** 30);
 }
 
-/** Our transaction, as the engine writes to it. */
 function overTransaction(within: StoreTransaction, change: (text: string) => string = (text) => text): Db {
   return {
     executeSql: async (text, values = []) => {

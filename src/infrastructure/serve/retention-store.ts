@@ -30,7 +30,6 @@ export function createRetentionStore(db: Kysely<Database>, now: () => Date): Ret
 
 type ForgetRows = (within: StoreTransaction, before: Date, limit: number) => Promise<number>;
 
-/** One line a kind. */
 const FORGET_BY_KIND: Readonly<Record<KeptKind, ForgetRows>> = {
   messages: forgetMessages,
   sessions: forgetSessions,

@@ -17,10 +17,7 @@ import {
   upsertRow,
 } from "../store/schema.ts";
 
-/**
- * Posts messages at their times; the library is loaded only when there is something. A rule of the configuration that cannot
- * be read is reported before anything is posted. Returns a function that ends it.
- */
+/** The library is loaded only for a schedule. A configured rule that cannot be read is reported before anything is posted. */
 export async function startSchedules(
   schedules: readonly Schedule[],
   deps: Omit<ScheduleDeps, "timesOf"> & {
@@ -107,7 +104,6 @@ export function chatScheduleName(number: number): string {
   return `chat/${number}`;
 }
 
-/** Runs of a schedule that are remembered. */
 const KEPT_RUNS = 100;
 
 export async function noteScheduleRun(

@@ -2,7 +2,6 @@ import type { Kysely } from "kysely";
 import type { ClaimRequest, NewWork } from "../../application/ports/serve.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 
-/** A piece of work and which claim of it is meant. */
 export interface HeldClaim {
   readonly id: string;
   readonly queue: string;
@@ -25,7 +24,6 @@ export interface WorkEngine {
    * yet; polled each second while no notification arrives.
    */
   waits(db: Kysely<Database>, kinds: readonly string[]): Promise<boolean>;
-  /** Tells the listeners as well. */
   insert(within: StoreTransaction, work: readonly NewWork[]): Promise<void>;
   fetch(within: StoreTransaction, request: ClaimRequest): Promise<FetchedWork | null>;
   /** False when the claim is not held any more. */

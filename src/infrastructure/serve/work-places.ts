@@ -12,7 +12,6 @@ export function workspaceQueues(workspace: string) {
 /** Longer keys would not fit into an index. */
 const LONGEST_KEY = 500;
 
-/** A text that an index takes. */
 export function toIndexedText(text: string): string {
   const key = storable(text);
   return key.length <= LONGEST_KEY ? key : hashHex("sha256", key);

@@ -63,7 +63,6 @@ export function createSqliteEngine(): WorkEngine {
   };
 }
 
-/** The one that is next, if any. */
 function selectNextWork({ queue, lightOnly = false, notGroups = [], id }: ClaimRequest) {
   const is = [sql`queue = ${queue} and head = 1 and claimed = 0`];
   if (id !== undefined) is.push(sql`id = ${id}`);

@@ -119,7 +119,7 @@ function toPreparingClient(
 /** Between two statements of one transaction; shorter than it takes to be held for dead. */
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Opens the shared store. Connections are made when they are needed and given up when idle. */
+/** Connections are made when they are needed and given up when idle. */
 export function openPostgres(url: string): Kysely<Database> {
   const pool = new Pool({
     connectionString: url,

@@ -47,7 +47,6 @@ type TablesOf<Statement extends string> = {
 
 type Tables = TablesOf<(typeof TABLES | typeof SQLITE_TABLES | typeof ADDED_TABLES)[number]>;
 
-/** The tables of the store, as Kysely sees them. */
 export interface Database extends Omit<Tables, "images"> {
   /** `pieces`: how many an image has; null for one from before there were pieces. */
   images: Tables["images"] & { pieces: number | null };
@@ -77,7 +76,6 @@ export type StoreTransaction = Transaction<Database>;
 
 type Table = keyof Database;
 type StoredRow<Of extends Table> = Selectable<Database[Of]>;
-/** A value, or an expression for it. */
 type OrExpression<Columns> = { readonly [Column in keyof Columns]: Columns[Column] | RawBuilder<unknown> };
 type Values<Of extends Table> = Partial<OrExpression<StoredRow<Of>>>;
 
@@ -92,7 +90,6 @@ export function insertionOf<Of extends Table>(
   return sql`insert into ${columns} values ${sql.join(values)} ${end}`;
 }
 
-/** How many rows were written. */
 export const insertRows = <Of extends Table>(
   db: Kysely<Database>,
   ...insertion: Parameters<typeof insertionOf<Of>>
@@ -143,7 +140,6 @@ export function deleteRows<Of extends Table>(
   return countRows(db, sql`delete from ${sql.raw(table)} ${whereIs(where)} ${rest}`);
 }
 
-/** How many rows there were. */
 export function updateRows<Of extends Table>(
   db: Kysely<Database>,
   table: Of,
@@ -177,13 +173,11 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
   : Name;
 
-/** A row by the names of the code. */
 export function fromRow<Row extends object>(row: Row) {
   const named = rename(row, /_[a-z]/g, (found) => found.charAt(1).toUpperCase());
   return named as { [Key in keyof Row as Camel<Key & string>]: Row[Key] };
 }
 
-/** Values of the code by the names of their columns. */
 export function toRow<Value extends object>(value: Value) {
   const named = rename(value, /[A-Z]/g, (found) => `_${found.toLowerCase()}`);
   return named as { -readonly [Key in keyof Value as Snake<Key & string>]: Value[Key] };
@@ -193,10 +187,7 @@ function rename(value: object, part: RegExp, change: (found: string) => string):
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name.replace(part, change), each]));
 }
 
-/**
- * The migrations that make the tables, in order. A store that has a name from before the first of them is of
- * an older version.
- */
+/** In order. A store that has a name from before the first of them is of an older version. */
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
   [
     { name: "101-tables", up: createTables },
@@ -218,7 +209,6 @@ function isOlder(name: string): boolean {
   return name < (MIGRATIONS[0]?.name ?? "");
 }
 
-/** The changes that later versions made to the tables. */
 export async function newerSchema(db: Kysely<Database>): Promise<NewerSchema> {
   const { unknown } = await migrationStatus(db);
   return {

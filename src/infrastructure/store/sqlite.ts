@@ -28,7 +28,6 @@ export function createStatementCache<T>(most: number, make: (text: string) => T)
 
 /** A message needs some thirty of them. */
 const MOST_STATEMENTS = 100;
-/** These run once in the life of a store. */
 const MAKES_TABLES = /^(?:create|alter|drop) /i;
 
 interface Statement {
@@ -72,7 +71,6 @@ const LOCKED_MS = 10_000;
 /** Each statement waits so long at least, for a lock that is new. */
 const LEAST_WAIT_MS = 250;
 
-/** In order; one has the turn. */
 function createTurns(): { take(): Promise<void>; pass(): void } {
   const waiting: (() => void)[] = [];
   const state = { taken: false };
@@ -186,7 +184,6 @@ class SharedConnectionAdapter extends SqliteAdapter {
   }
 }
 
-/** Kysely over `node:sqlite`. */
 export function createSqliteDialect(
   database: DatabaseSync,
   file: string,

@@ -7,13 +7,11 @@ export interface NotedStoreFile {
   readonly hadBytes: boolean;
 }
 
-/** Null where there is no such file. */
 export function noteStoreFile(file: string): NotedStoreFile | null {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? null : { id: identifyFile(found), hadBytes: found.size > 0 };
 }
 
-/** Whether the noted file is gone, replaced or emptied. */
 export function isStoreFileGone(file: string, noted: NotedStoreFile): boolean {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined || identifyFile(found) !== noted.id || (noted.hadBytes && found.size === 0);

@@ -152,7 +152,6 @@ export const TABLES = [
     id text primary key, workspace text not null, job_id text not null, verb text not null,
     channel text not null, user_id text not null, role text not null, force integer not null, path text,
     state text not null, deadline_at bigint not null)`,
-  // Pieces of answers, until they are collected.
   `create table order_answers (
     order_id text not null, position integer not null, body text not null,
     primary key (order_id, position))`,
@@ -173,7 +172,6 @@ export const TABLES = [
     primary key (workspace, chat_key, id))`,
   `create index images_by_group on images (workspace, chat_key, group_id)`,
   `create index images_by_time on images (at)`,
-  // Schedules that were made in a chat.
   `create table chat_schedules (
     workspace text not null, number integer not null, channel text not null, chat_id text not null,
     user_id text not null, cron text not null, timezone text not null, message text not null,
@@ -210,10 +208,8 @@ const FILE_PIECES = `create table file_pieces (
       workspace text not null, chat_key text not null, file_id text not null, position integer not null,
       at text not null, data text not null, primary key (workspace, chat_key, file_id, position))`;
 
-/** Tables that later versions added. */
 export const ADDED_TABLES = [USAGE_SUMS, FORGE_EVENTS, FILE_PIECES] as const;
 
-/** Makes every table of an empty store. */
 export async function createTables(db: Kysely<unknown>): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
   for (const statement of isPostgres ? TABLES : [...TABLES, ...SQLITE_TABLES])

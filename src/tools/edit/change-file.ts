@@ -90,12 +90,8 @@ function literal(bytes: Uint8Array): string {
 export interface FileChange {
   readonly tool: string;
   readonly title: string;
-  /** Largest file that is loaded; default: the context's. */
   readonly limitBytes?: number;
-  /**
-   * The new content for the present one (null: the file does not exist), null to leave it, or "delete". May be called
-   * again if another program changed the file in between.
-   */
+  /** Given null: there is no file; returned null: it stays as it is. Called again if another program changed the file meanwhile. */
   readonly change: (
     before: Uint8Array | null,
     mode: number,
@@ -205,10 +201,7 @@ function checkEditable({ workspace: { protection, files }, path, given }: Resolv
     throw deny(`protected file cannot be modified: ${given}`);
 }
 
-/**
- * Tool output is masked, so a caller may send back a text with `****` in place of a secret in the file.
- * Writing it unchanged would destroy the secret; so it is refused.
- */
+/** Tool output is masked: a caller may send back `****` in place of a secret, and writing that would destroy it. */
 function refuseMasked({ workspace, path }: ResolvedPath, was: Uint8Array, next: Uint8Array): void {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");
   const [before, after] = [text(was), text(next)];

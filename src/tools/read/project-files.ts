@@ -17,10 +17,8 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createIgnoreMatcher, type IgnoreMatcher } from "../../domain/platform/ignore-rules.ts";
 import { holdsNoSources } from "../../domain/policy/protection.ts";
 
-/** Bytes of a file that are looked at. */
 const LOOKED_AT = 256 * 1024;
 const BINARY_LOOK = 1024;
-/** How many files are read between two looks at the clock. */
 const STEP = 16;
 
 /** Which words occur in which files, by their bytes: fast enough to look through thousands of files for one request. */
@@ -124,7 +122,6 @@ export function readIgnoredPaths(
 const MOST_FOLDERS = 2_000;
 const MOST_ENTRIES = 40_000;
 
-/** What differs by where a project is. */
 interface ProjectPlace<Entry extends { readonly name: string }> {
   /** In the order of their names. */
   readonly entriesOf: (folder: string) => readonly Entry[];

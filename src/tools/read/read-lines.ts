@@ -24,7 +24,7 @@ export type KnownEncoding = Exclude<Encoding, "auto">;
 /** A NUL byte here, without a mark that says UTF-16, makes a file binary. As git and ripgrep judge it. */
 const LOOK_BYTES = 8192;
 
-/** The encoding of a file by its first bytes; "binary" if it is not text. */
+/** "binary" if it is not text. */
 export function detectEncoding(start: Uint8Array, whole: boolean): KnownEncoding | "binary" {
   if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
   if (start[0] === 0xfe && start[1] === 0xff) return "utf-16be";
@@ -152,10 +152,7 @@ export interface ShownText {
   readonly notes: readonly string[];
 }
 
-/**
- * A file's text as a caller may see it: secrets are masked, and in a protected file every value is. A text that was
- * changed so says it, since it must not be written back.
- */
+/** Secrets are masked, and in a protected file every value; a changed text says so, since it must not be written back. */
 export function maskShownText(
   { workspace, path, given }: Pick<ResolvedPath, "workspace" | "path" | "given">,
   text: string,

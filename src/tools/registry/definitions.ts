@@ -17,7 +17,6 @@ const BESIDE_SCHEMA = {
   notes: { type: "array", items: { type: "string" }, description: "What to know beside the data" },
 } as const;
 
-/** How every call ends that does not succeed. */
 const FAILED_SCHEMA = {
   status: { type: "string", enum: ["failure", "denied"] },
   reason: { type: "string" },
@@ -28,14 +27,10 @@ const FAILED_SCHEMA = {
 export interface OutputSchema {
   readonly type: "object";
   readonly properties: Readonly<Record<string, unknown>>;
-  /** A success with its data, or a failure. */
   readonly anyOf: readonly { readonly required: readonly string[] }[];
 }
 
-/**
- * The structure of a tool's results, as clients of MCP get them: its data with the accompanying fields, or a
- * failure.
- */
+/** A tool's results as clients of MCP get them: its data with the accompanying fields, or a failure. */
 export function outputSchemaOf(tool: Pick<SecureTool, "output">): OutputSchema | null {
   if (tool.output === undefined) return null;
   const { properties = {}, required = [] } = z.toJSONSchema(tool.output, {
@@ -51,7 +46,6 @@ export function outputSchemaOf(tool: Pick<SecureTool, "output">): OutputSchema |
   };
 }
 
-/** How a tool is described to a model. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
@@ -122,7 +116,6 @@ const FORMS = {
 
 export type DefinitionForm = keyof typeof FORMS;
 
-/** All tools, or those given, in one form. */
 export function toolDefinitions<Form extends DefinitionForm>(
   form: Form,
   tools: readonly SecureTool[] = ALL_TOOLS,

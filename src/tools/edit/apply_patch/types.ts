@@ -5,10 +5,7 @@ export interface ApplyPatchInput {
   readonly patch: string;
 }
 
-/**
- * The tool's own codes. Errors that the job machinery adds (a conflict, a protected file) keep their own
- * code.
- */
+/** Errors that the job machinery adds (a conflict, a protected file) keep their own code. */
 export type ApplyPatchErrorCode =
   | "INVALID_ARGUMENT"
   | "NOT_FOUND"
@@ -20,7 +17,6 @@ export interface SpawnOptions {
   /** Where git works: the private copy, never the workspace. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** The patch. */
   readonly input: string;
 }
 
@@ -34,7 +30,6 @@ export type Spawn = (command: string, args: readonly string[], options: SpawnOpt
 /** Lower-case hex; SHA-256 unless a test says otherwise. */
 type Hasher = (bytes: Uint8Array) => string;
 
-/** The parts that a test may replace. */
 export interface ApplyPatchDependencies {
   readonly spawn?: Spawn;
   readonly hasher?: Hasher;
@@ -49,7 +44,6 @@ export interface PatchRunDeps {
   readonly maxErrorChars: number;
 }
 
-/** The file as the patch finds it. */
 export interface PatchTarget {
   /** As the patch names it, relative to the workspace. */
   readonly path: string;

@@ -52,7 +52,6 @@ function lineAt(text: string, offset: number): number {
 }
 
 export interface EditedText {
-  /** Bytes text. */
   readonly text: string;
   readonly firstLine: number;
   readonly lines: number;
@@ -161,7 +160,6 @@ type Args = z.output<typeof input>;
 
 type TextEditorData = z.output<typeof output>;
 
-/** The five commands of the text editor. */
 export const textEditor = createSecureTool({
   name: NAME,
   title: "Text editor",
@@ -307,7 +305,6 @@ async function undoEdit(place: ResolvedPath, tool: string) {
 const LEVELS = 2;
 const MOST_ENTRIES = 2000;
 
-/** A file with line numbers, or a folder two levels deep. */
 function view(place: ResolvedPath, range: readonly [number, number] | undefined, limitChars: number) {
   const { path } = place;
   if (place.entry.kind === "directory") {

@@ -13,7 +13,6 @@ const output = z.object({
   bytes: z.int(),
 });
 
-/** Creates a file or replaces its whole text, parents included. */
 export const writeFile = createSecureTool({
   name: "write_file",
   title: "Write a file",

@@ -197,7 +197,6 @@ function* filesBelow(
   }
 }
 
-/** The order in which paths are searched: component by component. */
 function byPath(x: string, y: string): number {
   const [xs, ys] = [x.split("/"), y.split("/")];
   for (let at = 0; at < Math.min(xs.length, ys.length); at++) {
@@ -298,7 +297,6 @@ const output = z.object({
 });
 
 const TIME_LIMIT_MS = 10_000;
-/** How often a long search lets others have a turn. */
 const FILES_PER_TURN = 100;
 
 export const search = createSecureTool({

@@ -20,7 +20,6 @@ const output = z.object({
   duration_ms: z.number(),
 });
 
-/** The public shape of a command's result. */
 export type ExecutionResult = Readonly<z.output<typeof output>>;
 
 /** A shell command as a job: staged, committed as a whole, undoable. */
