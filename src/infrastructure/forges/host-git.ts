@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { Published, PublishRequest } from "../../application/ports/forges.ts";
 import { isLinkOut, type LeftOutPath } from "../../domain/forges/publishable-change.ts";
+import { trySystemCall } from "../../domain/platform/error-text.ts";
 import { spawnChild } from "../platform/process-calls.ts";
 
 export interface HostGit {
@@ -117,7 +118,9 @@ export function createHostGit(deps: HostGitDeps): HostGit {
         detached: isUser,
       });
       if (stdin !== null) closeSync(stdin);
-      const end = () => (isUser ? killGroup(child.pid) : child.kill("SIGKILL"));
+      // A session of its own is a group of its own: ssh ends with its git.
+      const kill = () => (isUser ? process.kill(-child.pid, "SIGKILL") : child.kill("SIGKILL"));
+      const end = () => trySystemCall(kill);
       const timer = setTimeout(end, timeoutMs);
       signal.addEventListener("abort", end);
       try {
@@ -135,27 +138,19 @@ export function createHostGit(deps: HostGitDeps): HostGit {
   };
 }
 
-/** A session of its own is a group of its own: ssh ends with its git. */
-function killGroup(group: number): void {
-  try {
-    process.kill(-group, "SIGKILL");
-  } catch {
-    // It has ended by itself.
-  }
-}
-
 const SHOWN_CHARS = 500;
 
+type FailedGit = Extract<Published, { status: "failed" }>;
+
 /** The failure when git could not read from the forge. Git reports it only in prose; the locale is fixed. */
-export function fetchFailure({ stderr, code }: GitRun): Published {
-  const message = stderr.trim().slice(-SHOWN_CHARS);
-  const fail = (reason: Extract<Published, { status: "failed" }>["reason"]): Published => ({
+export function fetchFailure({ stderr, code }: GitRun): FailedGit {
+  const fail = (reason: FailedGit["reason"], message = stderr.trim().slice(-SHOWN_CHARS)): FailedGit => ({
     status: "failed",
     reason,
     message,
   });
   const strange = stderr.split("\n").find((line) => line.startsWith(STRANGE_QUESTION));
-  if (strange !== undefined) return { status: "failed", reason: "other", message: wordRedirect(strange) };
+  if (strange !== undefined) return fail("other", wordRedirect(strange));
   if (code === null) return fail("unreachable");
   if (/Authentication failed|could not read (?:Username|Password)|error: 40[13]/i.test(stderr))
     return fail("unauthorized");
@@ -171,7 +166,9 @@ function wordRedirect(question: string): string {
 }
 
 /** The forge's answer to a push. */
-export function pushFailure(run: GitRun): Published {
+export function pushFailure(
+  run: GitRun,
+): Extract<Published, { status: "failed" | "rejected" | "branch-taken" }> {
   const said = `${run.stderr}\n${run.stdout}`;
   const message = said
     .split("\n")

@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type {
   BranchPush,
@@ -13,15 +13,8 @@ import type {
 import { gitVariables } from "../../domain/policy/git-files.ts";
 import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../platform/git-roots.ts";
 import { createProcessRunner } from "../platform/process-runner.ts";
-import { removeTree } from "../platform/remove-tree.ts";
-import { createHostGit, fetchFailure, type HostGit, pickVariables, pushFailure } from "./host-git.ts";
-import {
-  makePublishFolder,
-  openSignIn,
-  type PublisherDeps,
-  parseRemoteHeads,
-  searchableSecrets,
-} from "./publisher.ts";
+import { fetchFailure, type HostGit, pickVariables, pushFailure } from "./host-git.ts";
+import { type PublisherDeps, parseRemoteHeads, searchableSecrets, withHostGit } from "./publisher.ts";
 
 export interface ProjectRepositoryDeps extends Omit<PublisherDeps, "path"> {
   /** The workspace; the repository may begin above it. */
@@ -56,10 +49,10 @@ export function createProjectRepository(deps: ProjectRepositoryDeps): ProjectRep
       return (await opened.ask("rev-parse", "--verify", "--quiet", `refs/heads/${name}`)) !== null;
     },
     readHeads: (request) =>
-      withHostGit({ ...deps, timeoutMs: Math.min(deps.timeoutMs, HEADS_MS) }, request, (git) =>
+      withProjectGit({ ...deps, timeoutMs: Math.min(deps.timeoutMs, HEADS_MS) }, request, (git) =>
         headsOf(git, request.url),
       ),
-    diffThere: (request) => withHostGit(deps, request, (git) => diffIn(git, request)),
+    diffThere: (request) => withProjectGit(deps, request, (git) => diffIn(git, request)),
     push: (request) => pushBranch(deps, request),
   };
 }
@@ -220,48 +213,24 @@ async function pushBranch(deps: ProjectRepositoryDeps, request: PushRequest): Pr
   if (brings === null)
     return { status: "failed", reason: "other", message: "the commits could not be searched for secrets" };
   try {
-    return await withHostGit(deps, request, (git) => pushFrom(git, request));
+    return await withProjectGit(deps, request, (git) => pushFrom(git, request));
   } catch (error) {
     if (!signal.aborted) throw error;
     return { status: "failed", reason: "aborted", message: "aborted" };
   }
 }
 
-/** Git over the network, in a folder that lasts as long as the work does. */
-async function withHostGit<T>(
+/** Git over the network, with the objects of the project. */
+function withProjectGit<T>(
   deps: ProjectRepositoryDeps,
-  {
-    url,
-    credentials,
-    insecureTls,
-    signal,
-  }: Pick<PushRequest, "url" | "credentials" | "insecureTls" | "signal">,
+  request: Pick<PushRequest, "url" | "credentials" | "insecureTls" | "signal">,
   work: (git: HostGit) => Promise<T>,
 ): Promise<T> {
-  const folder = makePublishFolder(deps.folder, deps.owner);
-  const signIn = credentials === null ? null : openSignIn(folder, url, credentials);
-  const nothing = openSync("/dev/null", "r");
-  try {
-    const git = createHostGit({
-      folder,
-      path: deps.env.PATH ?? "",
-      passed: deps.passed,
-      askpass: signIn?.askpass ?? "",
-      secret: signIn?.secret ?? nothing,
-      own: signIn?.own ?? {},
-      user: signIn === null ? pickVariables(deps.env, USER_VARIABLES) : undefined,
-      insecureTls,
-      timeoutMs: deps.timeoutMs,
-      signal,
-    });
-    await git.run(["init", "--quiet", "--bare", folder]);
+  const user = pickVariables(deps.env, USER_VARIABLES);
+  return withHostGit({ ...deps, path: deps.env.PATH ?? "" }, { ...request, user }, (git, folder) => {
     borrowObjects(folder, findGit(deps.root));
-    return await work(git);
-  } finally {
-    closeSync(nothing);
-    signIn?.close();
-    removeTree(folder);
-  }
+    return work(git);
+  });
 }
 
 function borrowObjects(folder: string, places: GitPlaces | null): void {
@@ -274,10 +243,7 @@ function borrowObjects(folder: string, places: GitPlaces | null): void {
 
 async function headsOf(git: HostGit, url: string): Promise<RemoteHeads> {
   const listed = await git.run(["ls-remote", "--symref", url, "HEAD", "refs/heads/*"]);
-  if (listed.code !== 0) {
-    const failed = fetchFailure(listed);
-    return failed.status === "failed" ? failed : { status: "failed", reason: "other", message: "" };
-  }
+  if (listed.code !== 0) return fetchFailure(listed);
   return {
     status: "read",
     defaultBranch: /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(listed.stdout)?.[1] ?? null,
@@ -302,10 +268,7 @@ async function pushFrom(git: HostGit, { url, commit, branch }: PushRequest): Pro
   // As ssh says it, which the forge's own answers do not.
   if (/Could not read from remote repository|Permission denied \(/.test(push.stderr))
     return { status: "failed", reason: "unauthorized", message: "" };
-  const failed = pushFailure(push);
-  return failed.status === "branch-taken" || failed.status === "rejected" || failed.status === "failed"
-    ? failed
-    : { status: "failed", reason: "other", message: "" };
+  return pushFailure(push);
 }
 
 /** Null where the commits cannot be read. Without a known base, those count that no remote is known to have. */

@@ -15,7 +15,6 @@ import {
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import type { Published, Publisher, PublishRequest } from "../../application/ports/forges.ts";
-import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { OwnerNames } from "../platform/process-table.ts";
 import { removeTree } from "../platform/remove-tree.ts";
@@ -277,37 +276,69 @@ function signInQuestions(url: string, username: string): { readonly user: string
 export function createPublisher(deps: PublisherDeps): Publisher {
   return {
     async publish(request) {
-      const trouble = findPatchTrouble(request.patch);
+      const { cloneUrl: url, patch, author, at, signal } = request;
+      const trouble = findPatchTrouble(patch);
       if (trouble !== null) return { status: "failed", reason: "bad-patch", message: trouble };
-      const folder = makePublishFolder(deps.folder, deps.owner);
-      const signIn = openSignIn(folder, request.cloneUrl, request.credentials);
+      if (patch.length === 0) return { status: "nothing", leftOut: [] };
+      const date = `${Math.floor(at.getTime() / 1000)} +0000`;
+      const own = {
+        GIT_AUTHOR_NAME: author.name,
+        GIT_AUTHOR_EMAIL: author.email,
+        GIT_AUTHOR_DATE: date,
+        GIT_COMMITTER_NAME: author.name,
+        GIT_COMMITTER_EMAIL: author.email,
+        GIT_COMMITTER_DATE: date,
+      };
       try {
-        return await publishIn(folder, deps, { ...request, signIn });
+        return await withHostGit(deps, { ...request, url, own }, (git, folder) =>
+          publishIn(git, folder, request),
+        );
       } catch (error) {
         if (error instanceof GitFailed) return publishFailure("other", error.run);
-        if (!request.signal.aborted) throw error;
+        if (!signal.aborted) throw error;
         return { status: "failed", reason: "aborted", message: "aborted" };
-      } finally {
-        signIn.close();
-        removeTree(folder);
       }
     },
   };
 }
 
-type SecretRequest = PublishRequest & { readonly signIn: SignIn };
-
-/** How git signs in with a token. */
-interface SignIn extends Pick<HostGitDeps, "askpass" | "secret" | "own"> {
-  close(): void;
+export interface GitAccess extends Pick<PublishRequest, "insecureTls" | "signal"> {
+  readonly url: string;
+  /** Null: git signs in as the user does, by these variables. */
+  readonly credentials: PublishRequest["credentials"] | null;
+  readonly user?: HostGitDeps["user"];
+  readonly own?: HostGitDeps["own"];
 }
 
+/** Git over the network, in a bare repository that lasts as long as the work does. */
+export async function withHostGit<T>(
+  { folder: below, owner, path, passed, timeoutMs }: PublisherDeps,
+  { url, credentials, user, own, insecureTls, signal }: GitAccess,
+  work: (git: HostGit, folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = makePublishFolder(below, owner);
+  const signIn = credentials === null ? null : openSignIn(folder, url, credentials);
+  const secret = signIn?.secret ?? openSync("/dev/null", "r");
+  try {
+    const git = createHostGit({
+      ...{ folder, path, passed, insecureTls, timeoutMs, signal, secret },
+      askpass: signIn?.askpass ?? "",
+      own: { ...signIn?.own, ...own },
+      user: signIn === null ? user : undefined,
+    });
+    await git.run(["init", "--quiet", "--bare", "--template=", folder]);
+    return await work(git, folder);
+  } finally {
+    closeSync(secret);
+    removeTree(folder);
+  }
+}
+
+/** How git signs in with a token. */
+type SignIn = Pick<HostGitDeps, "askpass" | "secret" | "own">;
+
 /** Keeps a token in a private folder while git may ask for it at this address. */
-export function openSignIn(
-  folder: string,
-  url: string,
-  { username, token }: PublishRequest["credentials"],
-): SignIn {
+function openSignIn(folder: string, url: string, { username, token }: PublishRequest["credentials"]): SignIn {
   const isNameless = process.platform === "linux";
   const secret = openSecret(join(folder, "secret"), token);
   const askpass = join(folder, "askpass");
@@ -323,7 +354,6 @@ export function openSignIn(
       PICOCLAW_GIT_SECRET_QUESTIONS: questions.secret,
       PICOCLAW_GIT_SECRET: isNameless ? `/proc/self/fd/${SECRET_DESCRIPTOR}` : join(folder, "secret"),
     },
-    close: () => closeSync(secret),
   };
 }
 
@@ -338,11 +368,10 @@ function openSecret(path: string, token: string): number {
   return descriptor;
 }
 
-async function publishIn(folder: string, deps: PublisherDeps, request: SecretRequest): Promise<Published> {
+type PushedCommit = Extract<Published, { status: "pushed" }>;
+
+async function publishIn(git: HostGit, folder: string, request: PublishRequest): Promise<Published> {
   const { cloneUrl, baseCommit, baseBranch, branch, previous } = request;
-  if (request.patch.length === 0) return { status: "nothing", leftOut: [] };
-  const git = prepareGit(folder, deps, request);
-  await askGit(git, ["init", "--quiet", "--bare", "--template=", folder]);
   const refs = await git.run(["ls-remote", "--heads", cloneUrl, baseBranch, branch]);
   if (refs.code !== 0) return fetchFailure(refs);
   const heads = parseRemoteHeads(refs.stdout);
@@ -356,7 +385,7 @@ async function publishIn(folder: string, deps: PublisherDeps, request: SecretReq
   if ("status" in applied) return applied;
   const { paths, leftOut } = applied;
   let { commit } = applied;
-  let base: Extract<Published, { status: "pushed" }>["base"] = "same";
+  let base: PushedCommit["base"] = "same";
   const tip = heads.get(baseBranch);
   if (tip === undefined)
     return { status: "failed", reason: "not-found", message: `the branch ${baseBranch} is gone` };
@@ -418,11 +447,7 @@ const WRONG_TREE: Published = {
   message: "the patch does not make the tree that its container named",
 };
 
-interface MadeCommit {
-  readonly commit: string;
-  readonly paths: readonly string[];
-  readonly leftOut: readonly LeftOutPath[];
-}
+type MadeCommit = Pick<PushedCommit, "commit" | "paths" | "leftOut">;
 
 /** The commit, or why none was made. Throws `GitFailed`. */
 async function commitOn(
@@ -450,30 +475,6 @@ async function commitOn(
   const tree = made !== null && left.length === 0 ? made.stdout.trim() : await writeTree();
   const commit = await askGit(git, ["commit-tree", tree, "-p", how.onto, "-m", request.message]);
   return { commit: commit.trim(), paths, leftOut: left };
-}
-
-function prepareGit(folder: string, deps: PublisherDeps, request: SecretRequest): HostGit {
-  const { author, at, insecureTls, signal, signIn } = request;
-  const date = `${Math.floor(at.getTime() / 1000)} +0000`;
-  return createHostGit({
-    folder,
-    path: deps.path,
-    askpass: signIn.askpass,
-    secret: signIn.secret,
-    passed: deps.passed,
-    own: {
-      ...signIn.own,
-      GIT_AUTHOR_NAME: author.name,
-      GIT_AUTHOR_EMAIL: author.email,
-      GIT_AUTHOR_DATE: date,
-      GIT_COMMITTER_NAME: author.name,
-      GIT_COMMITTER_EMAIL: author.email,
-      GIT_COMMITTER_DATE: date,
-    },
-    insecureTls,
-    timeoutMs: deps.timeoutMs,
-    signal,
-  });
 }
 
 /** Branches and their commits, as `git ls-remote` lists them. */
