@@ -5,10 +5,10 @@ import type { Webhook } from "../application/ports/platform.ts";
 import type { WorkKeeper } from "../application/serve/take-work.ts";
 import {
   createForgeService,
+  createNotifyTaskEnd,
   type ForgeService,
   type ForgeServiceDeps,
 } from "../application/tasks/forge-service.ts";
-import { createNotifyTaskEnd } from "../application/tasks/run-due-tasks.ts";
 import { toErrorText } from "../domain/platform/error-text.ts";
 import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
@@ -16,8 +16,7 @@ import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { DELIVERY_FORMATS, openForges } from "../infrastructure/forges/forge-registry.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import type { OpenedQueue } from "../infrastructure/serve/work-queue.ts";
-import { createForgeEvents, EVENT_KIND } from "../infrastructure/tasks/forge-events.ts";
-import { TASK_KIND } from "../infrastructure/tasks/solve-store.ts";
+import { createForgeEvents, EVENT_KIND, TASK_KIND } from "../infrastructure/tasks/solve-store.ts";
 import { configuredForges } from "./project-forge.ts";
 import type { ServeDeps } from "./serve-state.ts";
 import { openSolver } from "./solve.ts";

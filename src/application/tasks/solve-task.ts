@@ -13,8 +13,7 @@ import { createPatience } from "../models/complete.ts";
 import type { ClaimedTask, Order, SolveTask } from "../ports/tasks.ts";
 import { createNews, gatherRequest, type NewsListener } from "./item-comments.ts";
 import { makePlan, prepareTask } from "./prepare-task.ts";
-import { createProgressReport } from "./progress-comment.ts";
-import { publishChange } from "./publish-change.ts";
+import { createProgressReport, publishChange } from "./publish-change.ts";
 import { workInDraft } from "./solve-coder.ts";
 import { keepChange, orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
 

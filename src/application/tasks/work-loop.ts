@@ -12,7 +12,7 @@ import {
 import type { ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
 import type { CommandFact, EnvironmentCall, TaskEnvironment } from "../ports/tasks.ts";
 import { type NewsListener, quoteComments, readHeardComments } from "./item-comments.ts";
-import { isShownFiles } from "./show-project.ts";
+import { isShownFiles } from "./prepare-task.ts";
 import {
   keepChange,
   orStop,

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Machine } from "../../../src/application/ports/fleet.ts";
-import { createTaskGate } from "../../../src/application/tasks/run-due-tasks.ts";
+import { createTaskGate } from "../../../src/application/tasks/forge-service.ts";
 
 const machine = (id: string, labels: readonly string[], more: Partial<Machine> = {}): Machine => ({
   id,

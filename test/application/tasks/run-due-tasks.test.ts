@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createTaskRunner } from "../../../src/application/tasks/forge-service.ts";
 import { takeInTask } from "../../../src/application/tasks/intake.ts";
-import { createTaskRunner } from "../../../src/application/tasks/run-due-tasks.ts";
 import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { openTasks } from "./solve-store-kit.ts";
 

@@ -5,8 +5,7 @@ import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { openWorkQueue } from "../../../src/infrastructure/serve/work-queue.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { type Database, migrate } from "../../../src/infrastructure/store/schema.ts";
-import { createForgeEvents } from "../../../src/infrastructure/tasks/forge-events.ts";
-import { createSolveStore } from "../../../src/infrastructure/tasks/solve-store.ts";
+import { createForgeEvents, createSolveStore } from "../../../src/infrastructure/tasks/solve-store.ts";
 
 export interface TaskProcess {
   readonly db: Kysely<Database>;

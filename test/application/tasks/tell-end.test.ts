@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SolveTask } from "../../../src/application/ports/tasks.ts";
-import { createNotifyTaskEnd } from "../../../src/application/tasks/run-due-tasks.ts";
+import { createNotifyTaskEnd } from "../../../src/application/tasks/forge-service.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { solveMessagesFor } from "../../../src/domain/texts/tasks.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
