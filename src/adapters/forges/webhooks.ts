@@ -43,10 +43,7 @@ export function createWebhooks(deps: WebhookDeps): (forge: ForgeKind, request: R
   };
 }
 
-/**
- * Whether what was read is of the port's types. A signed delivery of another shape than its forge describes is
- * acknowledged and left alone: delivered again, it would be the same.
- */
+/** A signed delivery of another shape is acknowledged and left alone: delivered again, it would be the same. */
 function isInShape({ item, event }: IntakeEvent): boolean {
   const { actor, assignee = "", label = "", text = "", at = "", pullAuthor = "" } = event;
   if (!Number.isSafeInteger(item.number) || !isServiceId(item.repository) || !isServiceId(actor))

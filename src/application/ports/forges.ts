@@ -57,10 +57,7 @@ export interface Forge {
     wanted: { readonly label: string; readonly assignee: string },
     signal: AbortSignal,
   ): Promise<ForgeAnswer<readonly ForgeItem[]>>;
-  /**
-   * The user who last put the label on, or assigned the user: the newest such event that still holds. Null
-   * when the forge knows of none. Its id is unique at the forge.
-   */
+  /** Who last put the label on, or assigned the user: the newest such event that still holds. Its id is unique at the forge. */
   findRequest(
     item: ItemRef,
     wanted: { readonly label: string; readonly assignee: string },
@@ -121,7 +118,6 @@ export interface ForgeItem {
   readonly open: boolean;
   readonly labels: readonly string[];
   readonly assignees: readonly string[];
-  /** Only of a pull. */
   readonly pull?: PullFacts;
 }
 
@@ -258,10 +254,7 @@ export type Published =
  */
 export interface ProjectRepository {
   read(signal: AbortSignal): Promise<RepositoryReading>;
-  /**
-   * The files and commits beyond the first of these bases that is known here; null where none is. A base is a commit or
-   * a name of git's; paths limit the diff to some files.
-   */
+  /** The work beyond the first of these bases (commits or names of git's) that is known here. Paths limit the diff. */
   compare(
     bases: readonly string[],
     signal: AbortSignal,
@@ -326,7 +319,6 @@ export interface PushRequest extends Pick<PublishRequest, "branch" | "insecureTl
   readonly commit: string;
   /** The base of the commits: they are searched for secrets from there. */
   readonly from: string | null;
-  /** Values that no commit may bring in. */
   readonly secrets: readonly string[];
 }
 
@@ -335,7 +327,6 @@ export type RemoteHeads =
   | {
       readonly status: "read";
       readonly defaultBranch: string | null;
-      /** Each with its commit. */
       readonly branches: ReadonlyMap<string, string>;
     }
   | Extract<Published, { status: "failed" }>;
@@ -349,7 +340,6 @@ export type BranchPush =
 export interface ProjectForges {
   readonly sites: KnownSites;
   readonly repository: ProjectRepository;
-  /** Values that must not be published. */
   readonly secrets: () => readonly string[];
   isInsecure(host: string): boolean;
   /** A text names the variable that is missing. */
@@ -375,12 +365,10 @@ export type IntakeOutcome =
 export interface ForgeDelivery {
   readonly headers: Headers;
   readonly bytes: Uint8Array;
-  /** The parsed content of the bytes. */
   readonly body: unknown;
   readonly site: string;
 }
 
-/** How one forge signs and words its deliveries. */
 export interface DeliveryFormat {
   /** The header without which nothing is genuine. */
   readonly signedBy: string;

@@ -24,14 +24,10 @@ export type { WorkerProgress } from "./heads.ts";
  * a time works on an item, and another one continues after a crash. Several processes may use this at once.
  */
 export interface SolveStore extends SolveReader {
-  /**
-   * Adds a task, or returns the live one of the same item. It waits until a process claims it; a task that was started by hand
-   * waits for `claimOwn`.
-   */
+  /** Adds a task that a process may claim (one started by hand: by `claimOwn`), or returns the live one of the item. */
   open(task: SolveTask): Promise<{ readonly task: SolveTask; readonly fresh: boolean }>;
   /** Makes a task that had ended a waiting one, as given. False when a live one of the same item is there. */
   reopen(task: SolveTask): Promise<boolean>;
-  /** The newest task of an item, live or ended. */
   findLast(item: ItemRef): Promise<SolveTask | null>;
   /** The task of an item that is waiting, running or paused. */
   findLive(item: ItemRef): Promise<SolveTask | null>;
@@ -43,10 +39,7 @@ export interface SolveStore extends SolveReader {
   finish(claim: Work, dead?: string): Promise<"done" | "lost">;
   /** Gives back the claim of a task that is to continue. Unless it had `begun`, the attempt does not count. */
   handBack(claim: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
-  /**
-   * Of a claimed task: false when another process owns it now, and nothing was written. Without a claim: a
-   * waiting one gets its work.
-   */
+  /** False where another process owns a claimed task; nothing was written. Without a claim, a waiting one gets its work. */
   save(task: SolveTask, claim?: Work): Promise<boolean>;
   /** Pauses or stops a task that is not being worked on; false if it is. */
   halt(task: SolveTask, state: "paused" | "stopped"): Promise<boolean>;
@@ -61,14 +54,10 @@ export interface SolveStore extends SolveReader {
   firstSight(deliveryId: string, at: Date): Promise<boolean>;
 }
 
-/**
- * Deliveries of forges between their acknowledgement and the act. Each is work of the queue: those of one item are
- * acted on in their order, by one process at a time, and continue elsewhere after that one died.
- */
+/** Deliveries between acknowledgement and act. Those of one item are acted on in order, by one process at a time. */
 export interface ForgeEvents {
   /** Stores an event; false when it was delivered before. */
   keep(event: IntakeEvent, at: Date): Promise<boolean>;
-  /** The oldest unclaimed event of a forge. */
   claim(forge: ForgeKind): Promise<ClaimedEvent | null>;
   /** As `SolveStore.firstSight`, and true again for the event that was the first: its process may have died meanwhile. */
   firstSight(eventId: string, deliveryId: string, at: Date): Promise<boolean>;
@@ -89,7 +78,6 @@ export interface SolveReader {
   find(id: string): Promise<SolveTask | null>;
   /** Newest first. */
   list(limit: number): Promise<SolveTask[]>;
-  /** In the order in which they happened. */
   steps(id: string): Promise<readonly TaskStep[]>;
 }
 
@@ -125,7 +113,6 @@ export interface SolveTask {
   readonly branch: string | null;
   readonly attempt: number;
   readonly base: { readonly branch: string; readonly commit: string | null } | null;
-  /** The commit this task pushed last. */
   readonly pushed: string | null;
   readonly pull: { readonly ref: ItemRef; readonly url: string } | null;
   readonly commentId: string | null;
@@ -155,7 +142,6 @@ export interface SolveTask {
   readonly answered?: readonly string[];
   readonly failure: { readonly kind: string; readonly message: string } | null;
   readonly notes: readonly string[];
-  /** Milliseconds by phase. */
   readonly spent: Readonly<Partial<Record<Phase, number>>>;
 }
 
@@ -169,10 +155,7 @@ export interface CheckFact extends CommandFact {
   readonly kind: "test" | "lint";
   /** It could not be run there; where this is absent, the exit code says so. */
   readonly absent?: boolean;
-  /**
-   * Its output, without the tests that passed; head and tail if that is long. Tasks of an older version have
-   * none.
-   */
+  /** Without the tests that passed, long output cut. Tasks of an older version have none. */
   readonly output?: string;
   /** Where it is red, or lost tests: how that compares with the project as it was cloned, and the tests that did not fail there. */
   readonly since?: { readonly verdict: ChecksRecord["verdict"]; readonly worse: readonly string[] };
@@ -182,7 +165,6 @@ export interface CheckFact extends CommandFact {
   readonly counts?: ChecksRecord["counts"];
 }
 
-/** Tasks from GitHub and GitLab, one by one. */
 export interface OpenSolve {
   readonly texts: SolveMessages;
   /** Never rejects for an expected failure. A second call for the same item continues where the first ended. */
@@ -192,7 +174,6 @@ export interface OpenSolve {
 
 interface SolveRequest {
   readonly url: string;
-  /** The kind of worker CLI; null: our own loop. */
   readonly worker: string | null;
   /** Coders that work on it at once, each in a container of its own; the checks choose. */
   readonly candidates: number;
@@ -200,7 +181,6 @@ interface SolveRequest {
   readonly fresh: boolean;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
-  /** The events, as they happen. */
   readonly onStep?: (step: TaskStep) => void;
 }
 
@@ -210,7 +190,6 @@ export type SolveOutcome =
 
 /** Environments as a task from a forge uses them: one container per task, gone when the task ends. */
 export interface TaskEnvironments {
-  /** Name → image. */
   available(): Readonly<Record<string, string>>;
   /** The tools that work in an environment: `command-executor_execute_command` and `text_editor`. */
   readonly tools: readonly ModelTool[];
@@ -247,9 +226,7 @@ export interface FailedInstall {
 export interface TaskEnvironment {
   readonly ok: true;
   readonly name: string;
-  /** The commit that was cloned. */
   readonly baseCommit: string;
-  /** Problems, in plain words: a failed install. */
   readonly warnings: readonly string[];
   /** Failed installations, with the end of their output. */
   readonly failedInstalls: readonly FailedInstall[];
@@ -261,10 +238,7 @@ export interface TaskEnvironment {
   print(command: string, options: PrintOptions): Promise<Uint8Array | string>;
   /** Lets the worker CLI work; only where one was asked for. Never rejects. */
   runWorker?(prompt: string, options: WorkerOptions): Promise<WorkerOutcome>;
-  /**
-   * The current difference from `baseCommit`; a text states why there is none. `exact`: every file is read
-   * again and no setting that the project's code could write is trusted.
-   */
+  /** A text states why there is none. `exact` reads every file again and trusts no setting that the project could write. */
   difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
   /** The project there. A draft of it is the clone itself, with every change since the installation. */
   readonly workspace: Pick<Workspace, "root" | "openDraft" | "files" | "archive">;
@@ -290,11 +264,8 @@ interface WorkerOptions {
 
 interface WorkerOutcome {
   readonly usage: TaskUsage;
-  /** Facts about its login that a person should know. */
   readonly notes: readonly string[];
-  /** The CLI's final message. */
   readonly summary: string;
-  /** Why it failed; null when it did not. */
   readonly error: string | null;
   readonly exitCode: number;
   readonly durationMs: number;
@@ -303,7 +274,6 @@ interface WorkerOutcome {
 export interface EnvironmentCall {
   readonly text: string;
   readonly ok: boolean;
-  /** Of a command that ran. */
   readonly command?: RunInEnvironment & { readonly command: string };
 }
 
@@ -333,10 +303,7 @@ export interface TaskFiles {
   claim(): { release(): void } | null;
 }
 
-/**
- * A worker CLI in a container of its own: started once for a task, used for every run, stopped at the
- * end. No call rejects for an expected failure.
- */
+/** A worker CLI in a container of its own, for all runs of a task. No call rejects for an expected failure. */
 export interface WorkerExecutor {
   /** Makes the container ready, its image first: pulled, else built. Idempotent. */
   start(options: {
@@ -351,10 +318,7 @@ export interface WorkerExecutor {
   }): Promise<ExecutorStarted>;
   /** One run of the CLI, as one job on the repository. A failed run is a result, not a failure of this call. */
   runWorker(prompt: string, options: RunOptions): Promise<WorkerRun>;
-  /**
-   * Brings in the job that runs with `preview` left staged, once the user's hooks let it land: as committed, with its conflicts, or
-   * still staged where a hook refused, which its notes name. Null where none is staged.
-   */
+  /** Lands what runs with `preview` left staged, if the user's hooks allow it (its notes name one that refused). */
   land(options: Pick<RunOptions, "signal">): Promise<RunJob | null>;
   /** Runs a command next to the worker, in its view; its changes belong to no job and stay in the container. */
   runTest(test: { readonly command: string; readonly cwd: string }, options: RunOptions): Promise<TestRun>;
@@ -370,7 +334,6 @@ export type ExecutorStarted =
       readonly staging: "overlay" | "copy";
       /** The preview that was asked about is in the repository by now. */
       readonly hasKept?: boolean;
-      /** For the person whose task it is. */
       readonly notes: readonly string[];
     }
   | {
@@ -424,10 +387,8 @@ export interface OpenTasks {
 }
 
 export interface TaskRequest {
-  /** An existing task to continue. */
   readonly resume?: string;
   readonly file: TaskFile;
-  /** As it was read. */
   readonly source: string;
   readonly workerEnv: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
@@ -446,7 +407,6 @@ export type TaskRun =
       readonly record: TaskRecord;
       readonly interrupted: boolean;
       readonly note: string;
-      /** The document of the note. */
       readonly json: string;
     }
   | {

@@ -20,10 +20,7 @@ import type {
   TaskEnvironments,
 } from "../ports/tasks.ts";
 
-/**
- * A tool's answer as a model reads it: its facts in one line, then the text unchanged. Escaped in JSON, a text costs more and
- * is copied into an edit with its escapes.
- */
+/** A tool's answer as a model reads it. A text that is escaped in JSON costs more and is copied with its escapes. */
 export function envelopeText(envelope: object): string {
   const { data } = envelope as { readonly data?: object };
   const { content, ...facts } = (data ?? {}) as { readonly content?: unknown };
@@ -45,7 +42,6 @@ export function createTaskMemory(fingerprint: string): CheckMemory {
 }
 
 export interface OpenClone extends Pick<TaskEnvironment, "workspace" | "projectOf"> {
-  /** Something was written or run there. */
   touch(): void;
 }
 

@@ -24,7 +24,6 @@ import { type IntakeDeps, pollRepository, takeInEvent, takeInTask } from "./inta
 import { type SolveOptions, solveClaimed } from "./solve-task.ts";
 import type { SolveDeps } from "./solve-work.ts";
 
-/** The service that solves tasks from forges, for the command line and for `serve`. */
 interface TaskSolver {
   readonly config: Pick<Config, "tasks" | "forges">;
   readonly store: SolveStore;
@@ -37,7 +36,6 @@ export interface SolveByHandDeps extends TaskSolver {
   readonly workerKinds: readonly string[];
   /** A text names the variable that is missing. */
   openForge(kind: ForgeKind, onWait: (failure: ForgeFailure, ms: number) => void): Promise<Forge | string>;
-  /** Null when another process works on it. */
   run(forge: Forge, taskId: string, options: SolveOptions): Promise<SolveTask | null>;
   uuid(): string;
   now(): Date;
@@ -78,13 +76,10 @@ export function createSolveByHand(deps: SolveByHandDeps): OpenSolve["solve"] {
 }
 
 export interface ForgeServiceDeps extends TaskSolver {
-  /** Those that may be asked. */
   readonly forges: ReadonlyMap<ForgeKind, Forge>;
   readonly log: Logger;
-  /** The dependencies of one task. */
   solveDeps(forge: Forge, taskId: string): Promise<SolveDeps>;
   readonly tellEnd: NotifyTaskEnd;
-  /** Tasks that are worked on at once. */
   readonly limit: number;
   /** The labels of this machine: it carries out work that needs no more. */
   readonly labels: readonly string[];
@@ -97,9 +92,7 @@ export interface ForgeServiceDeps extends TaskSolver {
   readonly keeper: EventActorDeps["keeper"];
   /** Calls back when a delivery may wait; the answer stops that. */
   onEvents(wake: () => void): () => void;
-  /** Null without tracing. */
   readonly telemetry: Pick<TraceTaskDeps, "tracing" | "tracer"> | null;
-  /** Calls back when a task may wait; the answer stops that. */
   onWork(wake: () => void): () => void;
   readonly timers: Timers;
   clock(): number;
@@ -153,7 +146,6 @@ export function createForgeService(deps: ForgeServiceDeps) {
   return {
     /** Stores an event that a forge delivered; it is acted on afterwards. */
     takeIn: actor.accept,
-    /** Labels that do not hold now. */
     lacking: gate.lacking,
     async start() {
       await store.adopt();
@@ -183,7 +175,6 @@ const FIRST_LOOK_BACK_MS = 24 * 3600 * 1000;
 /** A forge's lists lag behind, and its clock is another one. */
 const OVERLAP_MS = 5 * 60_000;
 
-/** Asks a forge for work on an interval. The answer stops it. */
 function startPolling(
   intake: IntakeDeps,
   { repositories, poll_interval: seconds }: Config["forges"][ForgeKind],
@@ -218,10 +209,7 @@ interface TraceTaskDeps {
   readonly now: () => Date;
 }
 
-/**
- * Runs a task and traces it: how long it waited, the run with its phases, commands, checks and model calls. All runs of a
- * task, on whichever machine, are one trace.
- */
+/** Traces a task: its wait, and its run with phases, commands, checks and model calls. All runs of a task are one trace. */
 export async function traceTask<Ended extends Pick<SolveTask, "state" | "phase"> | null>(
   { tracing, tracer, steps, now }: TraceTaskDeps,
   task: Pick<SolveTask, "id" | "item" | "createdAt" | "trigger">,
@@ -370,7 +358,6 @@ export function createEventActor(deps: EventActorDeps) {
 
 export interface TaskRunnerDeps {
   readonly store: Pick<SolveStore, "claim">;
-  /** Tasks that are worked on at once. */
   readonly limit: number;
   /** The capabilities of this process: labels, and the forges it may ask. */
   readonly has: readonly string[];
@@ -395,7 +382,6 @@ export function createTaskRunner(deps: TaskRunnerDeps) {
     onTrouble,
   });
   return {
-    /** There may be work. */
     wake: taking.look,
     /** Ends what runs and waits for it; nothing begins afterwards. */
     async stop(): Promise<void> {
@@ -411,20 +397,14 @@ export interface TaskGateDeps {
   readonly machineId: string;
   /** Labels that a task needs beside the engine's. */
   readonly needs: readonly string[];
-  /** Null while the engine answers. */
   readonly engineTrouble: () => Promise<string | null>;
-  /** Monotonic milliseconds. */
   readonly clock: () => number;
 }
 
-/** So long what the engine said holds. */
 const GATE_HOLDS_MS = 3_000;
 const ENGINE = "docker";
 
-/**
- * A machine whose engine does not answer leaves tasks to one that meets their needs. If there is none it
- * takes them all the same, so that the asker is notified.
- */
+/** A machine without an engine leaves tasks to one that meets their needs. If there is none, it takes them to report that. */
 export function createTaskGate(deps: TaskGateDeps) {
   const { fleet, machineId, clock } = deps;
   const needs = [ENGINE, ...deps.needs];
@@ -438,7 +418,6 @@ export function createTaskGate(deps: TaskGateDeps) {
     return engine.answers;
   }
   return {
-    /** Asked before each claim. */
     async mayTake(): Promise<boolean> {
       if (await ask()) return true;
       const machines = await fleet.machines();

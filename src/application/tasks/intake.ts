@@ -71,13 +71,9 @@ export interface TakeInRequest
   readonly fresh?: boolean;
 }
 
-/** Ends that can be resumed. */
 const UNFINISHED: ReadonlySet<SolveTask["state"]> = new Set(["failed", "stopped"]);
 
-/**
- * A new task for an item, the one that did not come to its end, or the live one that it has already. It began
- * `new`: nothing was there. `again`: an earlier one continues from what it kept. `already`: a live one is there.
- */
+/** Began `new`, `again` (an unfinished task continues from what it kept), or `already`: the item has a live task. */
 export async function takeInTask(
   { store, now, uuid }: { readonly store: SolveStore; readonly now: () => Date; readonly uuid: () => string },
   { item, askedBy, trigger, worker, candidates = 1, needs = [], fresh = false }: TakeInRequest,
@@ -134,17 +130,13 @@ export async function takeInTask(
 }
 
 export interface IntakeDeps extends ServedRequestDeps {
-  /** Labels that a machine must have to carry its tasks out. */
   readonly needs: readonly string[];
   readonly log: Logger;
   readonly uuid: () => string;
   readonly onDue: (taskId: string) => void;
 }
 
-/**
- * Accepts an event from a forge, by webhook or by polling. The forge decides who may ask: regardless of the
- * text's claims, an actor without write access gets nothing done.
- */
+/** Takes in an event. The forge decides who may ask: without write access nothing is done, whatever the text claims. */
 export async function takeInEvent(
   deps: IntakeDeps,
   { deliveryId, item, event }: IntakeEvent,
@@ -228,7 +220,6 @@ async function haltTask(
 
 export interface Poll {
   readonly repository: string;
-  /** Mentions and orders from before are not looked at. */
   readonly since: Date;
   readonly signal: AbortSignal;
 }

@@ -33,11 +33,7 @@ interface ClonedBranch {
   readonly signal: AbortSignal;
 }
 
-/**
- * Compares the commit that a container reports as cloned with the forge's report of the branch, before the
- * clone and, if it moved meanwhile, after it: a forge serves commits of forks as well, and the project's own
- * code has run at that point.
- */
+/** Holds a clone against the branch at the forge: forges serve commits of forks, and the project's code has run since. */
 async function expectBase(forge: Forge, cloned: ClonedBranch) {
   const { repository, branch, signal } = cloned;
   const tip = async () => (await orStop(forge.readBranch(repository, branch, signal)))?.commit ?? null;
@@ -397,7 +393,6 @@ function fileList(files: readonly string[]): string {
 
 const MOST_LISTED = 20_000;
 
-/** The checks that are going to judge, as people call them. */
 function findCommands(
   { config, now }: SolveDeps,
   files: WorkspaceFiles,

@@ -128,7 +128,6 @@ function taskTitle({ title, item }: SolveTask): string {
   return /[^\p{C}\p{Z}]/u.test(title) ? title : `#${item.number}`;
 }
 
-/** The message of the commit: what, why, for which issue. */
 function commitMessage(
   task: SolveTask,
   { messages, mask }: { readonly messages: SolveMessages; readonly mask: (text: string) => string },
@@ -214,10 +213,7 @@ function whatChanged(
 /** As `branchName` writes it. */
 const OWN_BRANCH = /^picoclaw\/(\d+)(?:-|$)/;
 
-/**
- * After a follow-up, PicoClaw's own pull request says what holds now: how the checks ended, whether it closes its issue, and
- * whether it is a draft. The words of a person's pull request are left alone.
- */
+/** After a follow-up, PicoClaw's own pull request states the new result. The words of a person's are left alone. */
 async function retellPull(deps: SolveDeps, work: SolveWork): Promise<void> {
   const { forge, store } = deps;
   const { task, item, bot, signal } = work;
@@ -465,7 +461,6 @@ function markOf(taskId: string): string {
   return `task ${taskId}`;
 }
 
-/** The one comment that a task keeps up to date. */
 function progressComment(
   task: SolveTask,
   maxSteps: number,

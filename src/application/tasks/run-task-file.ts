@@ -29,9 +29,7 @@ export interface StoredTaskFiles extends TaskFiles {
   forgetJournal(): void;
 }
 
-/** The use of models by one task file: its planner, and the worker CLI's own. */
 export interface TaskAccount {
-  /** The planner; null where none was asked for. */
   readonly model: Model | null;
   readonly workers: WorkerAccount;
   /** The cost of models since the last call. */
@@ -98,7 +96,6 @@ export interface WantedWorker {
 }
 
 export interface TaskFileDeps {
-  /** The repository's folder. */
   readonly root: string;
   readonly config: Pick<Config, "tasks" | "roles" | "coder" | "command_executor">;
   readonly texts: TaskMessages;
@@ -106,11 +103,8 @@ export interface TaskFileDeps {
   readonly workerKind: string;
   readonly workerImage: string;
   filesOf(id: string): StoredTaskFiles;
-  /** The project's files, as far as they say what it is. */
   listFiles(): readonly string[];
-  /** Null where there is none; throws where it cannot be read. */
   readText(path: string): string | null;
-  /** A path as people see it from the repository. */
   relativePath(path: string): string;
   openAccount(request: {
     readonly id: string;

@@ -117,7 +117,6 @@ export interface RunTaskDeps extends RunDeps {
   readonly workers?: WorkerAccount;
   /** Leaves the run's job as a preview; with `--no-meta` alone. */
   readonly preview?: boolean;
-  /** Notes for the record, beside those of the container. */
   readonly notes?: readonly string[];
   /** How often the worker may try until the tests are green, where no planner decides that. Default: once. */
   readonly attempts?: number;
@@ -331,7 +330,6 @@ function toChange({ path, kind }: RunJob["changes"][number]): RanJob["changes"][
   return { path, kind: kind as RanJob["changes"][number]["kind"] };
 }
 
-/** The job of the last run, as coders know jobs. */
 function toJobResult({ facts, loops }: TaskRecord): RanJob {
   const job = loops.at(-1)?.run?.job ?? null;
   const outcome = (job?.outcome ?? "rolled-back") as RanJob["outcome"];
@@ -350,7 +348,6 @@ function toJobResult({ facts, loops }: TaskRecord): RanJob {
   });
 }
 
-/** Null where there are no tests. */
 function toJudgedAttempt(test: TestRun | null): JudgedAttempt | null {
   if (test === null) return null;
   const isGreen = passes(test);

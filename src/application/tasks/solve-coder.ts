@@ -106,9 +106,7 @@ async function orContainerStop<T>({ mask }: SolveDeps, work: SolveWork, act: () 
 }
 
 interface TaskJudge {
-  /** Null where nothing judges. */
   readonly checks: ProjectChecks | null;
-  /** Why nothing does. */
   readonly none: ChecksRecord | null;
   readonly found: ProjectChecksDeps["checks"];
   last(): JudgedAttempt | null;
@@ -207,7 +205,6 @@ async function keepJudgement(
   await work.note({ kind: "judged", attempts, verdict, stopped: stopped?.why ?? null, tried });
 }
 
-/** The checks over an unchanged clone. */
 async function runUnchanged(
   deps: SolveDeps,
   work: SolveWork,

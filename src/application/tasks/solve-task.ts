@@ -134,7 +134,6 @@ function openCandidate(parent: SolveWork, place: number, count: number, id: stri
 export interface SolveOptions {
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
-  /** Reports each step as it happens. */
   readonly onStep?: (step: TaskStep) => void;
   /** Why no container can be made: the task ends with it, and the item's comment says so. */
   readonly trouble?: string | null;
@@ -250,7 +249,6 @@ async function runPhases(
   }: {
     readonly report: ReturnType<typeof createProgressReport>;
     readonly interrupt: (by: Interruption) => void;
-    /** Why it is not begun. */
     readonly giveUp: SolveStop | null;
     readonly say: (text: string) => void;
   },
@@ -451,9 +449,7 @@ export async function solveTask(
   return claimed === null ? null : solveClaimed(deps, claimed, options);
 }
 
-/**
- * Carries out a claimed task and ends the claim on it: the task is finished, or continues at once elsewhere.
- */
+/** Carries out a claimed task and ends the claim: the task is finished, or continues at once elsewhere. */
 export async function solveClaimed(
   deps: SolveDeps,
   claimed: ClaimedTask,

@@ -32,7 +32,6 @@ export interface SolveDeps {
   readonly advise: Advise;
   /** Removes secrets from everything that is posted, pushed or stored. */
   readonly mask: (text: string) => string;
-  /** Values that no change may bring into a repository. */
   readonly secrets: () => readonly string[];
   readonly now: () => Date;
   readonly clock: () => number;
@@ -42,9 +41,7 @@ export interface SolveDeps {
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** The cost of all answers of the task so far in this process. */
   readonly costUsd: () => number;
-  /** The notices about the day's budget, each once. */
   readonly budgetNotices?: () => readonly BudgetNotice[];
-  /** Records a worker CLI's own usage. */
   readonly workers: WorkerAccount;
   readonly uuid: () => string;
   /** Says that this process lives and works on the task. */
@@ -70,20 +67,15 @@ interface SolveConfig {
   readonly head: HeadName | null;
   readonly rules: readonly string[];
   readonly insecureHosts: readonly string[];
-  /** Whether a task may change what the forge's machines run. */
   readonly allowCi: boolean;
-  /** How often the forge is asked for news while a task runs. */
   readonly newsEveryMs: number;
-  /** How often the store is asked for orders. */
   readonly ordersEveryMs: number;
-  /** How often the progress comment is edited at most. */
   readonly progressEveryMs: number;
 }
 
 /** How often a running task looks for news, reports its progress, and looks for orders. */
 export const TASK_PACE = { newsEveryMs: 10_000, progressEveryMs: 5_000, ordersEveryMs: 1_000 };
 
-/** A task while a coder works on it. */
 export interface SolveWork {
   task: SolveTask;
   readonly claim: ContainerClaim;
@@ -95,7 +87,6 @@ export interface SolveWork {
   environment: TaskEnvironment | null;
   /** Whether the coder's work was finished before, so that only checking and publishing are left. */
   worked: boolean;
-  /** Whether its change went through the checks already. */
   judged: boolean;
   /** Whose container `environment` is: the task's own, or that of the candidate that was kept. */
   environmentId: string;
@@ -108,13 +99,10 @@ export interface SolveWork {
   readonly since: string;
   /** How much of the cost is in the steps already. */
   costNoted: number;
-  /** Writes down what happened. */
   note(step: StepFacts & Pick<TaskStep, "candidate">): Promise<void>;
-  /** For observers: the terminal, the console. */
   readonly say: (text: string) => void;
 }
 
-/** Why a task ended before its end. */
 export class SolveStop extends Error {
   constructor(
     readonly kind: SolveStopKind,

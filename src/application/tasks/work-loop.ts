@@ -39,7 +39,6 @@ function shortenTranscript(messages: readonly ModelMessage[]): ModelMessage[] {
   });
 }
 
-/** Characters that a model is sent for these messages. */
 function transcriptSize(messages: readonly ModelMessage[]): number {
   return messages.reduce((sum, message) => sum + message.text.length + callsSize(message), 0);
 }
@@ -201,7 +200,6 @@ function isTooLong(end: LoopEnd): boolean {
   return end.kind === "failed" && end.failure.code === "context-too-long";
 }
 
-/** False when there is nothing left to leave out. */
 async function compactWork(work: SolveWork): Promise<boolean> {
   const { transcript, commands } = work.task;
   const smaller = compactTranscript(transcript, commands);
@@ -220,7 +218,6 @@ async function noteAnswer({ mask, costUsd }: SolveDeps, work: SolveWork, answer:
   await work.update({ steps: work.task.steps + 1 });
 }
 
-/** Carries out the tool calls of the coder. */
 function openToolUse(deps: SolveDeps, work: SolveWork, environment: TaskEnvironment) {
   const { mask } = deps;
   const use = async (call: ToolCall): Promise<ToolResult> => {

@@ -1,9 +1,6 @@
 import { CLEAR_TOOL_FOLDERS } from "../policy/protection.ts";
 
-/**
- * Files that decide what runs on the forge's own machines; a change there could reach its secrets. A change at the path
- * of a folder itself is one that puts a link or a submodule in its place.
- */
+/** Files that decide what runs on the forge's machines, near its secrets. A link may take the place of their folder. */
 const WORKFLOWS = [
   /^\.(?:github|gitea|forgejo)(?:\/(?:workflows|actions)(?:\/|$)|$)/i,
   /^\.gitlab-ci(?:\/|$)/i,
@@ -61,10 +58,7 @@ export function isLinkOut(path: string, target: string): boolean {
   return false;
 }
 
-/**
- * The paths of a change that are not published: files of the forge's CI, links out of the tree, and files
- * that tools left behind, unless the project tracks them.
- */
+/** Paths that are not published: the forge's CI, links out of the tree, and untracked files that tools left behind. */
 export function findLeftOut({ changed, base, linksOut, allowCi }: ChangedPaths): readonly LeftOutPath[] {
   const known = new Set(base);
   const leading = new Set(linksOut);
@@ -121,10 +115,7 @@ function plainPath(path: string): string {
 
 const SLUG_CHARS = 40;
 
-/**
- * `picoclaw/7-fix-the-login`: the branch of an issue. Only what every forge, file system and shell takes; a title
- * with no such letters gives the number alone. `attempt` counts up if the name is taken.
- */
+/** `picoclaw/7-fix-the-login`: letters that every forge, file system and shell takes. `attempt` counts names that were taken. */
 export function branchName(number: number, title: string, attempt = 1): string {
   const slug = title
     .normalize("NFKD")

@@ -41,10 +41,7 @@ const ORDER_WORDS = {
   再開: "resume",
 } as const;
 
-/**
- * The action that an event asks for. The forge decides separately whether the actor may ask: every answer but
- * `nothing` requires an actor with write access.
- */
+/** What an event asks for. Every answer but `nothing` requires an actor with write access, which the forge decides. */
 export function readWantedAction(
   event: ForgeEvent,
   { bot: { login: bot, id }, label }: { readonly bot: Bot; readonly label: string },

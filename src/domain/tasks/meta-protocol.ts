@@ -10,7 +10,6 @@ import {
   type Verdict,
 } from "./task-record.ts";
 
-/** The shown length of one output. */
 const SHOWN = 6000;
 
 const COMMON = `You are the planner of a coding task. A worker CLI edits the repository inside a container; you never edit it yourself.

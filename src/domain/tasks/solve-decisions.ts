@@ -22,15 +22,11 @@ export function hadWorked(phase: Phase): boolean {
   return phase === "verify" || phase === "publish";
 }
 
-/**
- * Where to begin again after a pause or a crash: what was learnt stays, but a container is gone with its files. The
- * change so far is kept as a patch and brought into the new one.
- */
+/** Where a task begins again: its container is gone, and the change so far is brought into a new one. */
 export function phaseToResume(phase: Phase): Phase {
   return phase === "gather" || phase === "plan" ? phase : "prepare";
 }
 
-/** The answer of the model in the phase `plan`. */
 export interface SolvePlan {
   readonly steps: readonly string[];
   readonly risk: "low" | "medium" | "high";
@@ -41,7 +37,6 @@ export interface SolvePlan {
 const MAX_STEPS = 20;
 const STEP_CHARS = 400;
 
-/** `problem` is for the model to fix. */
 export type PlanReading =
   | { readonly ok: true; readonly value: SolvePlan }
   | { readonly ok: false; readonly problem: string };
@@ -83,7 +78,6 @@ function stepsInProse(answer: string): readonly string[] {
   return items.slice(0, MAX_STEPS);
 }
 
-/** The answer of the model when it considers itself done. */
 export interface DoneAnswer {
   readonly done: boolean;
   readonly summary: string;
@@ -169,7 +163,6 @@ function verdictOfFacts({ verdict, notChecked }: Pick<ChecksFacts, "verdict" | "
 export interface CandidateFacts {
   /** Why it ended before its end; null when it did not. */
   readonly failure: string | null;
-  /** Exit codes of the checks that ran over it. */
   readonly checks: readonly number[];
   readonly patchBytes: number;
 }

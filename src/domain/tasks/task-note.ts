@@ -10,7 +10,6 @@ import {
   type WorkerRun,
 } from "./task-record.ts";
 
-/** A document with the keys of the outside world. */
 export function snakeCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snakeCased);
   if (value instanceof Date) return value.toISOString();

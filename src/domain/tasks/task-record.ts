@@ -189,10 +189,7 @@ export function isEnded(state: TaskState): boolean {
 
 const OUTPUT_CHARS = 4000;
 
-/**
- * Converts an event in the journal of a task file to steps, the form in which tasks of every kind are
- * reported.
- */
+/** An event of a task file's journal as steps, the form in which tasks of every kind are reported. */
 function stepsOfEvent(event: TaskEvent, worker: string): readonly TaskStep[] {
   return toStepFacts(event, worker).map((facts) => ({ ...facts, at: event.at }));
 }
@@ -391,9 +388,7 @@ export function lastRun(record: TaskRecord): WorkerRun | undefined {
   return record.loops.findLast((one) => one.run !== undefined)?.run;
 }
 
-/**
- * The test of the current state: null when none ran since the last worker run, and for a task without tests.
- */
+/** Null when none ran since the last worker run, and for a task without tests. */
 export function testOfNow(record: TaskRecord): TestRun | null {
   const since = record.loops.findLastIndex(({ action }) => action === "run_worker");
   return record.loops.slice(Math.max(0, since)).findLast(({ test }) => test !== undefined)?.test ?? null;
@@ -422,10 +417,7 @@ function usageOf(event: TaskEvent): TaskUsage {
 /** The exit code of a shell when it has no such program. */
 const NOT_FOUND = 127;
 
-/**
- * The program that the container lacks, by the shell's own words; null when the command ran. A path is the project's
- * own, and a worker can still make it.
- */
+/** The program that the container lacks, by the shell's words. A path is the project's own: a worker can still make it. */
 export function missingProgram({ command, exitCode, output }: TestRun): string | null {
   if (exitCode !== NOT_FOUND) return null;
   const named = /(?:^|\n)[^\n]*?([^\s:]+): (?:command )?not found\s*(?:\n|$)/.exec(output)?.[1];

@@ -1,26 +1,18 @@
 import type { ChecksFacts } from "../checks/findings.ts";
 
-/**
- * One event of a task. Steps are only ever added: they make up progress, the text for a resumed coder and the
- * final report.
- */
+/** One event of a task, only ever added. Progress, the text for a resumed coder and the report are made of them. */
 export type TaskStep = StepFacts & {
   readonly at: string;
-  /** Which of several candidates it happened to. */
   readonly candidate?: number;
 };
 
 export type StepFacts =
-  /**
-   * `again`: it, or its process, had ended, and it continues from what was kept. `head`: the user's own agent works, as
-   * `roles.coder.head` says.
-   */
+  /** `again`: it continues from what was kept. `head`: the user's own agent works (`roles.coder.head`). */
   | { readonly kind: "taken-up"; readonly again: boolean; readonly head?: string }
   | { readonly kind: "phase"; readonly phase: string }
   | { readonly kind: "planned"; readonly plan: readonly string[]; readonly environment: string | null }
   /** `troubles`: what did not go well, such as an installation that failed. */
   | { readonly kind: "prepared"; readonly environment: string; readonly troubles: readonly string[] }
-  /** An answer of the model, and what it used. */
   | {
       readonly kind: "said";
       readonly text: string;
@@ -33,7 +25,6 @@ export type StepFacts =
       readonly command: string;
       readonly exitCode: number;
       readonly durationMs: number;
-      /** Head and tail of what it printed. */
       readonly output: string;
     }
   | { readonly kind: "edited"; readonly path: string; readonly ok: boolean }
@@ -52,7 +43,6 @@ export type StepFacts =
   | { readonly kind: "kept"; readonly bytes: number }
   /** The job of a task file's work was brought in, or was not, as its outcome says. */
   | { readonly kind: "landed"; readonly job: string; readonly outcome: string }
-  /** Of several candidates one was kept. */
   | {
       readonly kind: "chosen";
       readonly candidate: number;
@@ -60,7 +50,6 @@ export type StepFacts =
       /** By what it was better than the next; tasks of an older version do not say. */
       readonly by?: string;
     }
-  /** The checks sent the coder's work back. */
   | { readonly kind: "sent-back"; readonly attempt: number; readonly of: number; readonly brief: string }
   /** How the coder's attempts ended: the verdict, why it did not continue if that is red, and the plans that were replaced. */
   | {
@@ -85,15 +74,12 @@ export type StepFacts =
 
 type Step<Kind extends TaskStep["kind"]> = Extract<TaskStep, { readonly kind: Kind }>;
 
-/** The progress of a task before it is resumed, from its steps. */
 export interface PriorProgress {
   /** Answers of the model, and how many of them do not count against the limit any more. */
   readonly answers: number;
   readonly answersBefore: number;
   readonly commands: readonly Pick<Step<"command">, "command" | "exitCode" | "durationMs">[];
-  /** Files that were edited, each once. */
   readonly edited: readonly string[];
-  /** The checks of the last round. */
   readonly checks: readonly Step<"checked">[];
   /** How it ended the last time; null where a pause or a crash is what ended it, or nothing yet. */
   readonly ended: Step<"ended"> | null;
@@ -148,7 +134,6 @@ export type TaskFigures = ReturnType<typeof figuresOf>;
 export function figuresOf(steps: readonly TaskStep[], now?: string) {
   let [answers, inputTokens, outputTokens, costUsd, elapsedMs] = [0, 0, 0, 0, 0];
   let [said, last] = ["", ""];
-  /** Files that were edited, in the order of their first edit. */
   const edited = new Set<string>();
   let since: number | null = null;
   let before = 0;

@@ -4,7 +4,6 @@ import type { ForgeFetch } from "./forge-fetch.ts";
 
 export interface ForgeSettings {
   readonly token: string;
-  /** Where people look. */
   readonly site: string;
   /** As configured; null is the forge's own. */
   readonly baseUrl: string | null;
@@ -14,7 +13,6 @@ export interface ForgeSettings {
 
 /** A forge in the registry: how its API is opened, and how its deliveries are signed and read. */
 export interface ForgeEntry {
-  /** Loads the forge's client. */
   open(settings: ForgeSettings): Promise<Forge>;
   readonly deliveries: DeliveryFormat;
 }

@@ -50,9 +50,7 @@ export async function nullIfMissing<T>(call: Promise<T>): Promise<T | null> {
 
 const MESSAGE_CHARS = 300;
 
-/**
- * The meaning of a refusal by GitHub or GitLab. `now` in milliseconds, for limits that name a time of day.
- */
+/** What a forge means by its refusal. `now` is for limits that name a time of day. */
 function responseFailure(response: Response, body: string, now: number): ForgeFailure {
   const { status, headers } = response;
   const said = responseText(body);
@@ -137,9 +135,7 @@ export interface ForgeFetchDeps {
   /** The longest single wait for a rate limit; a longer one is a failure that says how long. */
   readonly patienceMs: number;
   readonly now: () => number;
-  /** Resolves after the time, rejects when aborted. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Called before a wait, so that a person can be informed. */
   readonly onWait?: (failure: ForgeFailure, waitMs: number) => void;
   /** Masks requests and error texts: an answer may repeat the token. */
   readonly mask: (text: string) => string;
@@ -223,10 +219,7 @@ async function fetchOnce(
 
 const MOST_REDIRECTS = 5;
 
-/**
- * Follows a redirect (a repository that was renamed) on the forge's own site only. The runtime would follow it
- * anywhere and take no header off but `Authorization`; GitLab's token is in another one.
- */
+/** Follows a redirect on the forge's own site only. The runtime would send GitLab's token anywhere. */
 async function fetchOnSite(
   fetch: typeof globalThis.fetch,
   request: Request,
@@ -293,10 +286,7 @@ function parseJson(text: string): { readonly ok: boolean; readonly value?: unkno
 
 const FIRST_WORDS = 120;
 
-/**
- * The address of a repository, as its forge names it. Git signs in there with the forge's token, and would clone a
- * folder of this machine as well: an address elsewhere than on the forge's own host is a failure.
- */
+/** Git signs in at this address with the token, or clones a folder of this machine: it must be on the forge's own host. */
 export function requireOwnAddress(address: string, site: string): string {
   const url = URL.parse(address);
   const own = new URL(site);
@@ -343,7 +333,6 @@ function tooLarge(request: Request, { status }: Response): ForgeFailure {
   };
 }
 
-/** Null when there is nothing to wait for. */
 function waitBefore(
   failure: ForgeFailure,
   method: string,
@@ -366,7 +355,6 @@ const MOST_PAGES = 10;
 type Query = Readonly<Record<string, string>>;
 
 export interface ForgeApiDeps {
-  /** The paths of calls are below it. */
   readonly root: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: ForgeFetch;

@@ -8,7 +8,6 @@ import { createForgeFetch } from "./forge-fetch.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 
-/** One line a forge. */
 const FORGES: Readonly<Record<ForgeKind, ForgeEntry>> = { github, gitlab };
 
 export function createForge(kind: ForgeKind, settings: ForgeSettings): Promise<Forge> {

@@ -45,10 +45,7 @@ interface GitLabChange<T> {
   readonly current?: readonly T[];
 }
 
-/**
- * The events of a GitLab delivery, in the forges' common shape. One delivery may report several changes, each of which is
- * an event. Empty if it is about something else.
- */
+/** One delivery may report several changes, each of which is an event. Empty if it is about something else. */
 function readGitLabEvents(
   body: unknown,
   { site, deliveryId }: { readonly site: string; readonly deliveryId: string },

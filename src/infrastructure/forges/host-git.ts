@@ -187,7 +187,6 @@ export function pushFailure(
   return fetchFailure(run);
 }
 
-/** An index that holds a change, with the commit that it is based on. */
 export interface ChangeIndex {
   readonly git: HostGit;
   readonly index: string;
@@ -202,7 +201,6 @@ export interface IndexEntry {
 
 interface KeptChange {
   readonly left: readonly LeftOutPath[];
-  /** The entries that differ from the base without those. */
   readonly entries: readonly IndexEntry[];
 }
 
@@ -282,7 +280,6 @@ export function gitVariables(env: Readonly<Record<string, string | undefined>>):
   );
 }
 
-/** Those of these variables that are set. */
 export function pickVariables(
   env: Readonly<Record<string, string | undefined>>,
   names: readonly string[],

@@ -200,10 +200,7 @@ async function compareWith(
   return null;
 }
 
-/**
- * In a bare repository of its own, which only borrows the project's objects: no hook, filter, helper or address of the
- * project's settings is used.
- */
+/** The bare repository only borrows the project's objects: no hook, filter or address of its settings is used. */
 async function pushBranch(deps: ProjectRepositoryDeps, request: PushRequest): Promise<BranchPush> {
   const { signal } = request;
   const reader = await openReader(deps, signal);

@@ -80,12 +80,10 @@ async function findBroughtSecrets(
 
 async function pathsWith(git: HostGit, patterns: string, tree: string): Promise<string[]> {
   const found = await git.run(["grep", "--text", "-l", "-z", "-F", "-f", patterns, tree]);
-  // 1: nothing was found.
   if (found.code !== 0 && found.code !== 1) throw new GitFailed(found);
   return found.stdout.split("\0").flatMap((line) => (line === "" ? [] : [line.slice(tree.length + 1)]));
 }
 
-/** The parts of secrets that identify them. */
 export function searchableSecrets(secrets: readonly string[]): string[] {
   return [...new Set(secrets.map(longestLine))].filter((text) => text.length >= SHORTEST_CHARS);
 }
@@ -269,10 +267,7 @@ function signInQuestions(url: string, username: string): { readonly user: string
   };
 }
 
-/**
- * In a bare repository of its own: fetch the base, put the patch into an index, check its paths, write the commit,
- * push it. There is no work tree, so no filter, hook or attribute of the project is used.
- */
+/** Works in a bare repository without a work tree: no filter, hook or attribute of the project is used. */
 export function createPublisher(deps: PublisherDeps): Publisher {
   return {
     async publish(request) {
@@ -334,7 +329,6 @@ export async function withHostGit<T>(
   }
 }
 
-/** How git signs in with a token. */
 type SignIn = Pick<HostGitDeps, "askpass" | "secret" | "own">;
 
 /** Keeps a token in a private folder while git may ask for it at this address. */
@@ -357,10 +351,7 @@ function openSignIn(folder: string, url: string, { username, token }: PublishReq
   };
 }
 
-/**
- * A token in a file that is unlinked before the token is written: a process that is killed leaves no file. Elsewhere
- * than on Linux an open file without a name cannot be read twice, and it keeps its name until the end.
- */
+/** The file is unlinked before the token is written. Elsewhere than on Linux an unlinked file cannot be read twice. */
 function openSecret(path: string, token: string): number {
   const descriptor = openSync(path, "wx+", 0o600);
   if (process.platform === "linux") unlinkSync(path);
@@ -410,10 +401,7 @@ async function publishIn(git: HostGit, folder: string, request: PublishRequest):
   return push.code === 0 ? { status: "pushed", commit, paths, leftOut, base } : pushFailure(push);
 }
 
-/**
- * The base was named by the container, and a forge hands out commits of forks as well: regardless of the commit's base, its
- * protected paths are those of the branch that the forge itself names.
- */
+/** The container named the base, and forges serve commits of forks: protected paths are those of the forge's own branch. */
 async function protectedBetween(
   git: HostGit,
   { isProtected }: PublishRequest,

@@ -11,14 +11,10 @@ import { makeStandIn, type WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { readNoFollow } from "../platform/read-file.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
-/**
- * The credentials of a CLI: files for the container's HOME, variables, and keys of which it gets only
- * stand-ins.
- */
+/** Files for the container's HOME, variables, and keys of which the CLI gets only stand-ins. */
 export type Credentials = ReturnType<typeof findCredentials>;
 
 interface CopiedFile {
-  /** From the home. */
   readonly path: string;
   readonly bytes: Uint8Array;
   /** A login that any reader of the file can use. */
@@ -26,14 +22,11 @@ interface CopiedFile {
 }
 
 export interface CredentialDeps {
-  /** The user's. */
   readonly home: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
-  /** The variables that the task file gives the worker. */
   readonly workerEnv: Readonly<Record<string, string>>;
   /** Whether a person's login may be used, or keys alone. Default: it may. */
   readonly logins?: boolean;
-  /** For tests. */
   readonly newStandIn?: () => string;
 }
 
@@ -49,7 +42,6 @@ const MAX_DEPTH = 4;
  */
 export function findCredentials(kind: WorkerKind, deps: CredentialDeps) {
   const { workerEnv, hostEnv, newStandIn = makeStandIn } = deps;
-  /** The key behind each stand-in. */
   const keys = new Map<string, string>();
   const hide = (key: string) => {
     const known = [...keys].find(([, value]) => value === key)?.[0];
@@ -94,11 +86,8 @@ function withKeySettings(
 
 export interface WorkerLoginRequest {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The variables that the task file gives the worker. */
   readonly workerEnv: Readonly<Record<string, string>>;
-  /** Whether a person's login may be used, or keys alone. */
   readonly logins: boolean;
-  /** Those that are masked beside the login's own. */
   readonly secrets: readonly string[];
 }
 
@@ -177,10 +166,7 @@ function quickExec(sandbox: SandboxManager, container: string): Exec {
     sandbox.exec(container, { cwd: "/workspace", timeoutMs: QUICK_MS, outputLimitBytes: 4096, ...request });
 }
 
-/**
- * Puts a login's files where the CLI looks for them: their folders in memory, a link in HOME, so that what the CLI
- * writes beside them is in memory too. Null when all went well.
- */
+/** Puts a login's files into memory, with a link in HOME, so that what the CLI writes beside them is in memory too. */
 export async function placeCredentials(
   sandbox: SandboxManager,
   container: string,
@@ -283,7 +269,6 @@ export type LoginVerdict =
 export interface LoginCopies {
   readonly placed: string;
   readonly inside: string;
-  /** Null when it is gone. */
   readonly host: string | null;
 }
 
@@ -334,11 +319,7 @@ export interface BringBackDeps {
   readonly messages: TaskMessages;
 }
 
-/**
- * A login that the CLI refreshed inside makes the one it was copied from worthless: it is copied back, unless
- * the user's was refreshed meanwhile or the file inside is not such a login. A login that was not copied back
- * is reported.
- */
+/** A refreshed login makes the user's worthless: it goes back if that is unchanged and it is such a login. Else a note says so. */
 export async function bringBackLogins(deps: BringBackDeps): Promise<readonly string[]> {
   const { sandbox, container, credentials, messages } = deps;
   const decoder = new TextDecoder();
@@ -360,7 +341,6 @@ function readLoginText(path: string): string | null {
   return attemptOr(null, () => readFileSync(path, "utf8"));
 }
 
-/** A masker of everything that a worker proves itself with. */
 function maskCredentials(known: readonly string[], credentials: Credentials): (text: string) => string {
   const all = [...known, ...credentials.keys.values(), ...tokensIn(credentials)];
   return createMasker({ secrets: all.filter((value) => value.length >= 6) }).mask;

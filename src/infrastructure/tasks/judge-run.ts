@@ -33,7 +33,6 @@ const LISTING_BYTES = 16 * 1024 ** 2;
 export interface RunJudgeDeps extends Omit<PlacedWorkspaceDeps, "root" | "processes"> {
   readonly sandbox: SandboxManager;
   readonly container: string;
-  /** The repository inside. */
   readonly directory: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly locale: Locale;

@@ -43,13 +43,11 @@ export interface CliResult {
   readonly findings: StreamFindings;
   readonly error: string | null;
   readonly rawOutput: string;
-  /** The container does not have the CLI. */
   readonly missing: boolean;
   /** The fate of its login, where the user has to know. */
   readonly notes: readonly string[];
 }
 
-/** One run of the CLI in the container, its events read as they come. */
 export async function runCli(run: CliRun): Promise<CliResult> {
   const { sandbox, container, kind, options, messages, mask } = run;
   const reader = kind.createReader();
@@ -151,7 +149,6 @@ export interface SolveWorkerDeps {
   readonly mayUseLogins: (kind: string) => boolean;
 }
 
-/** The worker CLIs of tasks from forges. */
 export function createSolveWorkers(
   deps: SolveWorkerDeps,
 ): Pick<ContainerEnvironmentDeps, "workerImage" | "openWorker"> {

@@ -29,7 +29,6 @@ import {
   upsertRow,
 } from "../store/schema.ts";
 
-/** The kind of all queues of tasks. */
 export const TASK_KIND = "tasks";
 
 const IS_LIVE = sql`state in ('waiting', 'running', 'paused')`;
@@ -322,7 +321,6 @@ async function saveFree(
   return isThere;
 }
 
-/** The kind of all queues of events. */
 export const EVENT_KIND = "forge-events";
 
 const eventQueue = (forge: ForgeKind) => `${EVENT_KIND}.${forge}`;

@@ -31,7 +31,6 @@ interface JobWords {
   readonly mask: (text: string) => string;
 }
 
-/** A run that has not happened. */
 export function emptyRun(id: string, startedAt: string): WorkerRun {
   return {
     id,
@@ -111,9 +110,7 @@ export interface TaskLayers {
   readonly kind: "overlay" | "copy";
   readonly roots: readonly (LaidRoot & { readonly target: string })[];
   readonly mounts: readonly ContainerMount[];
-  /** The path of the workspace inside. */
   readonly directory: string;
-  /** Where everything of it lies on the host. */
   readonly folder: string;
 }
 
@@ -283,7 +280,6 @@ export function stageRun({ sandbox, container, layers, workspace, unlanded, runC
   };
   return {
     stage,
-    /** Null until the CLI has ended. */
     result: (): CliResult | null => result,
     goOn,
     /** The container could not be frozen and was ended. */

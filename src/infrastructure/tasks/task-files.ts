@@ -21,7 +21,6 @@ import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import { isFileLocked, takeLock } from "../platform/folder-lock.ts";
 
 export interface TaskFilesDeps {
-  /** Where the workspace's jobs are kept. */
   readonly storage: string;
   readonly workspace: string;
   readonly id: string;
@@ -100,7 +99,6 @@ function replaceTaskFile(path: string, text: string): void {
   renameSync(`${path}.tmp`, path);
 }
 
-/** The tasks of `picoclaw run` on one workspace, from their journals. */
 export function createTaskFileReader(storage: string): TaskReader {
   const folder = join(storage, "tasks");
   return {
@@ -146,7 +144,6 @@ function readRecord(storage: string, id: string): TaskRecord | null {
   );
 }
 
-/** Tasks of every kind in one list. */
 export function allTasks(readers: readonly TaskReader[]): TaskReader {
   return {
     async list(limit) {

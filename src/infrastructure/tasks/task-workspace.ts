@@ -28,7 +28,6 @@ export interface TaskExecutorOptions {
   /** One that has the CLI; null: the environment's, with the CLI over it. */
   readonly image: string | null;
   readonly environment: string;
-  /** For the layers of its view. */
   readonly folder: string;
   readonly credentials: Credentials;
   readonly mask: (text: string) => string;

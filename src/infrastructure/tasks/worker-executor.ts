@@ -71,7 +71,6 @@ export interface WorkerExecutorDeps extends LayerDeps {
   readonly kind: WorkerKind;
   /** As people call it. */
   readonly image: string;
-  /** The remains of tasks whose process died. */
   readonly deadLayers: () => readonly string[];
   readonly staleThresholdMs: number;
   readonly credentials: Credentials;
@@ -87,21 +86,17 @@ export interface WorkerExecutorDeps extends LayerDeps {
   }) => Promise<
     { readonly ok: true; readonly name: string } | { readonly ok: false; readonly detail: string }
   >;
-  /** Executes a job whose processes run in `stage`. */
   readonly execute: (request: ExecuteRequest, stage: Sandbox) => Promise<JobResult>;
   readonly messages: TaskMessages;
   readonly wordNote: (note: Note) => string;
-  /** The changes of a job, as a unified diff. */
   readonly diffOf: (jobId: string) => Promise<string>;
   readonly previews: TaskPreviews;
   readonly mask: (text: string) => string;
   readonly now: () => Date;
   readonly newId: () => string;
-  /** The parts that its tests are judged with. */
   readonly judged: Pick<RunJudgeDeps, "config" | "protection" | "messages" | "logger" | "locale">;
 }
 
-/** The staged jobs of a task. */
 export interface TaskPreviews {
   /** Brings one in: its conflicts, none where it is in. */
   land(jobId: string): Promise<readonly string[]>;
