@@ -117,37 +117,6 @@ describe("one message for an agent", () => {
     },
   );
 
-  const URLS = {
-    "a.txt": "one\n",
-    "src/url.js":
-      "export function withBase(input, base) {\n  return base + input;\n}\n\nexport function withoutBase(input, base) {\n  return input.slice(base.length);\n}\n",
-    "test/url.test.mjs": 'import { test } from "node:test";\ntest("it runs", () => {});\n',
-  };
-  const TWICE = "/head claude withBase adds the base twice. withoutBase has the same problem.";
-  const first = { sh: ["sed -i 's/base + input/join(base, input)/' src/url.js"], text: "joined" };
-
-  withChecks("code that the message names and the head left alone is asked about, once", async () => {
-    const second = {
-      sh: ["sed -i 's/input.slice(base.length)/cut(input, base)/' src/url.js"],
-      text: "and cut",
-    };
-    cli = await createHeadProject({ turns: [first, second], files: URLS });
-    const ran = await cli.send(TWICE);
-    expect(ran.code).toBe(0);
-    expect(cli.asked).toHaveLength(2);
-    expect(JSON.parse(cli.asked[1]?.body ?? "").prompt).toBe(
-      "Nothing failed; the change is in a draft. You did not touch `withoutBase`, which the message names. Change it as well, or say why not, in one line for each: `No change: NAME: reason`.",
-    );
-    expect(cli.read("src/url.js")).toContain("cut(input, base)");
-  });
-
-  withChecks("a head that gives no answer to that question keeps its change", async () => {
-    cli = await createHeadProject({ turns: [first, { fails: "overloaded" }], files: URLS });
-    const ran = await cli.send(TWICE);
-    expect(cli.read("src/url.js")).toContain("join(base, input)");
-    expect(ran.out).toContain("Named in the message and not changed: withoutBase");
-  });
-
   withChecks("a continued session learns what the last message changed", async () => {
     cli = await createHeadProject({
       turns: [{ sh: ["printf 'two\\n' > a.txt"], text: "done" }, { text: "yes" }],

@@ -218,8 +218,8 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     const ended: number[] = [];
     for (const [n, { orders, queue, keeper }] of servers.entries()) {
       const jobs = {
-        stop: async () => {
-          ended.push(n);
+        act: async (_viewer: unknown, verb: string) => {
+          if (verb === "stop") ended.push(n);
           return { code: "done" };
         },
       } as unknown as OwnJobs;
