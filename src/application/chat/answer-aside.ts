@@ -28,9 +28,7 @@ const DUTY = `You answer a short side question while other work continues in thi
 
 const LIMITS = { full: { exchanges: 8, chars: 2_000 }, small: { exchanges: 1, chars: 500 } } as const;
 
-/**
- * A side question: it takes no turn, joins no round and is not remembered, so the chat's running work is not affected.
- */
+/** A side question takes no turn, joins no round and is not remembered, so the chat's running work is not affected. */
 export async function answerAside(
   deps: AgentDeps & StateDeps,
   message: IncomingMessage,

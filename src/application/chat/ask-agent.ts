@@ -168,10 +168,7 @@ interface LookingRun {
   readonly words: HeldOutput;
 }
 
-/**
- * Lets the model look around before it answers. The words of every step belong to the answer: the user has seen them. Null: the
- * model takes no tools, and is asked without them.
- */
+/** The model may look around first; the words of every step belong to the answer. Null: it takes no tools and is asked without them. */
 async function askLooking(
   turn: AskingTurn,
   { looks, request }: AgentQuestion & { readonly looks: Explorer },

@@ -68,10 +68,7 @@ export function isReplaced(deps: ChatCommands, name: string): boolean {
   return own !== null && own !== "untrusted";
 }
 
-/**
- * Replaces a message that names a user-defined command by the command's text. Other messages stay as they are; PicoClaw's
- * own commands and routes take precedence.
- */
+/** Replaces a message that names a user's own command by the command's text; PicoClaw's own commands and routes take precedence. */
 export function readOwnRequest(
   deps: ChatCommands,
   text: string,
@@ -116,10 +113,7 @@ export interface CoderTask {
 /** Who works on it: one coder, several at once, or the next one if one does not get green. */
 export type CandidateMode = "one" | "all" | "candidates" | "next";
 
-/**
- * The request to a coder whose route was named: `plan …` for a plan alone, `go` for the plan that was made
- * last, by the coder or by Mio. Giving Mio's plan to a coder is an explicit act, and this is it.
- */
+/** The request to a coder whose route was named: `plan …` for a plan alone, `go` for the last plan, the coder's or Mio's. */
 export function readCoderTask(
   turn: Pick<ChatTurn, "history">,
   { text, decision }: RoutedText,
@@ -198,10 +192,7 @@ function mayUseJob(turn: LookRequest, job: StoredJob): boolean {
   return job.groupId.startsWith(groupPrefix(turn.sessionKey)) || ownsJob(turn, job);
 }
 
-/**
- * A terminal, an editor and the console's operator own every job. Other people at the console own the jobs of all their
- * chats, named after them or `<person>.<something>`. In any other channel a chat owns only its own jobs.
- */
+/** The terminal, an editor and the operator own every job; others at the console those of their chats (`<person>`, `<person>.…`). */
 function ownsJob({ message: { channel, userId } }: LookRequest, { groupId }: StoredJob): boolean {
   if (isOwnersChannel(channel)) return true;
   if (channel !== "web") return false;

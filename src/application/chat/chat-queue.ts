@@ -137,10 +137,7 @@ function toStopReason(reason: unknown): StopReason {
   return reason === "stopped" || reason === "lost" ? reason : "caller";
 }
 
-/**
- * One chat in order, chats side by side, within this process and among all that share the store. In this process
- * the order is that of the calls; the chat's turn keeps other processes out.
- */
+/** One chat in order, chats side by side: within this process by the order of calls, among processes by the chat's turn. */
 export type ChatQueue = ReturnType<typeof createChatQueue>;
 
 interface QueueOptions {
@@ -257,10 +254,7 @@ export function createSteering() {
     },
     /** Whether a coder works in this chat. */
     isOpen: (chatKey: string) => desks.has(chatKey),
-    /**
-     * Lays a message on the desk of the coder that works in this chat: true when the coder took it in, false when it ended
-     * before, or the signal took the message back. Null where none works.
-     */
+    /** True once the coder that works in this chat took the message in, false when it ended before or the signal took it back; null without one. */
     offer(chatKey: string, text: string, signal: AbortSignal): Promise<boolean> | null {
       const desk = desks.get(chatKey);
       if (desk === undefined || signal.aborted) return null;

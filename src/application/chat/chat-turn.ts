@@ -361,10 +361,7 @@ export function createLabelledAction(
   return { label: word(chat), labels, message };
 }
 
-/**
- * An agent's own text, including the plan of its work: this is remembered. Journals report the results of
- * jobs, and PicoClaw's own wording is not kept.
- */
+/** What is remembered: an agent's own text and the plan of its work. Journals report jobs, and PicoClaw's own wording is not kept. */
 export function rememberedWords({ said }: Answer): string {
   return said
     .flatMap((piece) => {

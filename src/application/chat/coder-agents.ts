@@ -57,10 +57,7 @@ const TASK_CHARS = 160;
 /** How often the journal is read for a request to stop one of them. */
 const STOP_LOOK_MS = 500;
 
-/**
- * The sub-agents of one coder for one message. Each is a coder of the same role in its own draft over the coder's draft, with a share of the
- * coder's time and budget and without sub-agents. Its work is merged into that draft, and its words are the result of the call.
- */
+/** Each sub-agent is a coder in a draft over its coder's draft, with a share of time and budget; its work is merged into that draft. */
 export function createCoderAgents(deps: CoderAgentsDeps): (asked: Delegation) => Promise<ToolResult> {
   const { subAgents: most } = deps.chat.settings.coder;
   const inTurn = createRunInTurn(most);

@@ -40,10 +40,7 @@ const MORE: ModelTool = {
   },
 };
 
-/**
- * Tools of MCP servers for a coder: those that its policy allows, as many as fit, results in pages. Null where there are
- * none, in dry mode and in a preview, and for a local model, which is offered no tools.
- */
+/** The MCP tools that a coder may call, as many as fit. Null without any, in dry mode, in a preview and for a local model. */
 export async function openCoderTools(
   deps: AgentDeps,
   turn: ChatTurn,

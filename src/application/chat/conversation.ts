@@ -92,10 +92,7 @@ function cleanMessage(text: string): string {
 
 const MOST_MESSAGE_PIECES = 5;
 
-/**
- * A message that begins with a route's command may hold more of them, each at the start of a line: `/analyze …` and,
- * below it, `/code3 …`. Each part is answered by its own route, in order. Any other message is one part.
- */
+/** After a route's command, lines that begin with another one (`/code3 …`) are parts of their own, answered in order. */
 function splitMessage(message: string): string[] {
   if (readExplicitRoute(message) === undefined) return [message];
   const parts: string[][] = [];

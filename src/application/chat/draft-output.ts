@@ -6,10 +6,7 @@ const MAY_BE_MARKUP = /^\s*(?:[#`~{[<]|-{2}|-$|\*{3}|\*{1,2}$|d$|di$|dif$|diff(?
 
 type Place = "words" | "plan" | "patch" | "other";
 
-/**
- * A coder's answer for a person who watches it being written: the words of its plan go through, masked, and the lines of its
- * patch are counted. A heading decides where a line belongs; without any, everything before the first fence is words.
- */
+/** A coder's answer while it is written: the plan's words, masked, and a count of the patch's lines. Without headings, words end at a fence. */
 export function createDraftOutput(
   mask: (text: string) => string,
   pass: (words: string, lines: number) => void,

@@ -69,10 +69,7 @@ interface ExchangeLimit {
   readonly chars: number;
 }
 
-/**
- * Earlier exchanges as a model may see them. Exchanges with local agents stay local: a cloud model is shown
- * only those of coders and of agents in the cloud.
- */
+/** Earlier exchanges as a model may see them: a cloud model gets only those of coders and of agents in the cloud. */
 export function historyFor(
   model: HistoryReader,
   history: readonly Exchange[],
@@ -107,10 +104,7 @@ export interface EarlierRequest {
   readonly differenceOf: (groupId: string) => string;
 }
 
-/**
- * The conversation for a coder, as a list: a model copies the form of answers that are given as its own messages. The newest exchanges
- * have their plan, verdict and difference; older ones are folded to the decisions.
- */
+/** The conversation as a list, since a model copies the form of messages given as its own; only the newest exchanges are in full. */
 export function earlierExchangesFor(
   model: HistoryReader,
   { request, history, older, limit, differenceOf }: EarlierRequest,
@@ -145,10 +139,7 @@ export function earlierExchangesFor(
 /** The number of messages whose changes are passed on without their text. */
 const MOST_HANDED = 3;
 
-/**
- * The changes that other routes have just made, for a coder that does not see their conversation: files and places by job, newest last.
- * `changes`: the lines of each message's jobs. `groupId`: the message itself, of which another agent may have answered a part.
- */
+/** What other routes have just changed, by job, for a coder that does not see that conversation; this message's (`groupId`) too. */
 export function handedOverFor(
   model: HistoryReader,
   { history, groupId }: { readonly history: readonly Exchange[]; readonly groupId: string },
@@ -168,10 +159,7 @@ export function handedOverFor(
 const FOLDED = { about: 900, other: 260 };
 const SHORT_USER = 160;
 
-/**
- * Exchanges in short, oldest first: the request, the decision and its reason, the outcome. If not all fit, those with telling words of the
- * request are kept first, then the newest.
- */
+/** Exchanges in short, oldest first. Where not all fit, those with telling words of the request are kept, then the newest. */
 export function foldExchanges(
   exchanges: readonly Exchange[],
   request: string,
@@ -211,10 +199,7 @@ export function recalledMemory(
     .join("\n\n");
 }
 
-/**
- * The chat's memory as a coder may see it. Every coder gets the user's own memos. The note of a day sums up conversations of
- * local routes too, so a cloud coder gets it only if those conversations were the cloud's.
- */
+/** A day's note sums up local routes too, so a cloud coder gets it only if those were in the cloud; every coder gets the user's memos. */
 export function coderMemory(
   model: { readonly local: boolean },
   { memory, memos }: { readonly memory: string; readonly memos: string },

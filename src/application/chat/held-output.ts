@@ -34,11 +34,7 @@ const GROWN = 1 / 16;
 /** Longer than any key. */
 const LONGEST_HELD = 64 * 1024;
 
-/**
- * The same for words that a person reads as they come. Each line is masked as far as it has come, and only what no later
- * letter can change is passed on: a secret holds no blank, so its word waits until it has ended, and a key waits for its end.
- * The beginning of a long line is let go where the rest reads the same without it.
- */
+/** Words for a person as they come, masked line by line: a word or a key is held until it has ended, since a secret holds no blank. */
 export function createWordOutput(mask: (text: string) => string, pass: (text: string) => void): HeldOutput {
   let line = "";
   let passed = "";

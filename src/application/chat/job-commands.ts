@@ -215,10 +215,7 @@ interface SessionMessage {
   readonly last: Turn;
 }
 
-/**
- * `/rewind`: the messages of this session. `/rewind N`: what would be taken back, and brought in again, to get to where
- * message N had been answered; `--yes` does it, all or nothing. `/rewind redo` brings the last rewind in again.
- */
+/** `/rewind`: the session's messages. `/rewind N`: what going back to N changes; `--yes` does it. `/rewind redo` reverts the last rewind. */
 export const rewind: ChatCommand<StateDeps> = async (deps, turn, rest) => {
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const [wanted] = words;
@@ -347,11 +344,7 @@ function stepWords(steps: readonly TakeBackStep[]) {
   return { jobs: those("undo"), again: those("redo") };
 }
 
-/**
- * Undoes jobs, and recommits others, in the given order: all of them or none. Jobs that were swapped before a
- * conflict are swapped back. A process that dies in between leaves whole jobs, some on either side. `left` names those that
- * could not be swapped back afterwards: none, unless their files changed in between.
- */
+/** All or none: after a conflict the others are swapped back. A killed process leaves whole jobs on either side. `left`: could not go back. */
 async function takeBackAll(workspace: StateDeps["workspace"], steps: readonly TakeBackStep[]) {
   const swap = ({ direction, job }: TakeBackStep) =>
     workspace.takeBack({ direction, name: job.jobId, force: false });

@@ -22,10 +22,7 @@ const MOST_COMPARED = { files: 12, bytes: 400_000 };
 const isShort = ({ before, after }: FileDifference) =>
   [before, after].every((bytes) => (bytes?.length ?? 0) <= MOST_COMPARED.bytes);
 
-/**
- * Reads the archive, and the ten files or so of what a job changed, once, at the first question. `since`: when the conversation
- * began; of earlier jobs, only the files of the last message are recent.
- */
+/** Reads each difference once, at the first question. Of jobs before `since`, only the last message's files are recent. */
 export function createJobHistory(
   archive: Pick<JobArchive, "list" | "events" | "differences">,
   groupPrefix: string,
@@ -75,10 +72,7 @@ export function createJobHistory(
         }),
       );
     },
-    /**
-     * Files of the conversation's jobs, the last message's first: those they changed, with the lines that they changed,
-     * and those that a failed edit was meant for.
-     */
+    /** Files that the jobs changed, with the lines, and those that a failed edit was meant for; the last message's first. */
     async recentFiles(): Promise<readonly RecentFile[]> {
       const [last = [], ...before] = [...known().values()].reverse().slice(0, MOST_GROUPS);
       const jobs = [...last, ...before.flat().filter(({ createdAt }) => since !== "" && createdAt >= since)];

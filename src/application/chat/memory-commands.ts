@@ -115,10 +115,7 @@ const DAYS = 7;
 
 type UsageOwner = Pick<UsageFilter, "chatKey" | "withChatsBelow">;
 
-/**
- * `/cost`: this chat, today by model, the last days, and the budget; `/cost DAY` and `/cost MODEL` look closer. Only the
- * owner sees more than their own share.
- */
+/** `/cost`: this chat, today by model, the last days, the budget; `/cost DAY|MODEL` looks closer. Only the owner sees more than a share. */
 async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, wanted: string): Promise<Answer> {
   const { usage, clock, daily } = deps;
   const scope = scopeOf(look);

@@ -6,10 +6,7 @@ import { NOTHING_RECALLED, type RecalledImages } from "./exchanges.ts";
 /** Images of earlier messages that are sent again with the history. */
 const MOST_RECALLED = 4;
 
-/**
- * The last images of the conversation, for a model that is known to accept images: any other might refuse every message
- * after the first image.
- */
+/** The conversation's last images, for a model known to accept images: another might refuse every message after the first. */
 export async function recallImages(
   { images }: Pick<ChatDeps, "images">,
   { sessionKey, history }: Pick<ChatTurn, "sessionKey" | "history">,

@@ -311,10 +311,7 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
   };
 }
 
-/**
- * `/cloud on [QUESTION]`: the model that writes code answers questions too, and answers that one at once. `/cloud off`: questions
- * stay on local models again. Only the owner of the machine may say so.
- */
+/** `/cloud on [QUESTION]`: the coders' model answers questions too, that one at once; `/cloud off` ends it. Only the owner may. */
 export const cloud: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
   const [, word = "", question = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest.trim()) ?? [];
   const { channel, userId } = turn.message;

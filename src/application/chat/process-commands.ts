@@ -22,10 +22,7 @@ const LOG_LINES = 30;
 /** Processes that get buttons. */
 const MOST_OFFERED = 5;
 
-/**
- * `/ps`: the background processes of the workspace; `/ps start|log|restart|stop|clear`. A process belongs to the workspace and
- * not to a message, so that none of this waits for what runs in the chat.
- */
+/** `/ps [start|log|restart|stop|clear]`: a process belongs to the workspace, so none of this waits for what runs in the chat. */
 export const ps: LookCommand<ServiceDeps> = async (deps, _, rest) => {
   const processes = await deps.openProcesses?.();
   if (processes === undefined) return usage();

@@ -101,10 +101,7 @@ export const pr: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest)
   }
 };
 
-/**
- * `/commit [MESSAGE]`: what is staged, else the files of this chat's last change that are not committed yet, as one commit on the
- * current branch. Nothing leaves this machine, and `/undo` takes it back.
- */
+/** `/commit [MESSAGE]`: what is staged, else the uncommitted files of this chat's last change, as one local commit that `/undo` reverts. */
 export const commit: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
   const { workspace, messages } = deps;
   const stopped = (why: CommitStop) => createAnswer([say("commitStop", why)], false);

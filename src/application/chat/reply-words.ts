@@ -91,10 +91,7 @@ function wordStopped({ coderStopped }: ChatMessages, locale: Locale, stopped: Co
   return typeof stopped.text === "string" ? stopped.text : stopped.text[locale];
 }
 
-/**
- * One piece of a reply: plain JSON, kept with the reply and worded in the reader's language. `text` is a model's own
- * words and is never reworded.
- */
+/** One piece of a reply: plain JSON, worded in the reader's language. `text` is a model's own words and is never reworded. */
 export type ReplyPiece =
   | { readonly kind: "text"; readonly text: string }
   /** A text that is neither facts nor a model's words: worded in every language when it was sent. */

@@ -19,10 +19,7 @@ type CandidateState<Ending, End> =
   | { readonly kind: "waits"; readonly ending: Ending }
   | { readonly kind: "ended"; readonly end: End };
 
-/**
- * Runs several coders on one message. Each works until its draft could land, or until it ends without one. When all have, one draft is
- * chosen: its coder continues and lands it, and the other coders end.
- */
+/** Several coders work until their drafts could land or they end; then one draft is chosen, its coder lands it, and the others end. */
 export async function runCoderCandidates<Candidate, Ending, End>(
   parts: CandidatesRun<Candidate, Ending, End>,
 ): Promise<ReadonlyMap<Candidate, End>> {

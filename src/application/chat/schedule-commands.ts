@@ -21,10 +21,7 @@ import { say } from "./reply-words.ts";
 
 const RUNS_SHOWN = 10;
 
-/**
- * `/schedule …`: a message at set times; `list`, `run`, `pause`, `resume`, `remove` and `history` of them. Also a sentence
- * that may ask for set times: the model that reads it decides.
- */
+/** `/schedule …`: a message at set times, or an action on one; also a sentence that may ask for times, which a model decides. */
 export const schedule: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const [word = "", name = ""] = rest.trim().split(/\s+/);
   const schedules = await deps.openSchedules();

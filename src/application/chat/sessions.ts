@@ -135,10 +135,7 @@ async function resumeSession(
 /** A question and its answer. */
 const LAST_TURNS = 2;
 
-/**
- * Folds all but the newest turns (half the budget) into the summary, when they no longer fit the budget; asked for `now`, all but
- * the last question and its answer. Returns how many were folded.
- */
+/** Folds into the summary what no longer fits, down to half the budget; with `now`, all but the last exchange. Returns how many turns. */
 async function compactSession(
   deps: SessionDeps,
   session: Session,
@@ -251,11 +248,7 @@ interface CutOverResult {
   readonly note: string;
 }
 
-/**
- * Ends a session: (1) summarise what is not yet summarised, (2) save the daily note, (3) close it and open the next
- * one in a single step. The note is saved before anything is dropped, and each step can be repeated: a process
- * killed in between leaves the session open, or ended with its note.
- */
+/** Summarises, saves the daily note, then closes the session and opens the next in one step. Each step can be repeated after a kill. */
 async function cutOver(
   deps: SessionDeps,
   session: Session,
@@ -316,10 +309,7 @@ const DUE_AT_ONCE = 100;
 /** Sessions that are cut at once, so that one busy chat does not delay the others. */
 const CUT_AT_ONCE = 4;
 
-/**
- * The sessions of all chats. The caller holds the chat's turn in the queue, so a session is never cut while
- * its chat is busy: `open` runs at the beginning of a message, `cutDue` only where nothing is under way.
- */
+/** All chats' sessions. The caller holds the chat's turn, so no session is cut while its chat is busy. */
 export type Sessions = ReturnType<typeof createSessions>;
 
 export function createSessions(deps: SessionDeps) {
@@ -454,10 +444,7 @@ async function findUnreportedCutOver(store: SessionStore, session: Session): Pro
 
 const TWO_DAYS_MS = 48 * 3_600_000;
 
-/**
- * The session if its day is not over, else null. The time of the cut-over was computed when the session began; it is computed again if the
- * time zone changed, or if it is too far ahead because the clock was wrong.
- */
+/** The session if its day is not over, else null. Its end is computed again after a change of time zone or of a wrong clock. */
 async function keepOrNull(deps: SessionDeps, session: Session): Promise<Session | null> {
   const { clock, now, store } = deps;
   const time = now().getTime();
@@ -484,10 +471,7 @@ export interface DayCutDeps {
 const LONGEST_WAIT_MS = 15 * 60_000;
 const SHORTEST_WAIT_MS = 1000;
 
-/**
- * Cuts sessions over when their day ends, for a long-lived process. Each cut waits for its chat's turn, so a busy chat is cut at its next
- * pause. Cuts that were missed while no process ran are made at the start. Returns the function that ends it.
- */
+/** Ends sessions with their day, each in its chat's turn; missed ends are made up at the start. Returns how to stop it. */
 export function cutSessionsOnTime({ sessions, queue, now, setTimer, onTrouble }: DayCutDeps): () => void {
   const stopping = new AbortController();
   const timer = { cancel: () => {} };

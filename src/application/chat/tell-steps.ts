@@ -1,10 +1,7 @@
 import type { ChatEvent, PlanStep } from "../ports/chat.ts";
 import { beginChecks, beginCommand, endSteps, readPlanSteps } from "./describe-event.ts";
 
-/**
- * Tells the list of steps in a coder's plan, and how far the work has come: by the commands that begin and the checks that
- * run, never by the coder's word.
- */
+/** Reports the steps of a coder's plan by the commands that begin and the checks that run, never by the coder's word. */
 export function tellSteps(emit: (event: ChatEvent) => void): (event: ChatEvent) => void {
   let steps: readonly PlanStep[] = [];
   const tell = (next: readonly PlanStep[]) => {

@@ -4,10 +4,7 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { TakenEdit, WorkspaceFiles } from "../ports/platform-view.ts";
 import { type ContestedFile, textOf, wordVersion } from "./shown-files.ts";
 
-/**
- * A coder's draft, lent to its sub-agents: each works in a separate draft that starts from the lender's current state, and its work is
- * merged back as in a landing. Until then, neither sees the other's changes.
- */
+/** A coder's draft, lent to sub-agents: each works in a draft over a copy of it, which is merged back as in a landing. */
 export interface Lending {
   readonly jobId: string;
   readonly journal: Draft["journal"];
@@ -135,10 +132,7 @@ interface ReturnDeps extends Pick<LendingDeps, "lender" | "workspace"> {
   readonly contested: readonly ContestedFile[];
 }
 
-/**
- * Rebases the sub-agent's draft onto the current workspace, and merges it into the lender file by file. The base is the state that the
- * sub-agent began with.
- */
+/** Rebases the sub-agent's draft onto the workspace and merges it into the lender, file by file, with the sub-agent's start as base. */
 async function mergeInto(deps: ReturnDeps): Promise<ReturnedWork> {
   const { lender, draft, copied, workspace, attempt } = deps;
   const rebased = await draft.rebase();
@@ -173,10 +167,7 @@ async function mergeInto(deps: ReturnDeps): Promise<ReturnedWork> {
   return { taken, merged: taken.filter((path) => merged.has(path)), conflicts, failed, trouble: "" };
 }
 
-/**
- * Leaves out edits that files or folders of another coder block, so that the rest can be taken. A folder that the sub-agent
- * deleted stays if it contains another coder's file.
- */
+/** Leaves out edits that entries of another coder block; a folder with another coder's file is not deleted. */
 function findFitting(
   lender: WorkspaceFiles,
   edits: readonly TakenEdit[],

@@ -343,10 +343,7 @@ class OpenDraft implements Draft {
     });
   }
 
-  /**
-   * Withdraws the commands that wrote one of these files: a rebase no longer runs them, because the coder proposes them again.
-   * Returns the other files that only these commands wrote.
-   */
+  /** A rebase no longer runs commands that wrote one of these files: the coder proposes them again. Returns their other files. */
   #withdraw(paths: ReadonlySet<string>): string[] {
     const wrote = ({ changes }: CommandResult) => changes.some(({ path }) => paths.has(path));
     const pathsOf = (results: readonly CommandResult[]) =>
@@ -387,10 +384,7 @@ class OpenDraft implements Draft {
     });
   }
 
-  /**
-   * PicoClaw's own commits belong on the current HEAD: if others committed since, or a landing was tried before, git's files are
-   * reset to the workspace's, and the commit before the patch is made again, without the changes of the draft.
-   */
+  /** PicoClaw's own commits belong on the current HEAD: where it moved, or a landing was tried, the first commit is made again. */
   async #commitAnew(job: JobRun): Promise<void> {
     const { forget } = this.#layers;
     if (!this.#autoCommit || forget === undefined || this.#request.signal.aborted) return;

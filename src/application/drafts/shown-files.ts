@@ -6,10 +6,7 @@ import type { ProjectFiles } from "../ports/drafts.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import type { MergedNote } from "../ports/jobs-draft.ts";
 
-/**
- * The files that one coder was shown, each with its bytes at that time. A coder that replaces, removes or renames a file means the file as
- * shown; other bytes now are another author's work.
- */
+/** The bytes of each file when a coder was shown it: other bytes now are another author's work, which its edits must not replace. */
 export type ShownFiles = ReturnType<typeof createShownFiles>;
 
 export function createShownFiles() {
@@ -24,10 +21,7 @@ export function createShownFiles() {
     /** The bytes of a file when the work began, as first shown; undefined if unknown. */
     firstBytes: (path: string): Uint8Array | null | undefined => first.get(path),
     knowFirst,
-    /**
-     * The same files; every file that is read is recorded. `ownPaths`: the files with the coder's own changes, listed at most once, because a
-     * draft may have thousands.
-     */
+    /** The same files; each one read is recorded. `ownPaths` is asked once at most, because a draft may have thousands. */
     watch(files: ProjectFiles, ownPaths: () => ReadonlySet<string> = () => new Set()): ProjectFiles {
       let own: ReadonlySet<string> | null = null;
       return {
@@ -84,10 +78,7 @@ export interface OtherChange {
 export interface StaleEdit {
   readonly path: string;
   readonly what: "conflict" | "delete" | "rename" | "gone";
-  /**
-   * Two of the three texts; the third is the current file. Null if there is no file, undefined if its content
-   * is unknown or not text.
-   */
+  /** Two of the three texts; the third is the current file. Null: no file; undefined: unknown or not text. */
   readonly shown: string | null | undefined;
   readonly yours: string | null | undefined;
   readonly other: OtherChange;
@@ -111,10 +102,7 @@ export interface SettleDeps {
   readonly whoChanged: (path: string) => OtherChange;
 }
 
-/**
- * Compares the files that a patch replaces, removes or renames whole with those that were shown. A block for a file that changed since is
- * merged with that change; a block that cannot be merged is returned as stale and must not run. Edits by matching need no comparison.
- */
+/** Merges whole-file edits with changes since the coder saw the file; what cannot be merged is stale and must not run. */
 export async function settleStaleEdits(
   deps: SettleDeps,
   commands: readonly PatchCommand[],

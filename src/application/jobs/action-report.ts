@@ -407,9 +407,7 @@ export function actionsFor(archive: Archive, name: string, labels: JobActionLabe
   return jobActions(jobsNamed(archive, name), labels);
 }
 
-/**
- * The buttons of a stored reply, updated: those about jobs follow the current state of the jobs, the others stay.
- */
+/** The buttons of a stored reply: those about jobs follow the jobs' current state. */
 export function presentActions(
   archive: Archive,
   reply: { readonly actions: readonly JobAction[]; readonly jobs: readonly Pick<ResultJson, "job_id">[] },
@@ -450,10 +448,7 @@ export type ApplyRestResult =
       readonly left: readonly string[];
     };
 
-/**
- * Applies the changes of a preview except the paths in conflict, as one job of its own that can be undone. When it has
- * landed, the preview is discarded: the paths in conflict stay as they are in the workspace.
- */
+/** Applies a preview without the paths in conflict, as a job of its own that can be undone; then the preview is discarded. */
 export async function applyRest(
   workspace: Pick<Workspace, "archive" | "execute" | "commitPreview" | "discardPreview">,
   jobId: string,
@@ -533,10 +528,7 @@ export interface ActionJob {
   readonly changes: readonly unknown[];
 }
 
-/**
- * The actions that are possible now with the jobs of one message. Each button names its subject: the job
- * where one changed something, their group where several did.
- */
+/** The possible actions on one message's jobs. A button names the job where one changed something, their group where several did. */
 export function jobActions(jobs: readonly ActionJob[], labels: JobActionLabels): JobAction[] {
   const preview = jobs.find(({ state }) => state === "staged");
   if (preview !== undefined)

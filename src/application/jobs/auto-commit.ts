@@ -16,10 +16,7 @@ type CommitNote = "identity-fallback" | "signing-skipped";
 const IDENTITY = ["-c", "user.name=PicoClaw", "-c", "user.email=picoclaw@localhost"] as const;
 const UNSIGNED = ["-c", "commit.gpgsign=false"] as const;
 
-/**
- * Commits even if git knows no author (then PicoClaw signs with its own name) or would have to ask for a
- * passphrase (then unsigned). Git's output is not read, because it is in the user's language.
- */
+/** Commits without an author (as PicoClaw) or a passphrase (unsigned) too. Git's output is in the user's language and not read. */
 export async function commitAnyway(git: RunGit, settings: readonly string[], commit: readonly string[]) {
   const result = await git(...settings, ...commit);
   if (result.outcome !== "exited" || result.exitCode !== 128) return { result, notes: [] };

@@ -10,10 +10,7 @@ export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" |
   readonly isAlive: (job: JobProcess) => boolean;
 };
 
-/**
- * Whether a job was cut off: its process is gone while it ran, or after it was sealed and before its commit began. It
- * had applied nothing.
- */
+/** Whether a job's process ended while it ran, or between seal and commit: it had applied nothing. */
 export function isDead(job: StoredJob, isAlive: (job: JobProcess) => boolean): boolean {
   const unfinished = job.state === "running" || (job.state === "staged" && job.outcome === "committed");
   return unfinished && !isAlive(job);

@@ -24,10 +24,7 @@ export interface FileEditDeps {
   readonly policy: EditPolicy;
 }
 
-/**
- * Carries out one `file_edit` that says what to do; `matched-edit.ts` has those that say what to match. Every path
- * is resolved and checked when it is used.
- */
+/** A `file_edit` that says what to do; `matched-edit.ts` has those to be matched. Paths are resolved and checked when used. */
 export function runFileEdit(deps: FileEditDeps, command: PatchCommand): CommandOutcome {
   const { view, policy } = deps;
   const { action, target, content } = command;

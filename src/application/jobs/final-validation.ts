@@ -7,10 +7,7 @@ import { shownPath } from "../../domain/texts/format-text.ts";
 import type { BeforeAndAfter, Difference, SealedChanges } from "../ports/jobs-transaction.ts";
 import { type GuardDeps, guardChanges, type RestoredChange, validateChanges } from "./guard-changes.ts";
 
-/**
- * By path: the changes of a job that git ignores, by the rules that the job leaves. A file that git tracks,
- * before or after, is not ignored, regardless of the rules.
- */
+/** By path: changes that git ignores by the rules that the job leaves, without files that git tracks before or after. */
 function ignoredChanges(sides: BeforeAndAfter, changes: readonly Change[]): ReadonlyMap<string, string> {
   const { repository } = sides;
   const found = new Map<string, string>();
@@ -53,11 +50,7 @@ function text(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : new TextDecoder().decode(bytes);
 }
 
-/**
- * Seals a job after a final validation, when none of its processes is left. A remaining process could wait for the validation
- * of its command and act afterwards; its changes are dropped here, and only changes that pass are committed. The last command
- * that ran a process is reported as the cause.
- */
+/** Seals a job whose processes are gone after a last validation: one could have acted after that of its command, and is then blamed. */
 export async function sealValidated(
   { transaction, protection, sha1 }: GuardDeps,
   results: readonly CommandResult[],
@@ -136,10 +129,7 @@ function editedPaths(results: readonly CommandResult[]): ReadonlySet<string> {
   return new Set(results.filter(isEdit).flatMap(({ changes }) => changes.map(({ path }) => path)));
 }
 
-/**
- * By path: the uppermost cache of tools that a change is or lies in, unless the project tracks something there, or an edit named it.
- * A removal is deliberate.
- */
+/** By path: the uppermost tool cache of a change, unless git tracks or an edit named something there. A removal is deliberate. */
 function cachesIn(
   sides: BeforeAndAfter,
   changes: readonly Change[],

@@ -22,10 +22,7 @@ type GitDirectories = ReturnType<typeof createGitDirectories>;
 
 function createGitDirectories(sides: BeforeAndAfter) {
   const known = new Map<string, boolean>();
-  /**
-   * Whether git would take a folder for a git directory: it has a HEAD, and objects and refs of its own or elsewhere. Paths as
-   * in change sets; the workspace itself is empty.
-   */
+  /** Whether git takes a folder (as in change sets; "" is the workspace) for a git directory: a HEAD, and objects and refs, maybe elsewhere. */
   function is(folder: string, when: "before" | "after"): boolean {
     const key = `${when}:${folder}`;
     const seen = known.get(key);
@@ -56,11 +53,7 @@ interface GitFinding {
   readonly without?: Uint8Array;
 }
 
-/**
- * Finds changes to git directories that would let a job run programs later, when the user calls git outside
- * of any sandbox. A git directory is recognized by its content, not by its name. Deletions by the job are not
- * checked.
- */
+/** Finds changes to git directories, known by their content, that would run programs when the user calls git. Deletions are not checked. */
 function createGitGuard(sides: BeforeAndAfter) {
   const directories = createGitDirectories(sides);
   return {
@@ -267,10 +260,8 @@ function latin1Text(bytes: Uint8Array | null): string {
 }
 
 /**
- * Files that git itself wrote (a checkout, a reset) are the repository's content, not a job's edit. Only
- * objects that git had before the job count, at that path: a job can add, pack, commit and pull any content.
- * A file is git's own when the index lists it as it is and git had it so; its absence is, when the commit
- * that was checked out had it, and the one that is checked out now, which git had before too, does not.
+ * Whether git itself wrote a change (a checkout, a reset): only objects that git had at that path before the job count, because a job
+ * can add, pack, commit and pull any content. A deletion counts if the commit checked out before had the file and the present one has not.
  */
 function createKnownToGit(
   sides: BeforeAndAfter,
@@ -415,11 +406,7 @@ export interface GuardDeps {
   readonly sha1: (bytes: Uint8Array) => string;
 }
 
-/**
- * Checks the changes of a process, and restores files that it may not change, so that the next command does
- * not build on them. Other running processes may undo this at once: the final validation of the sealed
- * changes decides (`final-validation.ts`). Returns the changes without restored paths.
- */
+/** Restores what a process may not change, before the next command builds on it; `final-validation.ts` decides. Returns the other changes. */
 export function guardChanges({ transaction, protection, sha1 }: GuardDeps, changes: readonly Change[]) {
   const { restored, rewrite, created, logged, leftOut } = validateChanges(
     { sides: transaction, protection, sha1 },

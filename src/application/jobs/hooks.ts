@@ -9,10 +9,7 @@ export type HookMoment = Exclude<keyof HookSettings, "timeout">;
 const NAMED_BYTES = 32 * 1024;
 const SHOWN_OUTPUT = 2_000;
 
-/**
- * Asks the hooks whether a job may land. They run in a throw-away view over its result, confined as checks are; the first that
- * does not end with 0, or cannot run, is the reason why it may not. Null: it may.
- */
+/** The first hook that does not end with 0 is the reason why a job may not land; null: it may. Hooks run confined, in a throw-away view. */
 export async function askBeforeLanding(
   job: RunningJob,
   hooks: HookSettings,
@@ -53,10 +50,7 @@ export interface HookFacts {
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/**
- * Runs the hooks of a moment that is over, in the workspace and as the user runs them: neither staged nor undone. A note for each that
- * failed.
- */
+/** Runs the hooks of a past moment as the user runs them, neither staged nor undone. A note for each that failed. */
 export async function runHooks(
   deps: Pick<WorkspaceDeps, "hooks" | "root" | "hostEnv" | "config" | "processes" | "mask">,
   moment: Exclude<HookMoment, "before_landing">,

@@ -198,10 +198,7 @@ export interface DiffLimits {
 const SHOWN: DiffLimits = { fileBytes: 2 * 1024 ** 2, fileLines: 40_000, textBytes: 8 * 1024 ** 2 };
 export const WHOLE_DIFF: DiffLimits = { fileBytes: Infinity, fileLines: Infinity, textBytes: Infinity };
 
-/**
- * Unified diffs of text files; others are named with their size. The work grows with the compared text; other requests are
- * served between files.
- */
+/** Unified diffs of text files; others are named with their size. Other requests are served between files. */
 export async function diffText(
   differences: Iterable<FileDifference>,
   limits: DiffLimits = SHOWN,

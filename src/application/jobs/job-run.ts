@@ -483,10 +483,7 @@ export class JobRun implements RunningJob {
     return new JobBroken(this.jobId, this.deps.root, error, nameJobId(this.deps.archive, this.jobId));
   }
 
-  /**
-   * Commits the changes of the commands with these results, keeps them as a preview or rolls them back, and records it. `still`
-   * is called when no other job can land: if it returns false, nothing has happened, and the job continues.
-   */
+  /** Commits the changes, keeps them as a preview or rolls them back. `still` is asked under the lock; false: nothing happened, and the job continues. */
   async end(
     settled: readonly CommandResult[],
     endedBefore: readonly string[],
@@ -612,10 +609,7 @@ export class JobRun implements RunningJob {
     if (aside !== null) this.#notes.push(sealNote("home-unusable", aside));
   }
 
-  /**
-   * The commit after the patch. All processes of the job are ended first and their changes are judged, so that our own git
-   * works on permitted changes; its own changes are sealed and judged with the rest.
-   */
+  /** The commit after the patch. The job's processes are ended and judged first, so that our own git sees permitted changes only. */
   private async commitAfter(settled: readonly CommandResult[], ended: string[]) {
     const nothing = { results: settled, gitCommit: null };
     const isWanted = this.#request.autoCommit && settled.some(({ success }) => success);

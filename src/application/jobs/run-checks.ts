@@ -73,10 +73,7 @@ async function runInView(check: RunningJob, request: Request): Promise<Checked> 
 /** So many paths fit into the arguments of one process. */
 const MOST_PATHS = 500;
 
-/**
- * Gives every file that the draft changed the time of now. Build tools compare times: the baseline may have been built after the
- * draft was written, and a command may have kept the time of a file that it replaced.
- */
+/** Build tools compare times, and the baseline may be built after the draft was written: each changed file gets the time of now. */
 async function makeNewest(running: Running): Promise<void> {
   const { check, request } = running;
   const old = new Set(request.asBefore);
@@ -150,10 +147,7 @@ function isAltered({ asBefore = [], replaced, read = [] }: CheckRequest): boolea
   return asBefore.length > 0 || (replaced?.size ?? 0) > 0 || read.length > 0;
 }
 
-/**
- * The paths that git ignores: build folders and caches. Asked inside the view, where the repository's
- * settings do no harm.
- */
+/** Build folders and caches: what git ignores, asked inside the view, where the repository's settings do no harm. */
 async function ignoredPaths(running: Running): Promise<string[]> {
   const listed = await start(running, [
     "git",

@@ -30,10 +30,7 @@ export interface MergedUndo {
   readonly checked?: WordsByLocale;
 }
 
-/**
- * Undoes or redoes a job whose files were changed since: its changes are merged out of the files, or into them, as a new job.
- * All or nothing. Null if nothing changed: the job changed something other than file text, or its lines were changed since.
- */
+/** Merges a changed job out of the files, or into them, as a new job, all or nothing. Null: not text alone, or its lines were changed since. */
 export async function mergeJob(
   deps: MergeDeps,
   job: StoredJob,

@@ -75,10 +75,7 @@ export async function discardPreview(
   return { status: "done" };
 }
 
-/**
- * Discards the staged changes of a job of any process, at any point before its commit begins: a later commit is refused. A job
- * with edits only has no record before that, and is found by its id.
- */
+/** Discards a job of any process before its commit begins; a later commit is refused. A job of edits alone has only its id yet. */
 export async function withdrawJob(
   { transactions, archive }: Pick<WorkspaceDeps, "transactions" | "archive">,
   jobId: string,

@@ -13,24 +13,12 @@ import type { ModelChoiceOfRole, ModelImage, ModelRole } from "./models.ts";
 
 export type { Decision, Route } from "../../domain/config/configured-kinds.ts";
 
-/**
- * The chat as channels see it: one message is answered with events, and the reply is the last of them.
- *
- * Messages of one chat are answered in order, chats side by side. `handle` never rejects: a failure is in the
- * reply. Commands like `/undo` and `/why` are messages too.
- */
+/** The chat as channels see it. Messages of one chat are answered in order. `handle` never rejects: a failure is in the reply. */
 export interface Conversation {
   handle(message: IncomingMessage, options: HandleOptions): Promise<Reply>;
-  /**
-   * Whether a message must not wait for its turn: it is about the running work of its chat (`/stop`, words for a coder
-   * at work), or it only looks (`/help`, `/jobs`). It is handed to `handle` like any other.
-   */
+  /** Whether a message must not wait for its turn: it only looks, or is about the chat's running work. `handle` answers it. */
   interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text" | "images">): boolean;
-  /**
-   * Gives words to the coder that works in this chat, for its next round: true once the coder has them, false when it ended
-   * before, or the signal took them back; then they were not sent. Null where no coder works, for commands, and for
-   * messages with images.
-   */
+  /** Gives words to the coder at work: true once it has them, false if it ended or the signal took them back. Null: no coder, a command, images. */
   steer(
     message: Pick<IncomingMessage, "channel" | "chatId" | "text" | "images">,
     signal: AbortSignal,
@@ -40,10 +28,7 @@ export interface Conversation {
 }
 
 export interface IncomingMessage {
-  /**
-   * The channel's own id of this message, where it keeps messages. It becomes the group of the message's jobs, so that
-   * after a crash it is known whether the message had begun to change anything.
-   */
+  /** The channel's own id; it becomes the group of the message's jobs, so that after a crash it is known whether it changed anything. */
   readonly id?: string;
   /** `cli`, `web`, `acp`, or the name of a channel. */
   readonly channel: string;
@@ -227,10 +212,7 @@ export interface Reply {
   /** The text's content as facts; `wordReply` words it for another reader. Absent in replies of older versions. */
   readonly said?: readonly ReplyPiece[];
   readonly ok: boolean;
-  /**
-   * The right to work on the chat was lost meanwhile, or the message could not even be begun: no user stopped it, and it may
-   * be begun again.
-   */
+  /** The right to the chat was lost, or the message was not begun: it may be begun again. */
   readonly lost?: true;
   readonly sessionId: string;
   readonly groupId?: string;
@@ -242,10 +224,7 @@ export interface Reply {
   readonly usage?: ReplyUsage;
   /** The model that answered, for the footer; cloud answers on local routes must say so. */
   readonly model?: { readonly provider: string; readonly model: string; readonly local: boolean };
-  /**
-   * Buttons that made sense when this was said. Each is a message; one about jobs names them (`/undo job_…`), so that
-   * a later view can ask for their current state.
-   */
+  /** Buttons: each is a message. One about jobs names them (`/undo job_…`), so that a later view can ask for their state. */
   readonly actions: readonly JobAction[];
   /** The entries of a command's list, for a surface that has lists to choose from; the text names all of them for the others. */
   readonly choices?: readonly ReplyChoice[];
@@ -259,11 +238,8 @@ export interface ReplyChoice {
 }
 
 /**
- * The stored data of a chat: its sessions, their turns, the notes of past days, and settings that outlive a
- * session.
- *
- * Everything is looked up by the chat's key, so no chat sees another's. An unreadable row is never returned
- * and never throws: it is left out and counted as `damaged`. Several processes may use it at once.
+ * A chat's sessions, turns, notes and settings, found by the chat's key alone, so that no chat sees another's. Several processes may use it.
+ * An unreadable row is neither returned nor thrown: it is left out and counted as `damaged`.
  */
 export interface SessionStore {
   /** The open session of a chat; null when there is none, or no readable one. */
@@ -274,9 +250,8 @@ export interface SessionStore {
   /** Open sessions whose time has come, oldest first. */
   due(now: Date, limit: number): Promise<Session[]>;
   /**
-   * Opens a session and closes `from`, in one step. Otherwise nothing is done: `moved` when another one than `from`
-   * is open by now, `taken` when there is a session of that id. `from` is null when none is thought to be open; an
-   * open one that cannot be read is closed regardless of `from`.
+   * Opens a session and closes `from` in one step, or does nothing: `moved`, another than `from` is open; `taken`, the id exists. An unreadable
+   * open session is closed regardless of `from`.
    */
   open(next: NewSession, from: string | null): Promise<"opened" | "moved" | "taken">;
   /** Closes `from` and opens the older one again; the turns of `from` move to its end. False: nothing was done. */
@@ -311,10 +286,7 @@ export interface SessionStore {
   /** Forgets the note that a session carries from before, and its running summary; its turns stay. */
   clearSummary(chatKey: string, sessionId: string): Promise<void>;
 
-  /**
-   * Takes the turns after a position out of a session and keeps them under a name of their own; a running summary that
-   * covers one of them is forgotten. Positions are never given out twice.
-   */
+  /** Keeps the turns after a position under `name`; a summary that covers one is forgotten. Positions are never given out twice. */
   setAside(chatKey: string, sessionId: string, after: number, name: string): Promise<void>;
   /** Restores the turns that were set aside under that name. */
   putBack(chatKey: string, sessionId: string, name: string): Promise<void>;
@@ -445,10 +417,7 @@ export type SessionMemory = Readonly<Record<string, string>>;
 export interface NamedChats {
   /** Those of every workspace, the one that was used last first. */
   list(): Promise<readonly NamedChat[]>;
-  /**
-   * Forgets the messages of a chat of this workspace; its jobs and its usage stay. `busy`: a message is being answered there,
-   * and did not end in time.
-   */
+  /** Forgets the messages of a chat here; jobs and usage stay. `busy`: it did not end answering in time. */
   forget(name: string): Promise<"forgotten" | "unknown" | "busy">;
 }
 
@@ -560,9 +529,8 @@ export interface OwnCommand extends OwnCommandText {
 }
 
 /**
- * User-defined commands, in `.picoclaw` of the workspace and in PicoClaw's home. They are read on request; a file that
- * cannot be read, is too large or lies behind a symbolic link is ignored. The workspace's commands take precedence over
- * those of the home. In an untrusted folder they are only named.
+ * The user's own commands, the workspace's before the home's; in an untrusted folder they are only named. A file that cannot be read, is too
+ * large or lies behind a link is ignored.
  */
 export interface OwnCommands {
   /** By name. */
@@ -573,10 +541,8 @@ export interface OwnCommands {
 }
 
 /**
- * The right to work on a chat, among all processes that share the store: a mark on one claim of work with the chat's
- * key. A message that a server claimed is such work. A process begins other work of the chat for itself (a message of
- * a terminal, the cut of a session), and no server claims that. A turn ends with its work, or when its process is dead.
- * Exclusion is strict; order is by the time at which the turn was asked for.
+ * The right to work on a chat, among all processes of a store: a mark on one claim of work with the chat's key, a server's message or a
+ * process's own work. It ends with the work or the process. Exclusion is strict; order is by the time of asking.
  */
 export interface ChatTurns {
   /** Names work of this chat: the message's own where that has the chat's key, otherwise new work. */

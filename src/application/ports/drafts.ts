@@ -1,9 +1,7 @@
 import type { CheckedFiles } from "../../domain/drafts/check-edits.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 
-/**
- * The files that a coder may be shown. Ignored, protected and linked files are absent; secrets are masked.
- */
+/** The files that a coder may be shown: none that is ignored, protected or linked; secrets are masked. */
 export interface ProjectFiles {
   /** Paths nearest the root first, at most `limit`. */
   list(limit: number): readonly string[];
@@ -13,10 +11,7 @@ export interface ProjectFiles {
   sizeOf(path: string): number;
   /** Whether there is anything of this name, ignored or not: a folder of dependencies. */
   has(path: string): boolean;
-  /**
-   * Which words occur in which of the files, in the order given, until the time is over. Binary files have none; of a
-   * very long file only the beginning is searched. No text is returned.
-   */
+  /** Which words occur in which files, in the given order, until the time is over. Binary files and the rest of long ones have none. */
   find(paths: readonly string[], words: readonly SoughtWord[], limitMs: number): FoundWords;
   /** For trying edits before they run. */
   readonly source: CheckedFiles;

@@ -22,10 +22,7 @@ export interface DraftRequest {
   readonly groupId?: string;
   /** `<channel>:<chat>`; for the log. */
   readonly sessionKey?: string;
-  /**
-   * Whether checks are going to judge the draft: it is then staged from the start so that processes can run over it. Without
-   * checks, a draft of edits alone costs no more than a job of edits.
-   */
+  /** Whether checks will judge it: then it is staged from the start, which a draft of edits alone saves. */
   readonly checked: boolean;
   /** Whether commands of its patches may reach the network. Default: yes, as for a job that is applied. */
   readonly network?: boolean;
@@ -45,26 +42,19 @@ export type OpenedDraft =
   | { readonly ok: false; readonly refusal: JobRefusal };
 
 /**
- * A job that stays open while a coder works: patches run in it at once, checks run over it, and it ends as one commit, a
- * preview or nothing. Between two calls it consists of layers on disk: nothing runs or is mounted, and the workspace is
- * untouched until `commit`. Several drafts of one workspace may be open at once.
- *
- * Calls of one draft take turns, except checks of the baseline, which run beside them. After `commit`, `keep` or `discard`,
- * every other call throws. A draft whose process dies is closed like a dead job: it has applied nothing.
+ * A job that stays open while a coder works, and ends as one commit, a preview or nothing. Between two calls it is layers on disk: nothing
+ * runs, and the workspace is untouched. Several may be open at once. Calls of one take turns, except checks of the baseline; after its end,
+ * all but `discard` throw. A draft whose process dies is closed like a dead job: it has applied nothing.
  */
 export interface Draft {
   readonly id: string;
   /** Files as the draft has them. They are the workspace's where it changed nothing. */
   readonly files: WorkspaceFiles;
-  /**
-   * Carries out a patch, or commands, in the draft. Results from before a failing command stay in the draft.
-   * Every process it started has ended when this returns.
-   */
+  /** Carries out a patch or commands. Results before a failing command stay; every process it started has ended when this returns. */
   run(attempt: DraftAttempt): Promise<DraftRun>;
   /**
-   * Gives files the contents that they have in another draft of the workspace; the job lists each as an edit. The other draft
-   * had the same rules, and the last judgement covers all of it. On a refusal, nothing was written. Without an attempt, the
-   * edits count as part of the draft's earlier ones, and the job lists none.
+   * Gives files their contents of another draft with the same rules; the job lists each as an edit. On a refusal nothing was written. Without
+   * an attempt, the edits count as part of earlier ones and are not listed.
    */
   takeIn(edits: readonly TakenEdit[], attempt: number | null): Promise<JobRefusal | null>;
   /** Counts commands of the last attempt that a check has run: its job lists them after those that the draft ran. */
@@ -72,9 +62,8 @@ export interface Draft {
   /** Writes an event from outside the draft into its journal. */
   journal(event: JobEvent): void;
   /**
-   * Runs check commands, one after the other, over the draft, or over the workspace without it. Their writes
-   * are thrown away. They are confined and without network; without confinement, they are refused in a folder
-   * that is not trusted.
+   * Runs check commands in turn over the draft, or over the workspace; their writes are thrown away. Confined and without network, else
+   * refused in an untrusted folder.
    */
   check(request: CheckRequest): Promise<Checked>;
   /** The files that commands left in the private home. Absent, or null, where checks cannot be kept from it. */
@@ -83,15 +72,9 @@ export interface Draft {
   changes(): readonly Change[];
   /** The files among them whose contents differ, before and after. */
   diff(): readonly FileDifference[];
-  /**
-   * Waits for the draft's turn to land in its workspace, among all processes and in the order of requests; the returned
-   * function gives the turn back.
-   */
+  /** Waits for the draft's turn to land, among all processes in the order of requests; the result gives the turn back. */
   takeTurn(): Promise<() => void>;
-  /**
-   * Rebases the draft onto the current workspace: changes of others to its files are merged line by line, and its commands
-   * run again to write their files. A file in conflict is left as the draft has it.
-   */
+  /** Merges others' changes into the draft and runs its commands again for their files; a file in conflict stays the draft's. */
   rebase(): Promise<Rebased>;
   /** Notes in the job how others' changes to its files were merged. */
   noteMerged(merged: readonly MergedNote[]): void;
@@ -101,10 +84,7 @@ export interface Draft {
   giveWay(paths: readonly string[]): Promise<void>;
   /** Lands the draft as one job. A conflict keeps it as a preview. */
   commit(): Promise<RanJob>;
-  /**
-   * The same, if `still` confirms the workspace while no other job can land; `moved` leaves the draft open and
-   * unchanged.
-   */
+  /** The same if `still` confirms it while no other job can land; `moved` leaves the draft open and unchanged. */
   commitIf(still: () => Promise<boolean>): Promise<RanJob | "moved">;
   /** Keeps it as a preview, which `commitPreview` applies; `red`: why it did not land. */
   keep(red?: RedReason): Promise<RanJob>;
@@ -194,10 +174,7 @@ export interface CheckRequest {
   readonly replaced?: ReadonlyMap<string, string>;
   /** Without the baseline's build output in ignored folders. */
   readonly withoutBuildLayer?: boolean;
-  /**
-   * The next check of the same name sees the commands' writes, until one of another name; else they are
-   * removed.
-   */
+  /** Checks of the same name in a row see one another's writes; without a name, writes are removed. */
   readonly scratch?: string;
   /** `checks.network`. */
   readonly network?: boolean;

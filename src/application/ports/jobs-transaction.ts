@@ -14,32 +14,22 @@ import type { ProcessRunner } from "./platform-processes.ts";
 import type { EntryState, Repository, TakenEdit, View, WorkspaceFiles } from "./platform-view.ts";
 
 /**
- * The transaction: stages a job's changes until commit or rollback.
- *
- * `begin` opens a view; commands run in it; `seal` ends the view and leaves a staged change set on disk that
- * `commit` swaps in, under a lock, path by path, or not at all. `undo` and `redo` are the same swap. After a
- * crash, `repair` finishes the swap that an intent file names. Nothing here needs git or a database.
+ * Stages a job's changes until commit or rollback: `seal` ends the view and leaves a change set on disk, which `commit`, `undo` and `redo` swap
+ * under a lock, all paths or none. After a crash `repair` finishes the swap that an intent file names. It needs no git and no database.
  */
 export interface Transactions {
   begin(request: BeginRequest): Promise<BeginResult>;
   /**
-   * All paths or none. A conflict leaves the job staged, as a preview. Idempotent for a committed job. `may` is asked
-   * once the lock is held: waiting for it may have taken longer than this process was heard of. If not, it stays staged, "late".
+   * All or none; a conflict leaves a preview. Idempotent. `may` is asked under the lock, after a wait that others may have taken for
+   * this process's death: if not, the job stays staged, "late".
    */
   commit(
     jobId: string,
     options?: { readonly may?: () => Promise<boolean> },
   ): Promise<SwapOutcome | { readonly status: "late" }>;
-  /**
-   * Runs `use` while no other job can be brought in; `commit` and `discard` of the holder do not wait for the lock that it
-   * has. `busy` where the lock could not be had.
-   */
+  /** Runs `use` while no other job can be brought in; its `commit` and `discard` use the held lock. `busy`: the lock could not be had. */
   hold<T>(use: (held: Pick<Transactions, "commit" | "discard">) => Promise<T>): Promise<T | "busy">;
-  /**
-   * Waits for the caller's turn to commit, among all processes in the order in which they asked; the result
-   * gives the turn back. A process that dies gives it back, too. It prevents no process from writing: the
-   * lock does that.
-   */
+  /** Waits for the turn to commit, in order among all processes; the result, or the process's death, gives it back. Only the lock excludes. */
   takeTurn(signal: AbortSignal): Promise<() => void>;
   undo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
@@ -47,21 +37,14 @@ export interface Transactions {
   stage(jobId: string): Promise<void>;
   /** Drops a staged job's change set; a job that was committed keeps its undo. One that never `began` gives back its number. */
   discard(jobId: string, options?: { readonly began?: boolean }): Promise<void>;
-  /**
-   * Finishes an interrupted swap; null when nothing was interrupted. Entries edited since stay unchanged, and
-   * the rest is finished around them. `begin`, `commit`, `undo` and `redo` do so first. `halted`:
-   * of this job, which could not be completed before.
-   */
+  /** Finishes an interrupted swap around entries edited since; null without one. `begin` and swaps do so first. `halted`: of this job, for another try. */
   repair(halted?: string): Promise<RepairedJob | null>;
   /** Rewrites unreadable records of jobs from the remaining files. Absent where there is nothing to rebuild them from. */
   repairRecords?(): Promise<readonly RepairedRecord[]>;
   findDamagedUndo?(options: DamageSearch): Promise<readonly DamagedUndo[]>;
   /** See `Workspace.findInterruption`. */
   findInterruption?(): Promise<OpenInterruption | null>;
-  /**
-   * Evicts the oldest undo records past the quota, and removes jobs without one after so many days (0: never); returns
-   * the undo records that went.
-   */
+  /** Evicts the oldest undo records past the quota, and jobs without one after so many days (0: never). Returns the evicted. */
   enforceQuota(
     limits: { readonly quotaBytes: number; readonly journalDays: number },
     keep: string,
@@ -115,39 +98,25 @@ export interface Transaction extends BeforeAndAfter {
   readonly environment: Readonly<Record<string, string>>;
   /** The changes since the last call (or since begin). Cheap when only the view's own operations ran. */
   takeChanges(since: { processRan: boolean }): Change[];
-  /**
-   * For paths as `takeChanges` names them, which may lie beside the workspace (`../.git/config`) where the
-   * repository does: puts them back to what they were at begin.
-   */
+  /** Restores paths as `takeChanges` names them, also beside the workspace (`../.git/config`), to what they were at begin. */
   revert(paths: readonly string[]): void;
   /** Gives a file among such paths other bytes, keeping its mode. Where the view cannot be written to, the seal will do it. */
   rewrite(path: string, bytes: Uint8Array): void;
-  /**
-   * To be called when a process reports that a file's owner or group does not exist in the view: such a file,
-   * or null if there is none. The next job is staged differently. Absent where that could not be.
-   */
+  /** A file whose owner or group does not exist in the view, or null; the next job is staged differently. Absent where that cannot be. */
   readonly metForeign?: () => string | null;
   /** The network limit of processes; absent if there is none. */
   readonly network?: "off" | "allow-list";
   /** Requests of processes that an allow-list refused since the last call. */
   readonly takeRefused?: () => readonly RefusedHost[];
-  /**
-   * Paths of the user's home (`~/.foo`) that these words of a failed command name, that exist, and that the job is not
-   * shown. Absent where the home is not hidden.
-   */
+  /** Existing paths of the home that a failed command names and the job is not shown. Absent where the home is not hidden. */
   readonly hiddenHome?: (words: string) => readonly string[];
-  /**
-   * The home that jobs share, where it was put aside because this job, or one that was cut off, left it unusable. Asked
-   * after the end of the view.
-   */
+  /** Asked after the end of the view: the jobs' shared home, where it was put aside because a job left it unusable. */
   readonly homeAside?: () => string | null;
   /** The parts that a job needs to stay open over several steps. Absent if it cannot. */
   readonly layers?: Layers;
   /**
-   * Ends the view and everything that runs in it, has the judge validate the remaining difference, and stages
-   * exactly the changes that passed under the job's id. A view whose processes were ended before, or that was
-   * opened again, seals alike. Files that commands left in the job's private home layer stay for later jobs
-   * unless it ends as a preview.
+   * Ends the view, has the judge validate the difference, and stages what passed; resting or reopened views too. Files left in the private
+   * home layer stay for later jobs unless the job ends as a preview.
    */
   seal(judge: ValidateDifference, end?: { readonly preview: boolean }): Promise<SealedChanges>;
   /** Ends the view and forgets everything it held. */
@@ -185,15 +154,9 @@ export interface DifferenceVerdict {
 
 /** A transaction on disk, with or without a running sandbox. In both states it can be sealed or discarded. */
 export interface Layers {
-  /**
-   * Ends every process in the view, and the sandbox; their changes stay. Idempotent. Rejects if the sandbox had ended
-   * before: its work may be half done.
-   */
+  /** Ends the sandbox and its processes; changes stay. Idempotent. Rejects if it had ended before: its work may be half done. */
   rest(): Promise<void>;
-  /**
-   * Opens the view again over the current workspace. Null on success; otherwise nothing ran. Idempotent. `head`: the view is
-   * for a head, which is possible where `headPort` exists; the job must rest then.
-   */
+  /** Opens the view over the current workspace; null on success. Idempotent. `head`: needs `headPort`, and the job must rest. */
   wake(head?: HeadSurroundings): Promise<BeginRefusal | null>;
   /** The port in an open view that leads to the socket of its head; null where it has none. */
   readonly headPort?: () => number | null;
@@ -201,19 +164,13 @@ export interface Layers {
   changes(): Change[];
   /** Files as the job has them, resting or awake. */
   readonly files: WorkspaceFiles;
-  /**
-   * Opens a view over the job's present state, or over the current workspace, whose changes are discarded. The
-   * job must rest, unless the view is of the workspace. Absent where that cannot be.
-   */
+  /** A view over the resting job, or over the workspace alone, whose changes are discarded. Absent where that cannot be. */
   readonly openCheck?: (request: CheckViewRequest) => Promise<OpenedCheck>;
   /** The files that commands left in the private home. Absent where views of checks cannot be kept from it. */
   readonly homes?: () => HomeTraces;
   /** Absent, like the next two, where a job cannot be brought onto a workspace that moved on. */
   readonly moved?: () => readonly MovedPath[];
-  /**
-   * Gives a file of the job these bytes, which include the workspace's present content `theirs`: that becomes the entry that
-   * the job found. False, and nothing is done, if the workspace does not have `theirs`. The job must rest.
-   */
+  /** Gives a file of the resting job bytes that include the workspace's `theirs`, its new base. False: the workspace has other bytes. */
   readonly adopt?: (path: string, theirs: Uint8Array, bytes: Uint8Array) => boolean;
   /** Drops the job's changes at these paths, which then show the workspace's content. The job must rest. */
   readonly forget?: (paths: readonly string[]) => void;
@@ -223,10 +180,7 @@ export interface Layers {
 
 /** The parts that the sandbox of a head has beyond that of commands. All paths are absolute and real. */
 export interface HeadSurroundings {
-  /**
-   * The folder of a home layer of its own, above the job's. Neither checks nor other jobs see it, no commit merges it, and
-   * it is kept when the draft ends.
-   */
+  /** A home layer above the job's, kept when the draft ends: no check or other job sees it, and no commit merges it. */
   readonly home: string;
   /** Files that its home has at every start, by their paths there, replacing what it made of them before. */
   readonly files: ReadonlyMap<string, string>;
@@ -260,10 +214,7 @@ export interface CheckViewRequest {
   readonly network: boolean;
   /** Whether the output that `keepBuilt` kept is visible. */
   readonly built: boolean;
-  /**
-   * The next view of the same name shows the writes again, where layers allow it; a view of another name
-   * forgets them.
-   */
+  /** Views of the same name in a row show the writes again, where layers allow it. */
   readonly scratch?: string;
 }
 
@@ -281,10 +232,7 @@ export interface CheckView {
   readonly confined: boolean;
   /** Whether `keepBuilt` kept something that shows here. */
   readonly hasBuilt: boolean;
-  /**
-   * Keeps the files written here below these paths, relative to the workspace, for checks that ask for them. Called when
-   * nothing runs in it any more, before `close`. Absent where it cannot.
-   */
+  /** Keeps files written here for checks that ask for them. Called when nothing runs any more, before `close`. Absent where it cannot. */
   readonly keepBuilt?: (paths: readonly string[]) => Promise<void>;
   /** Ends its processes and discards its changes. Idempotent. */
   close(): Promise<void>;
@@ -307,10 +255,7 @@ export interface SealedChanges {
   readonly outside: readonly string[];
   /** Entries that the view could not show or cover, one for each kind. */
   readonly notes: readonly SealNote[];
-  /**
-   * The paths that the job touched under names that are not UTF-8, in readable form. Nothing is staged then:
-   * such a change cannot be recorded, and the rest without it is not the job's change.
-   */
+  /** Touched paths whose names are not UTF-8 and so cannot be recorded: nothing is staged, since the rest would not be the job's change. */
   readonly noText?: readonly string[];
   /** A file of another owner or group that the view could not change. Nothing is staged then either. */
   readonly foreignOwner?: string;

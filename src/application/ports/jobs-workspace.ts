@@ -27,13 +27,9 @@ import type { ProcessRunner } from "./platform-processes.ts";
 import type { WorkspaceFiles } from "./platform-view.ts";
 
 /**
- * The workspace: the only place where anything is read, written or run. Its backing is a folder of this
- * machine, or the project in a container. Every change to it is a job, except changes that a caller stages
- * itself with `begin`.
- *
- * Expected failures are values of the results; a call rejects for a bug, or when the workspace itself is
- * missing (a folder that was removed, a container that cannot be reached). One workspace may be open many
- * times and in many processes: commits take turns by a lock, and a caller that cannot have it gets `busy`.
+ * The only place where anything is read, written or run: a folder of this machine, or the project in a container. Every change is a job,
+ * except those staged with `begin`. Expected failures are values; a call rejects for a bug or a missing workspace. It may be open many times:
+ * commits take turns by a lock, and a caller that cannot have it gets `busy`.
  */
 export interface Workspace {
   /** Absolute, without symlinks; in a container, the path there. */
@@ -50,40 +46,26 @@ export interface Workspace {
   /** How jobs with processes are staged here, and why. */
   readonly staging: Staging;
   /**
-   * Carries out a patch as one job, with the workspace's settings for everything that the request leaves open. A
-   * command that fails is in the result; a refusal says that nothing ran. An aborted job is taken
-   * back where its transaction can be. Not idempotent: each call is a job of its own.
+   * Carries out a patch as one job. A failed command is in the result; a refusal says that nothing ran. An aborted job is taken back where that
+   * can be. Not idempotent: each call is a job of its own.
    */
   execute(request: JobRequest): Promise<JobResult>;
   /**
-   * Opens a transaction under the id of a new job, for a caller that makes changes over several steps. It stays open
-   * until it is sealed or discarded, and other jobs run beside it. In a folder no other process sees its changes before
-   * they are committed; in a container they happen at once, and `discard` puts edits back.
+   * Opens a transaction under a new job's id, until it is sealed or discarded; other jobs run beside it. In a container its changes happen at
+   * once, and `discard` puts edits back.
    */
   begin(request: BeginRequest): Promise<BeginResult>;
-  /**
-   * Opens a job that stays open while a coder works: patches run in it, checks judge it, and it ends as one commit, a
-   * preview or nothing. Refused where nothing could be staged for it.
-   */
+  /** Opens a job that stays open while a coder works; refused where nothing can be staged. */
   openDraft(request: DraftRequest): Promise<OpenedDraft>;
   /** Commits exactly the staged changes of a preview; no command runs again. A conflict leaves the preview as it is. */
   commitPreview(jobId: string): Promise<PreviewCommit>;
   /** Discards the staged changes of a preview. Harmless for a job that is not a preview any more. */
   discardPreview(jobId: string): Promise<PreviewDiscard>;
-  /**
-   * Throws away a job that has not begun to land, running or staged, in whichever process: a commit of it that follows
-   * is refused. Harmless for one that has landed, is landing, or is gone.
-   */
+  /** Throws away a job of any process that has not begun to land: its later commit is refused. Harmless for any other. */
   withdraw(jobId: string): Promise<void>;
-  /**
-   * Undo or redo of the named job or group, or of the last job. A conflict touches nothing of its job and
-   * ends a group there. A job that is already undone is `refused`, so that a second call changes nothing.
-   */
+  /** Undo or redo of the named job or group, or of the last job. A conflict touches nothing of its job and ends a group there. */
   takeBack(request: TakeBackRequest): Promise<TakeBack>;
-  /**
-   * Ends a running job of another process and waits until it is taken back: at most 20 seconds. A job that does not
-   * run is `not-running`, which is harmless.
-   */
+  /** Ends a running job of another process and waits at most 20 seconds until it is taken back. */
   stop(jobId: string): Promise<StopJobResult>;
   /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
   repair(halted?: string): Promise<RepairedJob | null>;
@@ -245,10 +227,7 @@ export interface ExecuteRequest
 
 type Choice = "dryRun" | "preview" | "atomic" | "stopOnError" | "autoCommit";
 
-/**
- * A job as a caller asks a workspace for it. Dry run, stop on error and auto-commit default to its settings; a preview
- * and all-or-nothing are only what the caller asks for.
- */
+/** What is left open is set by the workspace; a preview and all-or-nothing are only what the caller asks for. */
 export type JobRequest = Omit<ExecuteRequest, Choice> & { readonly [K in Choice]?: boolean | undefined };
 
 /** `worker.limits`: 0 means no limit; sizes in bytes. */

@@ -62,10 +62,7 @@ export type JobEvent =
   | { readonly type: "merged"; readonly path: string; readonly by: string | null; readonly lost?: true }
   /** The coder's plan for an attempt: the reason that `why` shows for its lines. */
   | { readonly type: "planned"; readonly attempt: number; readonly plan: string }
-  /**
-   * A draft's coder begins a step: its model is asked, its patch runs, or checks do. `detail` says which. `tokens` and
-   * `cost_usd`: the message's usage so far; absent in old journals.
-   */
+  /** A step of a draft's coder; `detail` says which. `tokens`, `cost_usd`: the message's usage so far; absent in old journals. */
   | {
       readonly type: "doing";
       readonly attempt: number;
@@ -191,18 +188,11 @@ export interface JobArchive {
   numbers(): ReadonlyMap<string, number>;
   events(jobId: string): JournalLine[];
   differences(jobId: string): FileDifference[];
-  /**
-   * The same one by one, in order of their paths; each is read when it is asked for. Of a deleted folder: its files.
-   * `path`: only that file or folder.
-   */
+  /** The same by path, each read when asked for; a deleted folder has its files. `path`: only that file or folder. */
   walkDifferences(jobId: string, path?: string): Iterable<FileDifference>;
 }
 
-/**
- * A searchable index of the jobs of all workspaces, their journal events and groups. It holds nothing that the job
- * folders do not hold: a lost or corrupt index is rebuilt from them, and no undo depends on it.
- * Several processes may read and write at once.
- */
+/** A searchable index of all workspaces' jobs, rebuilt from the job folders: no undo depends on it. Several processes may use it. */
 export interface JobIndex {
   /** Brings the index up to date with one workspace's folders. Idempotent. */
   sync(archive: JobArchive): Promise<{ added: number; updated: number }>;

@@ -167,10 +167,7 @@ const LONG_REQUEST = 400;
 /** Files of a project that one coder sees at a glance. */
 export const FEW_FILES = 40;
 
-/**
- * Whether a message may have work for sub-agents: the project is large enough to look around in, the request long enough
- * to have parts, or it asks for them. Otherwise a part is no larger than the words that hand it on. It only offers a tool.
- */
+/** Whether sub-agents are offered: in a smaller project and request, a part is no larger than the words that hand it on. */
 export function mayDelegate(request: string, files: number): boolean {
   return files > FEW_FILES || Buffer.byteLength(request) > LONG_REQUEST || ASKS_FOR_SUB_AGENTS.test(request);
 }

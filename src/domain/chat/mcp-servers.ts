@@ -38,10 +38,7 @@ export type ResolvedMcpServer =
 export type McpLoginState = "none" | "kept" | "needed" | "unreachable";
 
 export interface McpLoginRequest {
-  /**
-   * Shows the address that the user opens in a browser. Resolves to the address where the browser ended, if the user
-   * pastes it by hand; null if the browser itself is redirected to this machine.
-   */
+  /** Shows the address to open. Resolves to the address the user pastes by hand; null if the browser is redirected here. */
   announce(address: string): Promise<string | null>;
   /** Shown in the browser afterwards. */
   readonly page: { readonly done: string; readonly failed: string };
@@ -69,10 +66,7 @@ export function isOlderServer(status: number | undefined): boolean {
 /** The values of variables. */
 export type ReadVariable = (name: string) => string | undefined;
 
-/**
- * Puts the values of variables in: `env:NAME` for a whole value, `${NAME}` and `${NAME:-default}` in it. An environment
- * entry or a header whose variable is not set is left out; a program or an address without it cannot be used.
- */
+/** Resolves `env:NAME`, `${NAME}` and `${NAME:-default}`. An unset variable leaves out a header or entry, and a server's program. */
 export function resolveMcpServer(name: string, entry: McpServerEntry, read: ReadVariable): ResolvedMcpServer {
   const missing = new Set<string>();
   const must = (text: string): string => {

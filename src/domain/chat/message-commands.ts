@@ -178,10 +178,7 @@ const PULL_EN =
 const PULL_JA =
   /^(?:(?:これ|この(?:変更|修正|内容|作業|ブランチ)|今の(?:変更|修正|内容|作業)|変更|ここまで(?:の(?:変更|内容|作業))?)(?:を|で|から|の)?、?)?(?:コミット(?:して|し)、?)?(?:(?:プッシュ|push)(?:して|し)、?)?(?:(?<base>[\w./-]+)(?:への|に対する|に向けて|宛ての))?(?<draft>(?:ドラフト|下書き)の?)?(?:プルリクエスト|プルリク|pull ?request|pr|マージリクエスト|merge ?request|mr)を?(?:作(?:って|成して|成|りたい)|出して|開いて|立てて|投げて|上げて|あげて|送って|お願い)(?:ください|下さい|おいて|くれ(?:る|ます)?か?|もらえ(?:る|ます)?か?|ほしい(?:です)?|します|ね|よ)*$/i;
 
-/**
- * A message that plainly asks for one of PicoClaw's own commands in words, as that command; null for any other. The whole
- * message must be that request: a longer message is routed like any other. `schedule` asks a model whether it is one.
- */
+/** The command that the whole of a message plainly asks for in words, else null. For `schedule`, a model decides. */
 export function readSentenceCommand(message: string): SlashCommand | null {
   if (message.length > LONGEST_SENTENCE || /^\s*[/／]/.test(message)) return null;
   if (maySchedule(message)) return { name: "schedule", rest: message.trim() };
@@ -241,10 +238,7 @@ export interface PullWish {
 const QUOTED_TITLE =
   /^(?<before>(?:--draft |--base[ =]\S+ )*)["'“](?<title>.*)["'”](?<after>(?: --draft| --base[ =]\S+)*)$/u;
 
-/**
- * The words after `/pr`: `--draft`, `--base BRANCH`, and a title; null for wrong usage. Nothing that looks like an option
- * is taken as a title unless it is quoted: a typing error must not publish anything.
- */
+/** The words after `/pr`; null for wrong usage. An unquoted option is never a title: a typing error must not publish anything. */
 export function readPullWish(rest: string): PullWish | null {
   const line = rest.replace(/\s+/g, " ").trim();
   const quoted = QUOTED_TITLE.exec(line)?.groups;

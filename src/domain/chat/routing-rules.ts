@@ -50,11 +50,7 @@ const COURTESY =
   /^(?:please|pls|plz|kindly|can you|could you|can we|could we|would you|will you|(?:i want|i need|i'd like) you to|(?:i|we) (?:want|need|have) to|you (?:should|must|need to)|let's|lets|let us|now|then|also|and|ok|okay|so|hey|hi|next|first|just|go ahead and|(?:mio|shiro|aka|ao|gin)[ ,:]|@[\w.-]+)[ ,:]+/iu;
 const MOST_COURTESY = 6;
 
-/**
- * The clauses of a message: normalised (NFKC, so full-width letters are letters), without code, quotations and
- * addresses, cut where a thought ends, without words of courtesy, each with whether it is negated
- * ("ファイルは作成しないで、説明だけして").
- */
+/** A message's clauses, normalised (NFKC), without code, quotations, addresses and courtesy ("ファイルは作成しないで、説明だけして"). */
 function splitClauses(message: string): Clause[] {
   const plain = message
     .slice(0, LOOKED_AT * 4)
@@ -155,10 +151,7 @@ export function compileTrustedRule(rule: Rule, origin: RuleOrigin): CompiledRule
   };
 }
 
-/**
- * The first rule that matches a clause; one that yields leaves the message to a clear order to change code. A negated clause
- * matches none; one that only asks how matches none that acts.
- */
+/** The first rule that matches a clause; one that yields gives way to a clear order. A negated clause matches none, a question none that acts. */
 export function matchRules(rules: readonly CompiledRule[], message: string): RuleMatch | null {
   const clauses = splitClauses(message);
   const first = matchClauses(rules, clauses);
@@ -196,10 +189,7 @@ const FAULT_EN =
 const FAULT_JA =
   /(?:動か(?:ない|なく)|動きません|でき(?:ない|なく|ません)|(?:表示|保存|反映|更新|送信|実行|検出)(?:され|し)(?:ない|ません|なく)|反応し(?:ない|ません)|(?:落ち|固ま|ずれ|消え|止ま|壊れ)(?:る|り?ます|て(?:い)?(?:る|ます))|クラッシュし(?:ます|て(?:い)?(?:る|ます))|クラッシュする|文字化け(?:する|します|して(?:い)?(?:る|ます))|何も起き(?:ない|ません)|おかしい|握りつぶされ(?:る|ます|て(?:い)?(?:る|ます))|エラーに(?:なる|なります|なって(?:い)?(?:る|ます)))(?:[。.! ]|です|んです|のです){0,3}$/u;
 
-/**
- * Whether a message tells that a part of a program is wrong, without asking anything: "the export button does nothing". For the
- * time in which no model is there to say what a message is.
- */
+/** Whether a message reports a fault of a program ("the export button does nothing"), for when no model can say what it is. */
 export function tellsFault(message: string): boolean {
   return message
     .slice(0, LOOKED_AT)
@@ -224,10 +214,7 @@ const FEWEST_WIDE = 3;
 const FEWEST_NARROW = 8;
 const LEARNED_CONFIDENCE = 0.95;
 
-/**
- * A rule that matches this message and ones like it: its first clause that asks for something, word by word, with
- * gaps for what differs. Null when nothing is left that is special enough. Every character is taken literally.
- */
+/** A literal rule for messages like this one: its first clause that asks, with gaps for what differs. Null if too little is left. */
 export function deriveRule(message: string, route: Route): Rule | null {
   const clause = splitClauses(message).find(({ text, negated }) => !negated && isSpecial(text));
   if (clause === undefined) return null;

@@ -69,10 +69,7 @@ const CLAUSE = 300;
 /** Ways of a search to read a clause: some ten milliseconds. */
 const MOST_WAYS = 40_000_000;
 
-/**
- * Finds out whether a search could take exponential time on some clause, by counting the ways in which the pattern can
- * read it. It refuses some harmless patterns, and says what to change. With a clock, a trial on hostile texts follows.
- */
+/** Whether a search could take exponential time, by the ways to read a clause; it refuses some harmless patterns. A clock adds a trial. */
 export function findCatastrophe(pattern: string, clockMs?: () => number): PatternTrouble | null {
   if (pattern.length > LONGEST_PATTERN)
     return { kind: "catastrophic", detail: `it is longer than ${LONGEST_PATTERN} characters` };
@@ -97,11 +94,7 @@ function compile(pattern: string): RegExp | PatternTrouble {
   }
 }
 
-/**
- * In how many ways a clause can be read: products along a sequence, powers of what is repeated, from each place of the clause
- * or from its beginning alone. Of alternatives that begin with different characters one is tried at a place; all others
- * are added.
- */
+/** Products along a sequence, powers of repetitions, sums of alternatives, but for those that begin with different characters. */
 function countWays(tokens: readonly string[]): number {
   let at = 0;
   const readAlternatives = (places: number): number => {

@@ -14,10 +14,7 @@ const INTERVAL =
 const DAY = "(?:sun|mon|tue(?:s)?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:days?)?";
 const DAYS_AND_TIME = `^(?:(?:every|each|on) )?(?<days>day|daily|weekdays?|weekends?|${DAY}(?:(?:, ?| and )${DAY})*|毎日|平日|週末|土日|毎週[${DAY_LETTERS}](?:曜日?)?(?:[・、,と][${DAY_LETTERS}](?:曜日?)?)*)(?: at)?[ の]?(?<late>午後)?(?<hour>\\d{1,2})(?:[:時](?<minute>\\d{1,2}|半)?分?)?に?(?: ?(?<half>[ap])m)?$`;
 
-/**
- * Reads the form of `/schedule` that needs no model: cron's five fields and the task, or plain times, a colon and the task
- * (`every weekday at 9: run the tests`). Null if the words before the colon are anything else.
- */
+/** The forms of `/schedule` that need no model: cron's five fields, or plain times and a colon (`every weekday at 9: run the tests`). */
 export function readScheduleForm(text: string): ScheduleWish | null {
   const line = text.normalize("NFKC").replace(/\s+/g, " ").trim();
   const [, fields, task = ""] = FIELDS_AND_TASK.exec(line) ?? [];

@@ -108,10 +108,7 @@ interface Page {
   readonly markdown: string;
 }
 
-/**
- * The content of a page as Markdown: headings, paragraphs, lists, links, code, table rows. It uses the tags
- * alone, without a tree: broken markup gives plainer text, never an error. `base` makes links absolute.
- */
+/** A page as Markdown by its tags alone: broken markup gives plainer text, never an error. `base` makes links absolute. */
 export function htmlToMarkdown(html: string, base: string): Page {
   const out = createWriter(base);
   let silent = "";

@@ -20,10 +20,7 @@ export type CheckedEdits =
   /** `report` is for the model that wrote the patch. */
   | { readonly ok: false; readonly failed: number; readonly report: string };
 
-/**
- * Tries the edits of a patch on the current files, in order, and writes nothing. Edits after the first
- * command that runs a program are not validated: the files at that point are unknown.
- */
+/** Tries a patch's edits without writing, up to the first command that runs a program: the files after it are unknown. */
 export function checkEdits(
   commands: readonly PatchCommand[],
   files: CheckedFiles,
@@ -215,10 +212,7 @@ export function affectedFiles(commands: readonly PatchCommand[]): string[] {
 /** Shorter lines of an edit, such as brackets, identify no place. */
 const TELLING = 8;
 
-/**
- * The lines of a file that failed edits were meant for: the candidates in their report, else the positions of lines that the
- * edits expected.
- */
+/** The lines that failed edits were meant for: the candidates in their report, else where the expected lines occur. */
 export function meantLines(
   commands: readonly PatchCommand[],
   path: string,

@@ -11,10 +11,7 @@ export interface Change {
   readonly ignored?: string;
 }
 
-/**
- * The changes that every report lists and counts. A folder that was added or removed with its files is not counted; one that was
- * a file before, or got another mode, is.
- */
+/** The changes that reports list and count: no folder that came or went with its files, but one that was a file or got another mode. */
 export function changedFiles<One extends Pick<Change, "path" | "kind">>(changes: readonly One[]): One[] {
   const folders = new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/")))));
   return changes.filter(({ path, kind }) => kind === "modified" || !folders.has(path));
@@ -66,10 +63,7 @@ export interface CommandResult {
 
 export const SKIPPED = "skipped (protected file)";
 
-/**
- * How the job ended, or was about to end when this was written: the record is written before the swap, so
- * that a job whose process died in between can still be undone. The state is authoritative.
- */
+/** Written before the swap, so that a job whose process died in between can be undone: the state is authoritative. */
 export type JobOutcome =
   | "running"
   | "committed"
@@ -103,10 +97,7 @@ export interface Conflict {
     /** A file in the record of an interrupted job, which cannot be completed without it; `newer`: of a newer version. */
     | "damaged"
     | "newer";
-  /**
-   * The process that holds it open, the later job that changed it, the job that was cut off there, or the folder in which
-   * the entry is kept.
-   */
+  /** The process that holds it open, the later or interrupted job, or the folder in which the entry is kept. */
   readonly by?: string;
 }
 
@@ -276,10 +267,7 @@ type EndedJob = Omit<
 > &
   Partial<Pick<RanJob, keyof typeof NOTHING_BESIDE>>;
 
-/**
- * The result of a job that has just ended. `keptAfterFailure`: it was to be rolled back, and could not be;
- * `workspaceGone`: there was no folder any more to bring it into.
- */
+/** `keptAfterFailure`: it could not be rolled back; `workspaceGone`: there was no folder any more to bring it into. */
 export function toRanJob(
   ended: EndedJob,
   {
@@ -451,10 +439,7 @@ export function gatherSealNotes(notes: readonly SealNote[]): SealNote[] {
   return [...gathered.values()];
 }
 
-/**
- * Information for the user about a job or a command beside its success. A fact is worded for its reader; a
- * text is used as it is, because it is a path, a program's own words, or from a job of an older version.
- */
+/** Beside success or failure. A fact is worded for its reader; a text is a path, a program's words, or from an older version. */
 export type Note = string | NoteFact;
 
 /** The exit code, or why there is none. `not-run`: the hook could not be started, or was ended. */
@@ -629,10 +614,7 @@ export type JobStatus = (typeof JOB_STATUSES)[number];
 /** Whether a job can be undone. `none`: there is nothing to undo. */
 export type UndoState = "available" | "unavailable" | "none" | "undone";
 
-/**
- * `begun`: a swap of it began and did not end. `halted`: so it did, and a record without which it cannot be completed is damaged
- * or of a newer version. `due`: it was to be committed, and nothing of that began.
- */
+/** `begun`: a swap began and did not end; `halted`: and needs a record that is damaged or newer; `due`: its commit did not begin. */
 export type Unsettled = "begun" | "halted" | "due";
 
 export const PROCESS_DIED = "its process died";
@@ -659,11 +641,7 @@ export interface JobStatusFacts {
   readonly standsRepaired?: true;
 }
 
-/**
- * `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before.
- * `still-red`: a test that the change answers for. `new-failing`: a new test. `conflict`: others changed the same lines.
- * `hook`: a command of the user's did not let it land.
- */
+/** `failing`: its own commands. `worse`: the checks; `unended`: one that ended before. `still-red`: a test that it answers for. */
 export type RedReason = "failing" | "worse" | "unended" | "still-red" | "new-failing" | "conflict" | "hook";
 
 export function toKeptStatus(red: RedReason | undefined): "preview" | "worse" | "unended" {

@@ -15,11 +15,7 @@ export interface ImageStoreDeps {
 /** One statement of the embedded store is one turn of the event loop: a piece takes less than a thousandth of a second. */
 const PIECE_BYTES = 96 * 1024;
 
-/**
- * Images and texts that came as files, as rows of the store, so that any machine of a fleet can answer their message.
- * Base64, as the wires send images. An image is there with its row, which is written after the last of its pieces: a
- * process that dies in between leaves pieces without an owner, which are removed with the messages of their day.
- */
+/** Images and long texts as rows, for any machine of a fleet. An image's row follows its pieces; ownerless pieces go with their day's messages. */
 export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps): ImageStore {
   const inChat = (chatKey: string) => ({ workspace, chat_key: storable(chatKey) });
   const imagesIn = (chatKey: string) =>

@@ -1,8 +1,4 @@
-/**
- * OAuth at MCP servers by the official client: a login in the browser with a redirect to this machine, and the
- * requests that carry its token afterwards. A login is kept by the server's address, never by its name alone: a
- * project that gives a known name to another address gets no token.
- */
+/** OAuth at MCP servers. A login is kept by the server's address: a project that gives a known name to another gets no token. */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -97,10 +93,7 @@ function takesLogin(server: McpServerSettings): server is ServerWithAddress {
 
 type ServerWithAddress = McpServerSettings & { readonly url: string };
 
-/**
- * `fetch` for one server, with the token of its login and a new one when that has run out. Several processes may share a login:
- * a refresh token is often good for one use only, so the renewing process holds a lock and the others read its result.
- */
+/** `fetch` with a server's token. A refresh token is often good for one use, so one process renews under a lock and the others read. */
 export function createAuthorisedFetch(
   server: ServerWithAddress,
   logins: McpLogins,

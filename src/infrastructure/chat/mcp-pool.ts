@@ -1,9 +1,6 @@
 import type { McpTools } from "./mcp-tools.ts";
 
-/**
- * MCP servers that stay up between the messages of a chat, so that a browser keeps its page and a start is waited for
- * once. Each chat has its own servers and does not see those of others. A server that failed or ended is not kept.
- */
+/** A chat's own MCP servers stay up between its messages, so that a browser keeps its page; failed or ended ones are not kept. */
 export type McpPool = ReturnType<typeof createMcpPool>;
 
 export interface McpPoolDeps {

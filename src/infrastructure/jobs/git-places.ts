@@ -55,10 +55,7 @@ export function findGitPlaces(root: string): GitPlace[] {
   return found;
 }
 
-/**
- * Looks for git directories that came after the first look and hold what no job may leave in one: a hook, a setting
- * that names a program. Nothing is changed: a user may have made it as well as a process.
- */
+/** New git directories that hold what no job may leave in one (a hook, a program's name). Only reported: the user may have made them. */
 export function createGitWatch(root: string): () => readonly string[] {
   const known = new Set(findGitPlaces(root).map(({ identity }) => identity));
   return () => {
@@ -90,10 +87,7 @@ export interface ComingEntries {
   readonly begin: bigint;
 }
 
-/**
- * Files that a swap would make live in a git directory although no job may: an undo, a redo or a preview brings files together
- * that were judged apart from each other. Folders with git's own name are always judged as git's, and need no second look.
- */
+/** Files that an undo, a redo or a preview would bring together in a git directory, though they were judged apart from each other. */
 export function findUnjudgedTogether({ root, coming, going, begin }: ComingEntries): string[] {
   const candidates = coming.filter(({ path }) => mayMatterToGit(path) && !holdsGitName(path));
   if (candidates.length === 0) return [];

@@ -139,10 +139,7 @@ export function createJobFolder(storage: string, id: string): JobFolder {
   return folder;
 }
 
-/**
- * A clock may be set back; the lines of this file stay in the order in which jobs began and moved. A line `-<id>` withdraws a job
- * that left no story, so that it has no number.
- */
+/** Clocks may be set back, so this file keeps the order of begins and moves. A line `-<id>` withdraws a job, which has no number. */
 export function noteOrder(storage: string, id: string): void {
   try {
     const file = join(storage, "order");
@@ -198,10 +195,7 @@ export function opSlotPath({ path, slots }: JobFolder, n: number, side: "a" | "b
   return `${slots ?? `${path}/slots`}/${n}.${side}`;
 }
 
-/**
- * The job with its slots held open until `close`: a job of many files opens each ten times, and their path has a
- * dozen folders. Linux; elsewhere, and without slots, the job itself.
- */
+/** Slots held open until `close`, for short paths: a job of many files opens each ten times. On Linux; else the job as it is. */
 export function openSlots(job: JobFolder): { readonly folder: JobFolder; readonly close: () => void } {
   const slots = join(job.path, "slots");
   if (isClosed(slots)) throw new ClosedRecord(slots);
@@ -487,10 +481,7 @@ const IMAGES: ReadonlySet<string> = new Set([AFTER_IMAGES, BEFORE_IMAGES].flatMa
 /** Layers of so many entries are not worth waiting for. */
 const FEW_ENTRIES = 500;
 
-/**
- * Removes layers that a job no longer needs. Many entries are only renamed now: `sweepTrash` removes them once the job
- * has landed, so that the disk has time for the swap before; those of an interrupted job are removed when the next one begins.
- */
+/** Many entries are only renamed now, so that the disk has time for the swap; `sweepTrash` or the next job's begin removes them. */
 export function removeLayers(folder: JobFolder, names: readonly string[], entries: number): void {
   if (entries <= FEW_ENTRIES) {
     for (const name of names) removeTree(join(folder.path, name));
@@ -542,11 +533,7 @@ export function writeDurably(path: string, text: string): void {
   replaceText(path, text, fsyncSync);
 }
 
-/**
- * The same without waiting for the disk, for records of a running job: a process that dies loses none of
- * them, and where the machine loses its power the job is forgotten, as one that had not begun. The file may
- * be empty then.
- */
+/** Not synced, for records of a running job: after a loss of power the file may be empty, and the job counts as not begun. */
 export function writeWhole(path: string, text: string): void {
   replaceText(path, text, () => {});
 }
@@ -580,9 +567,8 @@ const PIECE_BYTES = 256 * 1024;
 type LineWriter = ReturnType<typeof openLines>;
 
 /**
- * A header, then one line of JSON a value, written as they come: all lines of a large job would take a hundred megabytes.
- * Every line ends with its own sum, by which a damaged file is salvaged; the header has the sum of all lines after it, by
- * which an intact one is read at once.
+ * Lines as they come, since all of a large job would take a hundred megabytes. A line's own sum lets a damaged file be salvaged; the sum of
+ * all lines, in the header, lets an intact one be read at once.
  */
 function openLines(path: string, header: Readonly<Record<string, unknown>>) {
   const temporary = `${path}.tmp`;
@@ -780,10 +766,7 @@ export function readRecord<T>(path: string, isOne: (value: T) => boolean): T | n
   return text === null || text === "" ? null : checkRecord(parseRecord(text, path), path, isOne);
 }
 
-/**
- * Null if there is no such record. It does not ask whether the file exists: in a folder that may not be entered, none seems
- * to. Any other failure is a fact about this one record, for example a folder in its place or a bad sector.
- */
+/** Null if absent. Existence is not asked: in a folder that may not be entered nothing seems to exist. Other failures are this record's. */
 function ifThere<T>(path: string, read: () => T): T | null {
   try {
     return read();
@@ -800,10 +783,7 @@ export function readJson<T>(path: string): T | null {
   return ifSound(() => readRecord<T>(path, () => true));
 }
 
-/**
- * The moment of a swap, in milliseconds, later than that of every swap before it: two may fall into the same millisecond,
- * and clocks are set back. Called under the lock. A loss of power may lose the last one, but takes longer than a swap.
- */
+/** Later than every swap before it, though clocks are set back. Called under the lock. A loss of power may lose the last one only. */
 export function takeSwapTime(storage: string, now: Date): number {
   // Written over, not renamed over: a file system flushes what takes the place of another file.
   const fd = openSync(join(storage, "last-swap"), constants.O_RDWR | constants.O_CREAT, 0o600);
@@ -878,10 +858,7 @@ export function clearIntent(storage: string): void {
   rmSync(intentFile(storage), { force: true });
 }
 
-/**
- * Puts the intent of a swap that cannot be completed into its job's folder: other jobs can run, and this one stays half-way
- * until `resumeSwap` puts it back for another try, for example by a newer version.
- */
+/** Moves the intent of a swap that cannot be completed into its job's folder, so that other jobs run; `resumeSwap` retries it. */
 export function haltSwap(storage: string, folder: JobFolder): void {
   renameSync(intentFile(storage), intentFile(folder.path));
 }
@@ -907,10 +884,7 @@ export type OwnPlan =
   /** A root of the plan is neither the workspace nor a part of its repository: nothing of it may be carried out. */
   | { readonly status: "foreign"; readonly root: string };
 
-/**
- * A job's plan with its roots as they lie now: the workspace may have been moved since, and they with it. `written`: the
- * plan, where the caller has just written it.
- */
+/** A job's plan with its roots as they are now: the workspace may have moved. `written`: the plan just written by the caller. */
 export function readOwnPlan(folder: JobFolder, workspace: string, written?: Plan): OwnPlan {
   const plan = written ?? readPlan(folder);
   if (plan === null) return { status: "none" };
@@ -1000,10 +974,7 @@ function marksPath({ path }: JobFolder): string {
   return join(path, "repairs.ndjson");
 }
 
-/**
- * A moment on a file system's own clock: everything written there before the call has an earlier time of change,
- * everything written after it this one or a later one. Waits for the clock's next tick where ticks are coarse.
- */
+/** A file system's own time: earlier writes are before it, later ones not. Waits for the next tick where ticks are coarse. */
 export function takeStamp(file: string): bigint {
   const fd = openSync(file, "w", 0o600);
   try {
