@@ -94,7 +94,6 @@ const LIMITS = {
   small: { exchanges: 2, chars: 800 },
 } as const;
 
-/** Mio's routes: CHAT and PLAN. */
 export async function answerByTalking(
   deps: AgentDeps,
   turn: ChatTurn,

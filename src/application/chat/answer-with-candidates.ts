@@ -133,7 +133,6 @@ interface CandidatesResult {
   readonly by: ChosenBy;
 }
 
-/** Compares the drafts of several coders and chooses the best. */
 function createDraftContest({ workspace }: JobDeps) {
   const measure = shareBaseline();
   const drafts = new Map<CoderRole, Draft>();
@@ -211,7 +210,6 @@ async function wordCandidates(
   return { ...answer, said: [...answer.said, say("heads", { chosen, by, others })] };
 }
 
-/** The facts about a candidate without a draft. */
 function withoutDraft({ workspace, messages }: JobDeps, { role, end }: CoderRunResult): CoderCandidateFacts {
   const words =
     end.kind === "unanswered"

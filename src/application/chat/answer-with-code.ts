@@ -62,7 +62,6 @@ export interface OpenedBench {
   readonly checks: readonly string[];
   /** The state of the checks so far; null where nothing is going to be judged. */
   readonly state: ChecksState | null;
-  /** The results of the checks, or why they did not run; null if there is nothing to report. */
   readonly checked: () => ChecksFacts | null;
 }
 
@@ -75,7 +74,6 @@ export interface SharedBench {
 }
 
 interface BenchRequest {
-  /** The user's request. */
   readonly request: string;
   readonly judged: boolean;
   /** The draft is opened at once, over the current files. Default: when it is needed. */
@@ -84,7 +82,6 @@ interface BenchRequest {
   readonly beside?: SharedBench | undefined;
 }
 
-/** Where the proposals of one message are carried out, with its events for observers. */
 export async function openBench(
   deps: CoderDeps,
   turn: ChatTurn,
@@ -150,7 +147,6 @@ export async function openBench(
   };
 }
 
-/** The remembered results of the found checks over the unchanged workspace, if there are any. */
 function recallAsItStands(memory: CheckMemory, found: FoundChecks): CheckRecord | null {
   const record = found.ok ? recallChecks(memory, found.checks) : null;
   return record?.results != null && record.fingerprint === memory.fingerprint() ? record : null;
@@ -172,7 +168,6 @@ function reportCheckProgress(deps: AgentDeps, turn: ChatTurn, progress: CheckPro
 
 const MOST_DETAIL = 200;
 
-/** The events of a job as the conversation passes them on. */
 function watchCommands({ workspace }: JobDeps, turn: ChatTurn) {
   let jobId = "";
   const output = createLineOutput((text) =>
@@ -264,7 +259,6 @@ function toCoderFacts(
   };
 }
 
-/** A job that changed nothing needs no report of its checks. */
 function hasChanged(result: JobResult | null): boolean {
   if (result?.about !== "job") return result === null;
   return result.changes.length > 0 && result.outcome !== "dry-run";
@@ -309,7 +303,6 @@ export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
     contested: readonly ContestedFile[],
     held: readonly PatchCommand[],
   ) => Promise<void>;
-  /** Set if several coders work on the message. */
   readonly beside?: SharedBench;
   readonly time?: { leftMs: number };
   /** It works for another coder, without the project's checks, which judge that coder's draft. */
@@ -323,7 +316,6 @@ export async function answerWithCode(deps: CoderDeps, turn: ChatTurn, request: C
   return answerForCoder(deps, turn, ended);
 }
 
-/** Runs one coder on a message, to its end. */
 export async function runCoder(
   deps: CoderDeps,
   turn: ChatTurn,
@@ -479,9 +471,7 @@ export interface CoderRunResult {
   readonly end: CoderEnd;
   readonly talk: { model(): Pick<Model, "provider" | "model" | "local"> | undefined };
   readonly checked: ChecksFacts | null;
-  /** Tools of MCP servers that were called. */
   readonly called?: readonly string[];
-  /** Background processes that were started or ended. */
   readonly touchedProcesses?: readonly string[];
 }
 
@@ -572,7 +562,6 @@ function wordKnownState(locale: Locale, state: ChecksState | null): string {
   return oneLine(checksMessagesFor(locale).state(state)).slice(0, MOST_DETAIL);
 }
 
-/** The loop's events, for observers. */
 export function tellCoderEvents(
   deps: AgentDeps,
   turn: ChatTurn,

@@ -113,7 +113,6 @@ export function loopFacts(known: Partial<LoopFacts>): LoopFacts {
   return { kind: "loop", changes: [], outward: null, evictions: [], undo: null, ...known };
 }
 
-/** How many calls of MCP servers succeeded, and the first that failed. */
 export function toOutwardFacts(calls: readonly MadeCall[]): OutwardFacts {
   const failed = calls.filter(({ ok }) => !ok);
   const [first] = failed;
@@ -130,7 +129,6 @@ export function firstWords(text: string): string {
   return (line ?? text.split("\n", 1)[0] ?? "").trim().slice(0, 300);
 }
 
-/** The net change of several jobs, path by path. */
 function mergeChanges(jobs: readonly StoredJob[]): Change[] {
   const net = new Map<string, Change["kind"] | null>();
   for (const { changes } of jobs) {
@@ -225,7 +223,6 @@ export async function workWithTools(
   return ended(say("loopLimit", settings.maxLoops));
 }
 
-/** The state that the rounds of one message share. */
 interface ToolWorkState {
   readonly calls: MadeCall[];
   readonly exchange: ModelMessage[];
@@ -352,7 +349,6 @@ const DUTIES = {
     "You research in the workspace and with the tools you have, including the web if you have fetch_url. Give the source of each fact.",
 } as const;
 
-/** Shiro's routes, with the toolkit and the configured MCP servers. */
 export async function answerWithTools(
   deps: AgentDeps,
   turn: ChatTurn,

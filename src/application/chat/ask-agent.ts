@@ -35,7 +35,6 @@ export type AgentAnswer =
       readonly ok: true;
       readonly answer: ModelAnswer;
       readonly model: Model;
-      /** The longest answer was reached. */
       readonly cut: boolean;
     }
   /** `trouble` is for the user; `model` is there when it answered, but not whole. */
@@ -72,12 +71,10 @@ export function isMessageCut(text: string, size: RequestSize): boolean {
   return size !== "full" && text.length > SMALL_MESSAGE_CHARS;
 }
 
-/** The message as a request of that size holds it. */
 export function fitMessage(text: string, size: RequestSize): string {
   return isMessageCut(text, size) ? cutMiddle(text, SMALL_MESSAGE_CHARS) : text;
 }
 
-/** How questions about the project are answered. */
 export const FROM_FILES =
   "Answer questions about this folder from its files: if what is shown below is not enough, look with the tools, and name the file and the line. Change nothing.";
 
@@ -96,7 +93,6 @@ export function createProjectLooks(
 
 const OVERVIEW_CHARS = { rules: 6_000, map: 3_000 };
 
-/** The project's rules, facts and map as far as they fit a talk. */
 export function projectInShort(
   { project, workspace }: Pick<ChatDeps, "project" | "workspace">,
   model: Model,
@@ -109,7 +105,6 @@ export function projectInShort(
 
 type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace">;
 
-/** The part of a message that a question to a model needs. */
 export type AskingTurn = Pick<ChatTurn, "models" | "emit" | "signal" | "deadline">;
 
 /** One model call within the message's time, with its events. */
@@ -271,7 +266,6 @@ export function emitThinking(
   turn.emit({ type: "thinking", agent: agentOf(role), provider, model, local });
 }
 
-/** Why there is no answer, for the user. */
 export function wordTrouble(
   { role, model }: { readonly role: ModelRole; readonly model?: Model | undefined },
   unanswered: UnfinishedCompletion,

@@ -49,7 +49,6 @@ export const BUILT_IN = [
   "help",
 ] as const;
 
-/** Every command that a chat understands, without the routes. */
 export function commandNames(deps: ChatCommands): string[] {
   return [...new Set([...BUILT_IN, ...Object.keys(deps.commands), "preview", "stop", "btw"])].sort();
 }
@@ -104,7 +103,6 @@ export function routeGoToPlanner(turn: Pick<ChatTurn, "history">, message: strin
 }
 
 export interface CoderTask {
-  /** The request to the coder. */
   readonly text: string;
   readonly planOnly: boolean;
   readonly mode: CandidateMode;
@@ -133,7 +131,6 @@ export function readCoderTask(
   return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false, mode };
 }
 
-/** Whether the user named one coder. */
 export function isNamedCoder({ source, route }: Decision): boolean {
   return (source === "explicit" || source === "forced") && route !== "CODE";
 }
@@ -167,7 +164,6 @@ export function namedJobs({ workspace }: JobDeps, turn: LookRequest, name: strin
   return mayUseJob(turn, first) ? jobs : "unknown";
 }
 
-/** A job that another machine holds, by its id. */
 export async function findFarJob(
   { farJobs }: JobDeps,
   turn: LookRequest,
@@ -177,7 +173,6 @@ export async function findFarJob(
   return found !== null && mayUseJob(turn, found.job) ? found : null;
 }
 
-/** The answer to what was asked of it. */
 export async function actOnFarJob(
   far: FarJob,
   action: Parameters<FarJob["act"]>[0],

@@ -22,7 +22,6 @@ export interface ChatMemory {
   readonly router: Router;
   /** `/why`, `/route`, `/new`, `/usage`, … */
   readonly commands: ChatDeps["commands"];
-  /** Those of them that only look. */
   readonly looks: ChatDeps["looks"];
   /** Ends sessions with their day, even without a message, until it is stopped. */
   keepTime(): () => void;
@@ -36,7 +35,6 @@ export interface ChatMemoryDeps extends Pick<SessionDeps, "store" | "clock" | "l
   readonly catalogue: Catalogue;
   readonly meter: Meter;
   readonly usage: UsageStore;
-  /** The workspace's jobs. */
   readonly archive: JobArchive;
   readonly words: MemoryMessages;
   /** Monotonic milliseconds. */

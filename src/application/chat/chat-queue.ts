@@ -1,7 +1,6 @@
 import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import type { ChatTurns, MessageClaim, TurnClaim } from "../ports/chat.ts";
 
-/** Why a signal of the queue ended. */
 type StopReason = "stopped" | "lost" | "caller";
 
 type QueuedResult<T> =
@@ -104,7 +103,6 @@ function waitMs({ setTimer, pollMs }: ChatQueueDeps, signal: AbortSignal): Promi
   });
 }
 
-/** Beats until it is stopped; the work ends when a stop is requested, or when the turn was lost. */
 function keepAlive(
   { turns, now, lookMs, setTimer }: ChatQueueDeps,
   claim: TurnClaim,
@@ -144,7 +142,6 @@ interface QueueOptions {
   readonly signal: AbortSignal;
   /** Called with the number of messages ahead when this one has to wait, and when the number changes. */
   readonly onQueued?: ((ahead: number) => void) | undefined;
-  /** Under which a server answers the message. */
   readonly claim?: MessageClaim | undefined;
 }
 
@@ -222,7 +219,6 @@ function nextTurn(line: ChatLine, signal: AbortSignal, onQueued: QueueOptions["o
 export type Steering = ReturnType<typeof createSteering>;
 
 interface SteeringDesk {
-  /** The texts added since the last call. */
   take(): readonly string[];
   close(): void;
 }
@@ -252,7 +248,6 @@ export function createSteering() {
         },
       };
     },
-    /** Whether a coder works in this chat. */
     isOpen: (chatKey: string) => desks.has(chatKey),
     /** True once the coder that works in this chat took the message in, false when it ended before or the signal took it back; null without one. */
     offer(chatKey: string, text: string, signal: AbortSignal): Promise<boolean> | null {

@@ -40,7 +40,6 @@ import { type ReplyPiece, say } from "./reply-words.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** One message on its way through the conversation. */
 export interface ChatTurn {
   readonly message: IncomingMessage;
   /** The message's images, in the form that models take. */
@@ -58,9 +57,7 @@ export interface ChatTurn {
   readonly older: readonly Exchange[];
   /** The results of the chat's jobs in this workspace. */
   readonly jobs: JobHistory;
-  /** Whether `/dry on` holds in this chat. */
   readonly dry: boolean;
-  /** The models of this message: metered, and within the budget. */
   readonly models: MeteredModels;
   /** The group of all jobs of this message, which `/undo` undoes. */
   readonly groupId: string;
@@ -109,7 +106,6 @@ export interface Answer extends Pick<Reply, "ok" | "jobs"> {
   readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };
 }
 
-/** A part of the message with its decision. */
 export interface RoutedText {
   readonly text: string;
   readonly decision: Decision;
@@ -134,19 +130,15 @@ export interface ChatBase {
 
 /** The workspace and its jobs. */
 export interface JobDeps extends ChatBase {
-  /** Everything that changes it is a job. */
   readonly workspace: Workspace;
-  /** Absent where there are no other machines. */
   readonly farJobs?: FarJobs;
   /** The workspace's jobs as its history. Absent where they are not kept. */
   readonly openHistory?: () => Promise<WorkspaceHistory>;
   /** The answer of `stats` over these jobs and this usage, for as many days as the words say. */
   readonly figures: (of: FigureScope, days: string) => Promise<Parameters<typeof answerInEveryLanguage>>;
-  /** Whether git knows a branch, a tag or a commit of that name; null if that is unknown. */
   readonly isCommit: (name: string) => Promise<boolean | null>;
 }
 
-/** The state of a chat: its sessions, its routing, its queue of messages and its usage. */
 export interface StateDeps extends JobDeps {
   readonly sessions: Sessions;
   readonly router: Router;
@@ -157,7 +149,6 @@ export interface StateDeps extends JobDeps {
   readonly afterReply: (work: () => Promise<void>) => void;
 }
 
-/** The parts that every agent needs for an answer. */
 export interface AgentDeps extends JobDeps {
   readonly settings: ConversationSettings;
   /** Whether a coder can be asked: it is configured and has its key. */
@@ -166,13 +157,11 @@ export interface AgentDeps extends JobDeps {
   readonly images: ImageStore;
   /** The tools that Shiro may call in one message. Opened late: it loads the toolkit and starts MCP servers. */
   readonly openToolbox: (request: ToolboxRequest) => Promise<Toolbox>;
-  /** Whether the configuration or the workspace names any MCP server. */
   readonly namesServers: () => boolean;
   readonly logger: Logger;
   readonly advise: Advise;
 }
 
-/** The parts that only coders need: checks, drafts and background processes. */
 export interface CoderDeps extends AgentDeps, Pick<ChatCommands, "ownCommands">, Pick<StateDeps, "steering"> {
   /** The files of a draft, as `project` shows those of the workspace. */
   readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
@@ -180,12 +169,10 @@ export interface CoderDeps extends AgentDeps, Pick<ChatCommands, "ownCommands">,
   readonly checks: {
     readonly settings: CheckSettings;
     readonly memory: CheckMemory;
-    /** Whether a program is on the PATH. */
     readonly hasProgram: (name: string) => boolean;
   };
   /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
-  /** The tool `process` over the background processes. */
   readonly openProcessTools?: (readOnly: boolean) => Promise<ToolGroup>;
   /** The user's own agents as heads of coders. Absent where none can be. */
   readonly heads?: HeadsDoor;
@@ -195,7 +182,6 @@ export interface CoderDeps extends AgentDeps, Pick<ChatCommands, "ownCommands">,
 export interface ServiceDeps extends JobDeps {
   /** The forges for pull requests. Absent if there are none. */
   readonly openForges?: () => Promise<ProjectForges>;
-  /** Messages at set times. */
   readonly openSchedules: () => Promise<ChatSchedules>;
   /** The background processes of the workspace. Absent where there can be none. */
   readonly openProcesses?: () => Promise<WorkspaceProcesses>;
@@ -214,7 +200,6 @@ export interface ChatCommands {
   readonly ownCommands: OwnCommands;
 }
 
-/** Everything a conversation needs, wired by hand. */
 export interface ChatDeps extends CoderDeps, StateDeps, ServiceDeps, ChatCommands {}
 
 export interface HeadsDoor {
@@ -242,7 +227,6 @@ interface ConversationSettings {
   readonly measured: MeasuredOrder | null;
   readonly dryRun: boolean;
   readonly protectedPatterns: readonly string[];
-  /** Names of the MCP servers; `browser` is the one that `uses_browser` uses. */
   readonly mcpServers: readonly string[];
   readonly coder: CoderSettings;
 }
@@ -255,9 +239,7 @@ export interface CoderSettings {
   /** Of model time. */
   readonly maxMinutes: number;
   readonly budgetUsd: number | null;
-  /** Coders that work on a message at once. */
   readonly candidates: number;
-  /** Sub-agents of one coder that work at once. */
   readonly subAgents: number;
   /** If a coder's draft stays red, the next coder tries. */
   readonly escalate: boolean;
@@ -329,7 +311,6 @@ export function answerInEveryLanguage(word: (locale: Locale) => string, ok = tru
   return createAnswer([{ kind: "worded", texts: inEveryLanguage(word) }], ok);
 }
 
-/** The model that gave an answer, for the footer. */
 export function toReplyModel({ provider, model, local }: NonNullable<Reply["model"]>) {
   return { provider, model, local };
 }
@@ -351,7 +332,6 @@ export function standInNote(
   return wanted === undefined || history.length > 0 ? [] : [say("insteadOf", wanted, model)];
 }
 
-/** A button, for readers of each language. */
 export function createLabelledAction(
   { chat }: Pick<ChatBase, "chat">,
   word: (chat: ChatMessages) => string,
@@ -381,7 +361,6 @@ export function rememberedWords({ said }: Answer): string {
     .join("\n");
 }
 
-/** Notices on the way to a reply, for the observer. */
 export function createNotice(
   { chat }: Pick<ChatBase, "chat">,
   word: (chat: ChatMessages) => string,
@@ -397,7 +376,6 @@ type NoticeEvent = Extract<ChatEvent, { type: "notice" }>;
 export function mergeAnswers(
   asked: readonly RoutedText[],
   answers: readonly Answer[],
-  /** The buttons of all jobs of the message. */
   actions: () => NonNullable<Answer["actions"]>,
 ): Answer {
   const [only] = answers;

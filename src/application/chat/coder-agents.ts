@@ -15,7 +15,6 @@ import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import type { ChatTurn, CoderDeps } from "./chat-turn.ts";
 import { createRunInTurn } from "./run-candidates.ts";
 
-/** One sub-agent, as input of the coder runner. */
 export interface SubAgentRun {
   readonly role: CoderRole;
   readonly text: string;
@@ -42,13 +41,11 @@ export interface CoderAgentsDeps {
   readonly bench: Pick<Bench, "lend">;
   /** The coder only plans: no agent may write. */
   readonly planOnly: boolean;
-  /** The runner of every coder. */
   readonly run: (deps: CoderDeps, turn: ChatTurn, agent: SubAgentRun) => Promise<{ readonly end: CoderEnd }>;
 }
 
 /** A message may use this many times the sub-agents that may work at once. */
 const ROUNDS = 3;
-/** A sub-agent's share of the models' time of a message. */
 const TIME_SHARE = 0.5;
 const CONFLICT_CHARS = 12_000;
 const WORDS_CHARS = 8_000;

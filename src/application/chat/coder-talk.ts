@@ -15,7 +15,6 @@ import { createDraftOutput } from "./draft-output.ts";
 import { coderMemory, createHistoryReader, earlierExchangesFor, handedOverFor } from "./exchanges.ts";
 import { imagesPart } from "./message-images.ts";
 
-/** Skills that a coder may read, by their descriptions. */
 export type Skills = ReturnType<typeof createSkills>;
 
 const PREFIX = "skill:";
@@ -54,7 +53,6 @@ export function createSkills(own: OwnCommands) {
 export interface CoderQuestion {
   readonly role: CoderRole;
   readonly request: string;
-  /** A plan is asked for, and no patch. */
   readonly planOnly: boolean;
   readonly isSubAgent: boolean;
   /** The checks that validate a draft, as described to the coder; empty if there are none. */
@@ -63,7 +61,6 @@ export interface CoderQuestion {
   readonly time?: { leftMs: number } | undefined;
   readonly looks: CoderLooks;
   readonly skills: Skills;
-  /** Records the files that the coder is shown. */
   readonly shownFiles: ShownFiles;
   /** Paths of the project's rules that it was shown. */
   readonly seenRules: Set<string>;
@@ -74,11 +71,8 @@ const EARLIER_LIMIT = {
   local: { exchanges: 3, chars: 500, folded: 2_000, difference: 2_500 },
   small: { exchanges: 1, chars: 200, folded: 600, difference: 0 },
 } as const;
-/** The number of earlier messages whose differences are read. */
 const MOST_COMPARED = 3;
-/** Characters about the changes of other routes. */
 const HANDED_CHARS = 800;
-/** Characters of the memory that a coder's request contains. */
 const MEMORY_CHARS = 6_000;
 
 /** Asks a coder for the chat: with its prompt, the content of the project, and the limits of one message. */
@@ -138,7 +132,6 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
   }
 
   return {
-    /** The model that answered last. */
     model: (): Model | undefined => answeredBy,
     /** The budget for content shown to the model that answered last. */
     budget: (): ContextBudget => contextBudget(answeredBy ?? { local: true }, "full"),
@@ -160,7 +153,6 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
   };
 }
 
-/** The results of the conversation's jobs, read once. */
 interface ConversationPast {
   readonly recent: readonly RecentFile[];
   readonly differences: ReadonlyMap<string, string>;

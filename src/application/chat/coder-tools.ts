@@ -14,9 +14,7 @@ export interface CoderTools {
   readonly tools: readonly ModelTool[];
   /** Null for any other tool. Never rejects. */
   call(call: ToolCall): Promise<ToolResult> | null;
-  /** The names of the servers' tools that were called. */
   called(): readonly string[];
-  /** The background processes that were started or ended. */
   touchedProcesses?(): readonly string[];
   close(): Promise<void>;
 }

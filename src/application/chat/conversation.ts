@@ -58,7 +58,6 @@ import { createJobHistory } from "./job-history.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import { createWorkBoard, type WorkBoard } from "./work-board.ts";
 
-/** The commands that can follow a slash: PicoClaw's own, routes, and those that the user wrote. */
 export function slashCommands(deps: ChatCommands): readonly string[] {
   const own = deps.ownCommands.list().map(({ name }) => name);
   return [...new Set([...commandNames(deps), ...ROUTES.map((route) => route.toLowerCase()), ...own])];
@@ -110,7 +109,6 @@ function splitMessage(message: string): string[] {
 const DISK_FULL_CODES: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "53100"]);
 const SQLITE_FULL = 13;
 
-/** Whether there was no room left, on this machine or on the database's. */
 function isDiskFull(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code, errcode } = at as { code?: unknown; errcode?: unknown };
@@ -201,7 +199,6 @@ function newGroupId({ now, random }: ChatBase, sessionKey: string): string {
   return `${groupPrefix(sessionKey)}${now().getTime().toString(36)}-${tail}`;
 }
 
-/** Those that only look. */
 const LOOK_COMMANDS = {
   jobs: async () => (await import("./look-commands.ts")).jobs,
   ps: async () => (await import("./process-commands.ts")).ps,
@@ -276,7 +273,6 @@ function readCommand(
   return readSentenceCommand(text) ?? undefined;
 }
 
-/** A message that has no turn in its chat yet. */
 interface ReceivedMessage {
   readonly deps: ChatDeps;
   readonly works: WorkBoard;
@@ -598,7 +594,6 @@ async function rememberTurn(
   deps.afterReply(async () => void (await sessions.compact(session, AbortSignal.timeout(60_000))));
 }
 
-/** The text of a message, and the names of the images beside it. */
 function withImageMarks(said: string, { images }: Pick<ChatTurn, "images">): string {
   const marks = images.map(({ name }) => imageMark(name)).filter((mark) => !said.includes(mark));
   return [said, ...marks].join("\n");

@@ -10,12 +10,10 @@ export type RecalledImages = ReadonlyMap<string, readonly ModelImage[]>;
 
 export const NOTHING_RECALLED: RecalledImages = new Map();
 
-/** One message of a chat and its outcome, as later messages remember it. */
 export interface Exchange {
   readonly user: string;
   /** An agent's own text: its answer, or the plan of its work. */
   readonly words: string;
-  /** The outcome of the message's jobs, from their journals. */
   readonly facts: () => string;
   /** The group of the message's jobs; null if it had none. */
   readonly groupId: string | null;
@@ -45,7 +43,6 @@ export function isCoderAgent(agent: string): boolean {
   return CODER_AGENTS.has(agent);
 }
 
-/** A model whose request contains earlier exchanges. */
 export interface HistoryReader {
   readonly local: boolean;
   /** Agents that are themselves in the cloud: a cloud model may read their exchanges. */
@@ -100,7 +97,6 @@ export interface EarlierRequest {
     /** Characters of the differences that jobs made. */
     readonly difference: number;
   };
-  /** The changes of a message's jobs, as a unified diff. */
   readonly differenceOf: (groupId: string) => string;
 }
 
@@ -136,7 +132,6 @@ export function earlierExchangesFor(
   ].join("\n");
 }
 
-/** The number of messages whose changes are passed on without their text. */
 const MOST_HANDED = 3;
 
 /** What other routes have just changed, by job, for a coder that does not see that conversation; this message's (`groupId`) too. */
@@ -226,7 +221,6 @@ function cutExchange(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}…`;
 }
 
-/** Whole lines, and how many are missing. */
 function cutDifference(text: string, limit: number): string {
   const plain = text.trimEnd();
   if (plain.length <= limit) return plain;
@@ -236,7 +230,6 @@ function cutDifference(text: string, limit: number): string {
   return `${plain.slice(0, end)}\n… ${rest} more lines of the difference`;
 }
 
-/** In a list of exchanges. */
 const NO_OUTCOME = "(nothing came of it)";
 /** Given as the model's own message. A small model may repeat it to the user, so it must make sense there. */
 const UNANSWERED = "I could not answer that message.";

@@ -3,7 +3,6 @@ const LONGEST_LINE = 8_000;
 
 export interface HeldOutput {
   add(text: string): void;
-  /** Passes on what is left. */
   end(): void;
 }
 

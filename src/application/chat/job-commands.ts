@@ -161,7 +161,6 @@ function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): stri
   return findLastChange(jobs, direction)?.groupId;
 }
 
-/** How the files get back to a moment. */
 export interface RewindSteps {
   /** In the order of the swaps: the last change first. */
   readonly steps: readonly TakeBackStep[];
@@ -205,10 +204,8 @@ const STATE_EVENTS = new Set<JournalLine["event"]["type"]>([
 ]);
 
 const MOVES_JOB = /^\/(?:undo|redo|apply|discard|rewind)\b/;
-/** Messages that `/rewind` lists. */
 const MOST_LISTED_MESSAGES = 10;
 
-/** A message of the session, with the last turn that belongs to it. */
 interface SessionMessage {
   readonly number: number;
   readonly user: Turn;
@@ -335,7 +332,6 @@ function messageWords({ number, user }: SessionMessage): RewindMessage {
   return { number, at: localTime(user.at).slice(11, 16), text: [...line].slice(0, 60).join("") };
 }
 
-/** Which jobs are taken back, and which are brought in again. */
 function stepWords(steps: readonly TakeBackStep[]) {
   const those = (wanted: TakeBackStep["direction"]) =>
     steps

@@ -6,7 +6,6 @@ import type { RecentFile } from "../coder/coder-context.ts";
 import { diffText, isOwnJob, validatedJournal } from "../jobs/job-facts.ts";
 import type { FileDifference, JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
-/** The results of a chat's jobs in this workspace, read from their journals. */
 export type JobHistory = ReturnType<typeof createJobHistory>;
 
 const MOST_FILES = 12;

@@ -45,7 +45,6 @@ export const jobs: LookCommand<JobDeps> = async (deps, turn) => {
   };
 };
 
-/** Jobs that a list offers to choose from. */
 const MOST_OFFERED_JOBS = 100;
 
 /** A job's number in the workspace and its time, as every list of jobs shows them. */
@@ -69,7 +68,6 @@ function jobChoices(
     }));
 }
 
-/** The status as people read it. */
 export function wordJobStatus({ workspace }: JobDeps, messages: Messages, job: StoredJob): string {
   const alive = job.pid === undefined || workspace.isAlive(job);
   return wordStatus(messages, {

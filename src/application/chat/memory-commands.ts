@@ -28,7 +28,6 @@ function answerAboutMemory(word: (words: MemoryMessages) => string, ok = true): 
 
 const FORGET = /^(?:forget|忘れて|忘れる)(?:\s+|$)/iu;
 
-/** `/notes` and `/memo`: what the chat remembers, to be read and to be forgotten. */
 const noteCommands: Readonly<Record<string, ChatCommand<StateDeps>>> = {
   async notes(deps, turn, rest) {
     const wanted = rest.trim();
@@ -104,7 +103,6 @@ export interface UsageDeps {
   readonly clock: DayClock;
 }
 
-/** Whose usage is reported: all usage, that of one chat, or that of all chats of one person at the console. */
 interface UsageScope {
   readonly of: "all" | "chat" | "person";
   /** A person's `chatKey` is that of their first chat; the others are called `<chatKey>.<something>`. */
@@ -153,7 +151,6 @@ async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, want
 }
 
 interface DayUsage {
-  /** `2026-11-16`. */
   readonly day: string;
   readonly models: readonly UsageTotal[];
 }
@@ -202,10 +199,8 @@ export interface MemoryCommandDeps extends UsageDeps {
 
 /** Characters of a message that `/why` quotes. */
 const QUOTED_CHARS = 120;
-/** Of one in a list. */
 const SHORT_QUOTE = 60;
 
-/** The chat's decisions and usage, for the caller. */
 export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, LookCommand>> {
   const { teacher, usage } = deps;
   const cost: LookCommand = (chat, look, rest) => tellCost(deps, chat, look, rest.trim());
@@ -246,7 +241,6 @@ export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, Lo
   };
 }
 
-/** The chat's commands about what it decided, remembers and used. */
 export function memoryCommands(deps: MemoryCommandDeps): Readonly<Record<string, ChatCommand>> {
   const { teacher } = deps;
   const teach: Readonly<Record<string, ChatCommand>> = {

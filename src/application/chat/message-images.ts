@@ -3,7 +3,6 @@ import type { Model, ModelImage } from "../ports/models.ts";
 import type { ChatDeps, ChatTurn } from "./chat-turn.ts";
 import { NOTHING_RECALLED, type RecalledImages } from "./exchanges.ts";
 
-/** Images of earlier messages that are sent again with the history. */
 const MOST_RECALLED = 4;
 
 /** The conversation's last images, for a model known to accept images: another might refuse every message after the first. */
@@ -19,7 +18,6 @@ export async function recallImages(
   return new Map([...byGroup].map(([group, ofGroup]) => [group, ofGroup.map(toModelImage)]));
 }
 
-/** The part of a user's message that holds its images; nothing where it has none. */
 export function imagesPart(images: readonly LoadedImage[]): { readonly images?: readonly ModelImage[] } {
   if (images.length === 0) return {};
   return { images: images.map(toModelImage) };

@@ -36,7 +36,6 @@ export interface ModelCommandDeps {
   /** The providers of the configuration, `ollama` among them; the model is the one that a role without one gets. */
   readonly providers: readonly { readonly name: string; readonly model: string | null }[];
   readonly defaultCoder: ModelRole;
-  /** The configured effort of a role. */
   readonly effortOf: (role: ModelRole, provider: string) => Effort | null;
 }
 
@@ -335,7 +334,6 @@ export function cloudCoder({ settings }: AgentDeps, { models }: Pick<ChatTurn, "
   return "generate" in coder && !coder.local ? { provider: coder.provider, model: coder.model } : null;
 }
 
-/** How long a banner waits for the local models. */
 const BANNER_MS = 1_000;
 
 /** The models that would talk and write code, for a banner; null: none can. */

@@ -19,7 +19,6 @@ import {
 } from "./chat-turn.ts";
 
 const LOG_LINES = 30;
-/** Processes that get buttons. */
 const MOST_OFFERED = 5;
 
 /** `/ps [start|log|restart|stop|clear]`: a process belongs to the workspace, so none of this waits for what runs in the chat. */

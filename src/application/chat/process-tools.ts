@@ -10,7 +10,6 @@ interface ProcessToolsDeps {
   /** Reads pages of the workspace's own processes only. */
   readonly web: () => Promise<WebReader>;
   readonly now: () => Date;
-  /** Whether nothing may be started or ended. */
   readonly readOnly: boolean;
 }
 
@@ -43,7 +42,6 @@ const PROCESS: ModelTool = {
 const PAGE_CHARS = 8_000;
 const MOST_LINES = 400;
 
-/** The tool `process`, as a model calls it. */
 function createProcessTools(deps: ProcessToolsDeps): ToolGroup {
   return {
     tools: [PROCESS],
@@ -54,11 +52,9 @@ function createProcessTools(deps: ProcessToolsDeps): ToolGroup {
   };
 }
 
-/** The processes as a conversation needs them. */
 export interface ProcessesDoor {
   open(): Promise<WorkspaceProcesses>;
   openTools(readOnly: boolean): Promise<ToolGroup>;
-  /** Whether one of the processes listens on a port now. */
   isOwnPort(port: number): Promise<boolean>;
 }
 
@@ -66,7 +62,6 @@ export interface ProcessesDoorDeps {
   readonly open: () => WorkspaceProcesses;
   /** Reads pages at ports of which the answer is yes, and no others. */
   readonly openPages: (isOwnPort: ProcessesDoor["isOwnPort"]) => Promise<WebReader>;
-  /** Whether the policy of tools forbids this one. */
   readonly isDenied: (tool: string) => Promise<boolean>;
   readonly writeScope: string;
   readonly now: () => Date;

@@ -68,7 +68,6 @@ interface PullPlan {
   readonly beyond: WorkBeyond | null;
   /** Paths that are committed now. */
   readonly changed: readonly string[];
-  /** Whether the work is to go to a branch of its own. */
   readonly branches: boolean;
 }
 
@@ -168,7 +167,6 @@ function stopWith(stop: PullStop): never {
   throw new PullStopped(stop);
 }
 
-/** The forge that the workspace's repository is pushed to. */
 export async function findProjectForge(deps: ServiceDeps, turn: ChatTurn) {
   if (deps.openForges === undefined) return stopWith({ why: "unavailable" });
   const forges = await deps.openForges();
@@ -206,7 +204,6 @@ export async function findProjectForge(deps: ServiceDeps, turn: ChatTurn) {
   };
 }
 
-/** The answer of a forge, or the end of the way. */
 export async function orPullStop<T>(
   ref: RepositoryRef,
   answer: Promise<
@@ -328,7 +325,6 @@ async function wordChange(
   };
 }
 
-/** Requests of this chat that changed what is proposed. */
 function jobTitles(deps: JobDeps, turn: ChatTurn, { changed }: WordedChange): string[] {
   const paths = new Set(changed);
   const jobs = jobsOfChat(deps, turn).filter(

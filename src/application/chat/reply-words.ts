@@ -38,7 +38,6 @@ export interface CoderFacts extends Omit<CoderStory, "red" | "stopped"> {
   readonly brief?: string;
   readonly stopped?: CoderStopReason;
   readonly costUsd: number;
-  /** The results of the project's checks, or why they did not run. */
   readonly checks?: ChecksRecord;
   /** Nothing of the draft was kept. */
   readonly isDropped: boolean;
@@ -109,7 +108,6 @@ export type ReplyPiece =
       readonly checks?: ChecksRecord;
     }
   | { readonly kind: "refusal"; readonly facts: RefusedJob }
-  /** How a coder reached its job. */
   | { readonly kind: "coder"; readonly facts: CoderFacts }
   | { readonly kind: "action"; readonly facts: ActionFacts }
   | { readonly kind: "loop-status"; readonly failedCmds: number }
@@ -122,7 +120,6 @@ export interface NamedText {
   readonly with: readonly unknown[];
 }
 
-/** The results of a tool loop. */
 export interface LoopFacts {
   readonly kind: "loop";
   readonly changes: readonly Change[];
@@ -229,7 +226,6 @@ function wordPiece(locale: Locale, piece: ReplyPiece, shownAt: ShownAt, job?: Ra
   }
 }
 
-/** How many calls of MCP servers succeeded, and the first that failed. */
 function wordOutward(messages: Messages, chat: ChatMessages, calls: OutwardFacts): string {
   const failedCmds = calls.total - calls.succeeded;
   const said = wordStatus(messages, { status: calls.succeeded === 0 ? "no-change" : "partly", failedCmds });
@@ -263,7 +259,6 @@ export function replyPieces(locale: Locale, { text, said }: StoredReply): readon
   return said === undefined || known !== true ? [{ kind: "text", text }] : said;
 }
 
-/** A reply in the reader's language. */
 export function wordReply(locale: Locale, reply: StoredReply, at: Surface = "chat"): string {
   return wordPieces(locale, replyPieces(locale, reply), at);
 }
@@ -276,7 +271,6 @@ export interface CardWords {
   readonly failed: readonly CommandWords[];
   /** Programs that succeeded and printed something. */
   readonly printed: readonly CommandWords[];
-  /** The results of the project's checks; empty if they were not requested. */
   readonly checks: string;
   /** How the coder got here: earlier plans, its last words, the cost. */
   readonly way: readonly string[];

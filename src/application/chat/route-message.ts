@@ -24,7 +24,6 @@ const MESSAGE_CHARS = 4000;
 const REASON_CHARS = 300;
 const ANSWER_TOKENS = 300;
 
-/** Characters of the message before it. */
 const EARLIER_CHARS = 200;
 /** The form names no category: a model in doubt would repeat the one that it was shown. */
 const FORM = `{
@@ -101,12 +100,10 @@ export type Router = ReturnType<typeof createRouter>;
 export interface RouteRequest {
   readonly chatKey: string;
   readonly sessionId: string;
-  /** The id of this message, its jobs' group. */
   readonly groupId: string;
   readonly text: string;
   readonly forcedRoute?: Route;
   readonly strict?: boolean;
-  /** For the classifier, which is Shiro's model. */
   readonly models: Models;
   readonly signal: AbortSignal;
 }
@@ -141,7 +138,6 @@ const FALLBACK_CONFIDENCE = 0.5;
 const LOGGED_CHARS = 100;
 const STORED_CHARS = 2000;
 
-/** Explicit command → forced route → rules → classifier → CHAT. */
 export function createRouter(deps: RouterDeps) {
   const count = { decided: 0 };
   return {
@@ -291,7 +287,6 @@ async function storeDecision(
   }
 }
 
-/** The user's questions about decisions, and corrections to them. */
 export type RouteTeacher = ReturnType<typeof createRouteTeacher>;
 
 interface RouteCorrection {

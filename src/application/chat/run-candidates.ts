@@ -4,17 +4,14 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 
 export interface CandidatesRun<Candidate, Ending, End> {
   readonly candidates: readonly Candidate[];
-  /** All at once, or one after the other. */
   readonly atOnce: boolean;
   /** One after the other: whether the next one also tries. */
   readonly goesOn: (came: CandidateState<Ending, End>) => boolean;
   /** A candidate with a draft that could land awaits `chosen`; a candidate without one ends. */
   readonly run: (candidate: Candidate, chosen: (ending: Ending) => Promise<boolean>) => Promise<End>;
-  /** Which of the waiting drafts is taken. */
   readonly choose: (waiting: ReadonlyMap<Candidate, Ending>) => Promise<Candidate | null>;
 }
 
-/** The state of a candidate: its draft waits, or it has ended without one. */
 type CandidateState<Ending, End> =
   | { readonly kind: "waits"; readonly ending: Ending }
   | { readonly kind: "ended"; readonly end: End };
@@ -30,7 +27,6 @@ export async function runCoderCandidates<Candidate, Ending, End>(
   const running = new Map<Candidate, Promise<End>>();
   let taken: Candidate | null = null;
 
-  /** Resolves when the candidate's draft waits, or when the candidate has ended. */
   function start(candidate: Candidate): Promise<CandidateState<Ending, End>> {
     const draft = Promise.withResolvers<CandidateState<Ending, End>>();
     const end = parts.run(candidate, (ending) => {

@@ -39,7 +39,6 @@ export interface SessionDeps {
   readonly summaryTokens: number;
 }
 
-/** The most turns that are summed up, forked or given to a model at once; no budget holds more. */
 const MOST_TURNS = 400;
 /** The most turns of one session that are searched. */
 const MOST_REWOUND_TURNS = 10_000;
@@ -50,7 +49,6 @@ const MOST_KEPT = 20;
 function createRewoundTurns(store: SessionStore) {
   const kept = async (chatKey: string) => (await store.settings(chatKey)).rewound;
   return {
-    /** Everything said in a session, in order. */
     async turns({ chatKey, id }: Session): Promise<readonly Turn[]> {
       return (await store.turns(chatKey, id, { after: 0, limit: MOST_REWOUND_TURNS })).turns;
     },
@@ -67,7 +65,6 @@ function createRewoundTurns(store: SessionStore) {
       const rewound = [...before.slice(1 - MOST_KEPT), { sessionId, name, ...jobs }];
       await store.saveSettings(chatKey, { rewound });
     },
-    /** The last turns that were set aside in this session; null when there are none. */
     async lastAside({ chatKey, id }: Session): Promise<Rewound | null> {
       return (await kept(chatKey)).findLast(({ sessionId }) => sessionId === id) ?? null;
     },
@@ -114,7 +111,6 @@ async function openNewSession(
   throw new Error(`no session could be opened for ${chatKey}`);
 }
 
-/** Continues an older session; null if there is no such session. */
 async function resumeSession(
   deps: SessionDeps,
   session: Session,
@@ -297,7 +293,6 @@ interface SessionContext {
   readonly memory: string;
   /** The newest ones that fit, in order. */
   readonly turns: readonly Turn[];
-  /** Older turns that the memory sums up, in order, without forgotten ones. */
   readonly older: readonly Turn[];
   readonly damaged: number;
 }
@@ -371,7 +366,6 @@ export function createSessions(deps: SessionDeps) {
         }),
       );
     },
-    /** Whether this chat has a session before this one. */
     hasEarlier: async ({ chatKey, id, openedAt }: Session) =>
       (await store.list(chatKey, 20)).some(
         (one) => one.id !== id && one.openedAt <= openedAt && one.turns > 0,
@@ -400,12 +394,10 @@ export function createSessions(deps: SessionDeps) {
       await Promise.all(Array.from({ length: CUT_AT_ONCE }, cutNext));
       return done;
     },
-    /** When the next session is due. */
     nextCut: () => clock.nextCut(now()),
     settings: ({ channel, chatId }: Chat) => store.settings(chatKeyOf(channel, chatId)),
     saveSettings: ({ channel, chatId }: Chat, change: Partial<ChatSettings>) =>
       store.saveSettings(chatKeyOf(channel, chatId), change),
-    /** Notes of past sessions, newest first. */
     notes: ({ chatKey }: Session) => store.notes(chatKey, MOST_NOTES),
     /** Forgets a note, and the open session's content from it. False if there is no such note. */
     async forgetNote({ chatKey, id, carried }: Session, note: DailyNote): Promise<boolean> {
@@ -413,9 +405,7 @@ export function createSessions(deps: SessionDeps) {
       if (carried === note.text) await store.clearSummary(chatKey, id);
       return true;
     },
-    /** Forgets the session's memory from before its turns. */
     forgetSummary: ({ chatKey, id }: Session) => store.clearSummary(chatKey, id),
-    /** The user's named memories in this session. */
     memory: async ({ chatKey, id }: Session): Promise<SessionMemory> =>
       (await store.settings(chatKey)).memory[id] ?? {},
     /** A null value forgets the name. False if there are too many names, or the value is too long. */

@@ -43,7 +43,6 @@ function answerLines(
   };
 }
 
-/** Previews that `/status` names. */
 const MOST_PREVIEWS = 5;
 
 /** `/status`: where it works, who answers, what waits. It only looks. */

@@ -14,7 +14,6 @@ export type Summarise = (
 interface SummariseInput {
   readonly chatKey: string;
   readonly sessionId: string;
-  /** The summary so far; empty at the beginning. */
   readonly previous: string;
   readonly turns: readonly Turn[];
   readonly limitTokens: number;
@@ -28,7 +27,6 @@ export interface SummariseDeps {
   readonly timeoutMs: number;
 }
 
-/** Characters of one turn that a summary looks at. */
 const TURN_CHARS = 2000;
 
 const SYSTEM = `You keep the memory of a conversation between a user and a coding assistant.

@@ -6,7 +6,6 @@ import { say } from "./reply-words.ts";
 /** A ref, a range or a number, as git and people write them. */
 const REVIEWED = /^#?[\p{L}\p{N}][\p{L}\p{N}._/@^~-]*(?:\.{2,3}[\p{L}\p{N}][\p{L}\p{N}._/@^~-]*)?$/u;
 
-/** A pull request by its number or its address. */
 const PULL = /^(?:#?\d{1,9}|https?:\/\/\S+)$/;
 
 /** `/review [branch | range | commit | #12] [--post]`: a coder reads a change and changes nothing; a pull request's review can be posted. */

@@ -8,7 +8,6 @@ export interface WebToolsDeps {
   readonly web: WebReader;
   /** An address with `{query}` in it; null where none is configured. */
   readonly searchUrl: string | null;
-  /** Characters of a page that a model is given. */
   readonly limit: number;
   /** Removes secrets: an address that holds one is not asked for. */
   readonly mask: (text: string) => string;

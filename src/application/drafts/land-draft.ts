@@ -3,7 +3,6 @@ import type { Draft, DraftConflict, MergedNote } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import { type OtherChange, type StaleEdit, textOf } from "./shown-files.ts";
 
-/** The outcome of a green draft's turn to land. */
 export type Landing<Judged> =
   | { readonly kind: "ended"; readonly result: JobResult }
   /** The checks are red over the current workspace. */
@@ -20,7 +19,6 @@ export interface LandingJudge<Judged extends { readonly verdict: string }> {
   judge(draft: Draft, attempt: number): Promise<Judged>;
   /** As `judge`, where nothing was merged since. */
   confirm(draft: Draft, attempt: number): Promise<Judged>;
-  /** Whether the last judgement still holds for the current files. */
   holds(draft: Draft): Promise<boolean>;
   rememberLanded(draft: Draft, files: Pick<WorkspaceFiles, "look" | "read">): () => void;
 }
@@ -37,9 +35,7 @@ export interface LandDeps<Judged extends { readonly verdict: string }> {
   readonly outdated: () => readonly string[];
   /** Changes of others that the coder saw and replaced. */
   readonly replaced: () => Promise<readonly MergedNote[]>;
-  /** Runs the commands that reach outward, once. */
   readonly sendOut: () => Promise<void>;
-  /** The workspace. */
   readonly files: Pick<WorkspaceFiles, "look" | "read">;
 }
 

@@ -14,7 +14,6 @@ export interface Lending {
 export interface LentDraft {
   /** The files that the sub-agent is shown: those of its draft, or of the lender until it has one. */
   readonly files: WorkspaceFiles;
-  /** Opens the sub-agent's draft, once. */
   readonly openDraft: Workspace["openDraft"];
   /** Merges the sub-agent's draft into the lender, except contested files. Several sub-agents are merged one after the other. */
   giveBack(attempt: number, contested?: readonly ContestedFile[]): Promise<ReturnedWork>;
@@ -36,7 +35,6 @@ export interface ReturnedWork {
 export interface LendingDeps {
   readonly workspace: Pick<Workspace, "openDraft" | "files">;
   readonly lender: Draft;
-  /** Called with the paths that the lender took. */
   readonly onTaken: (paths: readonly string[]) => void;
 }
 
@@ -96,7 +94,6 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
   };
 }
 
-/** Null if there is too much to copy. */
 function copyChanges(draft: Draft): TakenEdit[] | null {
   const paths = changedPaths(draft);
   if (paths.length > MOST_COPIED_FILES) return null;

@@ -54,7 +54,6 @@ class OpenDraft implements Draft {
   #job: JobRun | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #isOver = false;
-  /** Aborts running processes when the draft ends. */
   readonly #end = new AbortController();
   readonly #asides = new Set<Promise<unknown>>();
   /** The contents that commands left in files which a formatter then rewrote. */
@@ -68,7 +67,6 @@ class OpenDraft implements Draft {
   readonly #warnings: string[] = [];
   /** The base contents of edits, if they differ from the workspace when the edits ran. */
   readonly #bases = new Map<string, Uint8Array | null>();
-  /** Results of commands that never run a second time. */
   readonly #once = new Set<CommandResult>();
   /** PicoClaw's own commits are in the draft, and must be made again if others committed meanwhile. */
   #hasCommitted = false;
@@ -520,14 +518,12 @@ class OpenDraft implements Draft {
   }
 }
 
-/** Characters of a plan that the journal keeps. */
 const JOURNAL_PLAN = 4_096;
 
 function refuseMoved(path: string): JobRefusal {
   return { code: "failed", message: `changed while the draft was open: ${path}` };
 }
 
-/** The last committed job that changed a path, other than this one; null if there is none. */
 function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string): string | null {
   const job = archive
     .list(["committed"])

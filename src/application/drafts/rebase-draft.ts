@@ -11,7 +11,6 @@ export interface RebaseDeps {
   readonly results: readonly CommandResult[];
   /** The base contents of edits, if they differ from the workspace when the edits ran; updated here. */
   readonly bases: Map<string, Uint8Array | null>;
-  /** The contents that commands left in files which a formatter then rewrote. */
   readonly asRun: ReadonlyMap<string, Uint8Array | null | undefined>;
   /** The job that changed a path; null where none did. */
   readonly whoChanged: (path: string) => string | null;
@@ -96,7 +95,6 @@ function movedPaths({ transaction, bases }: RebaseDeps): Map<string, Uint8Array 
   return moved;
 }
 
-/** Null if nothing is left to merge. */
 async function settleFile(
   deps: RebaseDeps,
   path: string,

@@ -41,7 +41,6 @@ export function createShownFiles() {
     },
     /** The bytes when it was last shown; null if it did not exist, undefined if it was never read. */
     bytes: (path: string): Uint8Array | null | undefined => shown.get(path),
-    /** Records files that a message showed, whole or in part. */
     sent(paths: Iterable<string>): void {
       for (const path of paths) sent.add(path);
     },
@@ -70,7 +69,6 @@ function bytesOf(entry: FileEntry): Uint8Array | null {
 export interface OtherChange {
   /** The job that changed the file; null where it was changed outside of PicoClaw. */
   readonly job: Pick<StoredJob, "jobId" | "title"> | null;
-  /** Where that job moved the file to. */
   readonly movedTo?: string;
 }
 

@@ -157,7 +157,6 @@ export function takeBackFacts(
   }
 }
 
-/** Where the jobs of an action are, and their numbers. */
 type NamedWorkspace = Pick<Workspace, "root"> & { readonly archive: Pick<JobArchive, "numbers"> };
 
 type ActionEnd = Pick<ActionFacts, "code" | "status"> & Partial<ActionFacts>;
@@ -337,7 +336,6 @@ function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Cha
     }));
 }
 
-/** The reason of a failure, without its status and without advice. */
 export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surface): string {
   const facts = nameAt(ofAction, at);
   const { code, action, name, conflicts, workspace } = facts;
@@ -402,7 +400,6 @@ export function jobsNamed(archive: Archive, name: string): StoredJob[] {
   return archive.list(undefined, (groupId) => groupId === name);
 }
 
-/** The actions that are possible now with a job or a group. */
 export function actionsFor(archive: Archive, name: string, labels: JobActionLabels): JobAction[] {
   return jobActions(jobsNamed(archive, name), labels);
 }
@@ -425,7 +422,6 @@ export function presentActions(
   });
 }
 
-/** The actions that are possible now with these jobs of one message. */
 export function storedJobActions(
   archive: Pick<Archive, "read">,
   jobIds: readonly string[],
@@ -497,7 +493,6 @@ function toRestEdits({ path, before, after }: FileDifference): RestEdit[] {
   return [{ type: "file_edit", action: before === null ? "create" : "update", target: path, content }];
 }
 
-/** One job that is being undone or redone. */
 export interface TakeBackStep {
   readonly direction: "undo" | "redo";
   readonly job: StoredJob;
@@ -519,7 +514,6 @@ export interface JobActionLabels {
   readonly discard: string;
 }
 
-/** The facts about a job that decide which actions are possible. */
 export interface ActionJob {
   readonly jobId: string;
   readonly groupId: string;
@@ -557,7 +551,6 @@ export function jobNamedInButton(message: string): string | null {
   return /^\/(?:undo|redo|apply|diff|discard)(?: +(\S+))?$/.exec(message)?.slice(1).join("") ?? null;
 }
 
-/** The outcome of an interrupted swap. */
 export function wordRepair(
   messages: Messages,
   archive: Pick<JobArchive, "numbers">,

@@ -7,7 +7,6 @@ import { LOG } from "../ports/platform.ts";
 import type { ProcessResult, ProcessRunner } from "../ports/platform-processes.ts";
 import { type RunProcessDeps, runInView, toCommandOutcome } from "./run-shell.ts";
 
-/** Runs git with these arguments in the view. */
 export type RunGit = (...args: string[]) => Promise<ProcessResult>;
 
 /** Notes about a commit that deviates from git's settings. */
@@ -93,7 +92,6 @@ export interface AutoCommitDeps extends RunProcessDeps {
   readonly protection: Protection;
   readonly runHooks: boolean;
   readonly ownGit: OwnGit | null;
-  /** Paths of the workspace that are left out. */
   readonly except?: readonly string[];
 }
 
@@ -180,7 +178,6 @@ async function autoCommit(deps: AutoCommitDeps, message: string): Promise<AutoCo
 
 const AT_ONCE = 500;
 
-/** The paths whose attributes name an unknown filter; null when git cannot report them. */
 async function withForeignFilter(
   git: RunGit,
   paths: readonly string[],
@@ -212,7 +209,6 @@ function changedPaths(status: string, prefix: string): string[] {
 
 interface CommitMoment {
   readonly moment: "before" | "after";
-  /** Paths that are left out. */
   readonly except: readonly string[];
   readonly title: string;
   /** As it was found before anything of the job ran. */

@@ -23,9 +23,7 @@ export interface JobEnd {
   readonly sealed: SealedChanges;
   readonly swapped: SwapOutcome | null;
   readonly keptAfterFailure: boolean;
-  /** The commit to which the workspace was rolled back. */
   readonly rolledBackTo?: string | null;
-  /** Why it was rolled back. */
   readonly reason?: string;
 }
 
@@ -124,7 +122,6 @@ export async function concludeJob(
 /** The job's record has all of them; a log line with a hundred thousand would be useless. */
 const LOGGED_CHANGES = 1_000;
 
-/** The part of a job's end that its record holds. */
 interface RecordedEnd {
   readonly results: readonly CommandResult[];
   readonly changes: readonly Change[];
@@ -133,7 +130,6 @@ interface RecordedEnd {
 
 const NOTHING: RecordedEnd = { results: [], changes: [], gitCommit: null };
 
-/** A job without a group forms its own. */
 export function jobGroupId({ groupId }: Pick<ExecuteRequest, "groupId">, jobId: string): string {
   return groupId ?? jobId.replace("job_", "group_");
 }

@@ -145,7 +145,6 @@ function cachesIn(
   return new Map([...found].filter(([, top]) => !kept.has(top)));
 }
 
-/** The paths that git tracked when the job began, or tracks now. */
 function trackedPaths({ repository, original, current }: BeforeAndAfter): readonly string[] {
   if (repository === null) return [];
   const prefix = repository.workspaceAt === "" ? "" : `${repository.workspaceAt}/`;
@@ -221,7 +220,6 @@ function unending(commands: readonly string[]): string {
   return `processes of this job could not be ended, so nothing of it is committed: ${commands.slice(0, NAMED_AT_MOST).join(", ")}${more}`;
 }
 
-/** The same results with the blame at the last one that ran a process. */
 function blameLastProcess(results: readonly CommandResult[], why: string): readonly CommandResult[] {
   const last = lastProcess(results);
   return results.map((result, index) => {

@@ -83,7 +83,6 @@ export function judgeNewGitFiles(sides: BeforeAndAfter, paths: readonly string[]
 interface GitPath {
   readonly path: string;
   readonly directory: string;
-  /** The path below the git directory. */
   readonly inside: string;
 }
 

@@ -3,7 +3,6 @@ import { jobEnvironment } from "../../domain/policy/job-environment.ts";
 import type { HookSettings, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import type { RunningJob } from "./job-processes.ts";
 
-/** The moments at which the user's own commands run. */
 export type HookMoment = Exclude<keyof HookSettings, "timeout">;
 
 const NAMED_BYTES = 32 * 1024;

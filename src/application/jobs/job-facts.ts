@@ -93,12 +93,10 @@ export function toListedJob(job: StoredJob): ListedJob {
   return { ...job, changeCount: countFiles(job.changes) };
 }
 
-/** The name of a sub-agent for `picoclaw stop` and the console. */
 export function agentId(jobId: string, number: number): string {
   return `${jobId}/${number}`;
 }
 
-/** Null if the id does not name a sub-agent. */
 export function readAgentId(id: string): { readonly jobId: string; readonly number: number } | null {
   const [, jobId = "", number = ""] = /^([^/]+)\/(\d{1,4})$/.exec(id) ?? [];
   return jobId === "" ? null : { jobId, number: Number(number) };
@@ -106,7 +104,6 @@ export function readAgentId(id: string): { readonly jobId: string; readonly numb
 
 const AGENT_SOURCE = "agent:";
 
-/** The source of the draft in which a sub-agent of a job works. */
 export function agentSource(jobId: string, number: number): string {
   return `${AGENT_SOURCE}${agentId(jobId, number)}`;
 }
@@ -129,7 +126,6 @@ export function toJobRecord(job: StoredJob): JobRecord {
   return record;
 }
 
-/** Whether the state of a job changed after that of another. */
 export function movedLater(one: StoredJob, other: StoredJob): boolean {
   return one.moved !== undefined && other.moved !== undefined
     ? one.moved > other.moved
@@ -332,7 +328,6 @@ function readJobNumber(name: string): number | null {
   return number === undefined ? null : Number(number);
 }
 
-/** The same where only the id is at hand. */
 export function nameJobId(archive: Pick<JobArchive, "numbers">, jobId: string): string {
   return nameJob({ jobId, number: archive.numbers().get(jobId) });
 }

@@ -18,7 +18,6 @@ export interface RunningJob {
   readonly emit: (event: JobEvent) => void;
 }
 
-/** How processes of a job are run: those of its commands, and our own git. */
 export class JobProcesses {
   readonly #env: Record<string, string>;
   #ownGit: ReturnType<WorkspaceDeps["ownGit"]> | null = null;
@@ -73,7 +72,6 @@ export class JobProcesses {
     });
   }
 
-  /** Ends all of them, and names them. */
   async end(): Promise<readonly string[]> {
     if (this.job.transaction.directory === null) return [];
     const killed = await (await this.runner()).killJobProcesses(this.job.jobId);

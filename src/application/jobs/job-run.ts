@@ -200,7 +200,6 @@ function viewFaultReason({ code }: ViewFault): FailureReason | undefined {
   }
 }
 
-/** One attempt among several. */
 interface CarryOut extends RunOptions {
   readonly attempt?: number;
   /** Works in the place of the one command. */
@@ -262,7 +261,6 @@ async function beginView({ transactions, root }: WorkspaceDeps, request: BeginRe
   }
 }
 
-/** One job from its open view to its end. */
 export class JobRun implements RunningJob {
   readonly #story: JobStory;
   readonly #processes: JobProcesses;
@@ -287,7 +285,6 @@ export class JobRun implements RunningJob {
     return this.#story.notes;
   }
 
-  /** Runs checks over what the job has now, or over the workspace alone. */
   async check(request: CheckRequest & { readonly signal: AbortSignal }): Promise<Checked> {
     const { runChecks } = await import("./run-checks.ts");
     return runChecks(this, request);
@@ -416,7 +413,6 @@ export class JobRun implements RunningJob {
     logCommand(this.deps, this.jobId, event, command);
   }
 
-  /** Ends every process of the job, and judges their changes. */
   async settle(
     ran: readonly CommandResult[],
   ): Promise<{ readonly results: readonly CommandResult[]; readonly ended: readonly string[] }> {
@@ -429,7 +425,6 @@ export class JobRun implements RunningJob {
     return { transaction: this.transaction, protection: policy.protection, sha1: planOptions.sha1 };
   }
 
-  /** Judges the changes of commands whose processes are gone. */
   async #judgeSettled(ran: readonly CommandResult[]): Promise<readonly CommandResult[]> {
     if (ran.every(({ command }) => command.type === "file_edit")) return ran;
     const { validateSettled } = await import("./final-validation.ts");
@@ -508,7 +503,6 @@ export class JobRun implements RunningJob {
     return (landed === "busy" ? await land(transactions) : landed)();
   }
 
-  /** Why a hook does not let the job land; null: it may. */
   async #askHooks(settled: readonly CommandResult[]): Promise<Note | null> {
     const { hooks } = this.deps;
     const { signal } = this.#request;

@@ -48,7 +48,6 @@ function restore(view: View, { path, entry, bytes }: TakenEdit): void {
   }
 }
 
-/** Folders that the writes have to create, also in place of a file or a link; deepest first. */
 function missingParents(view: View, paths: readonly string[]): string[] {
   const folders = new Set<string>();
   for (const path of paths) {
@@ -143,7 +142,6 @@ function prune(view: View, path: string): void {
   }
 }
 
-/** From the nearest to the one at the top. */
 function parentsOf(path: string): string[] {
   const parents: string[] = [];
   for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))

@@ -8,7 +8,6 @@ import type { RunningJob } from "./job-processes.ts";
 
 type Request = CheckRequest & { readonly signal: AbortSignal };
 
-/** The maximum input for parsers of test results. */
 const WHOLE_BYTES = 16 * 1024 * 1024;
 
 /**

@@ -39,7 +39,6 @@ export function limitNotes(limits: LimitSettings, said: string): NoteFact[] {
     .map((limit) => ({ code: "limit-met", limit, value: limits[limit] }));
 }
 
-/** Notes of a job about a network that it could not reach. `ran`: the command, where one has just ended. */
 export function networkNotes(transaction: Transaction, ran?: CommandOutcome): NoteFact[] {
   const { network, takeRefused } = transaction;
   if (network === undefined) return [];
@@ -50,7 +49,6 @@ export function networkNotes(transaction: Transaction, ran?: CommandOutcome): No
     : [];
 }
 
-/** How programs report that the network is unreachable. */
 const NO_NETWORK =
   /Could ?n[o']t resolve|name resolution|Name or service not known|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Network is unreachable|No address associated/i;
 
@@ -133,7 +131,6 @@ function splitTargetWords({ transaction }: RunProcessDeps, target: string): stri
   return words;
 }
 
-/** Runs a shell line or a git operation in the view, then restores protected paths. */
 export async function runProcessCommand(
   deps: RunCommandsDeps,
   command: PatchCommand,

@@ -10,16 +10,13 @@ import { ViewFault } from "../ports/platform-view.ts";
 import { movedLater, toJobRecord } from "./job-facts.ts";
 import { type JobRun, openJob } from "./job-run.ts";
 
-/** Runs the project's checks over the merged workspace, and words their result. */
 export type JudgeMerge = (
   draft: Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">,
   signal: AbortSignal,
 ) => Promise<WordsByLocale>;
 
-/** `judge`: absent without checks. */
 type MergeDeps = WorkspaceDeps & { readonly judge?: JudgeMerge | undefined };
 
-/** Whether a job is merged out of the files or into them again. */
 export type MergeDirection = "out" | "in";
 
 export interface MergedUndo {
@@ -140,7 +137,6 @@ function tryMerge(transaction: Transaction, path: string, sides: MergeSides): Re
   }
 }
 
-/** Merges one side of the job's change to a file with the current file, in the view. */
 function mergeInView(
   { view }: Transaction,
   path: string,

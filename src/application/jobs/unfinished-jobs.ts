@@ -52,7 +52,6 @@ export async function commitPreview(
   }
 }
 
-/** An applied preview has landed as any other job. */
 async function runLandedHooks(deps: LandedDeps, { jobId, changes }: StoredJob): Promise<readonly NoteFact[]> {
   if (changes.length === 0 || (deps.hooks?.after_landing.length ?? 0) === 0) return [];
   const { runHooks } = await import("./hooks.ts");
@@ -62,7 +61,6 @@ async function runLandedHooks(deps: LandedDeps, { jobId, changes }: StoredJob): 
   return failed;
 }
 
-/** Discards the staged changes of a preview; its journal stays. */
 export async function discardPreview(
   { transactions, archive }: Pick<WorkspaceDeps, "transactions" | "archive">,
   jobId: string,

@@ -144,7 +144,6 @@ export function logPatchStart(
   });
 }
 
-/** Commands of which each is written down. */
 const TOLD_IN_ONE_GO = 500;
 
 async function dryRun(
@@ -190,10 +189,8 @@ async function dryRun(
   });
 }
 
-/** The parts that a folder and a container implement differently. */
 export interface WorkspaceBacking extends Pick<StopJobDeps, "worksOn" | "signal" | "pause"> {
   readonly deps: WorkspaceDeps;
-  /** Where its jobs are kept. */
   readonly storage: string;
   readonly files: WorkspaceFiles;
   readonly isAlive: Workspace["isAlive"];

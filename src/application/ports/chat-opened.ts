@@ -14,7 +14,6 @@ import type { WorkspaceProcesses } from "./sandbox-processes.ts";
 /** A conversation on a workspace, with what a surface needs beside it. */
 export interface OpenChat {
   readonly conversation: Conversation;
-  /** The images of its messages. */
   readonly images: ImageStore;
   readonly chat: ChatMessages;
   /** The commands that can follow a slash, including routes. */
@@ -30,7 +29,6 @@ export interface OpenChat {
   contextOf(model: string): number | null;
   /** A chat that has not begun begins with what another one knows. */
   fork(from: Chat, to: Chat): Promise<ForkResult>;
-  /** The terminal's. */
   readonly chats: NamedChats;
   /** The editors', of every workspace, the one that was used last first. */
   editorChats(): Promise<readonly NamedChat[]>;

@@ -54,7 +54,6 @@ export function chatKeyOf(channel: string, chatId: string): string {
   return `${channel}:${chatId}`;
 }
 
-/** An image of a message; the `ImageStore` holds its bytes. */
 export interface MessageImage {
   readonly id: string;
   readonly name: string;
@@ -81,7 +80,6 @@ export interface StoredText {
   readonly pieces: number;
 }
 
-/** A file that is to be shown to a model. */
 export interface ImageFile {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -114,7 +112,6 @@ export interface MessageClaim {
   readonly fence: number;
 }
 
-/** One step of a coder's plan, with its progress. */
 export interface PlanStep {
   readonly text: string;
   readonly state: "open" | "now" | "done" | "failed";
@@ -147,7 +144,6 @@ export type ChatEvent =
       readonly plan: string;
       readonly commands: number;
       readonly risk?: "low" | "medium" | "high";
-      /** Paths that the patch names. */
       readonly files?: readonly string[];
     }
   /** The steps of a coder's plan, and the progress of the work; sent again whenever that changes. */
@@ -166,11 +162,9 @@ export type ChatEvent =
   /** A sub-agent of the coder: it began, it does something else by now, or it ended. */
   | {
       readonly type: "agent";
-      /** The job of the draft that it works for. */
       readonly jobId: string;
       /** Counts from 1 within the job. */
       readonly number: number;
-      /** On one line. */
       readonly task: string;
       readonly writes: boolean;
       readonly state: "working" | AgentEnd;
@@ -217,7 +211,6 @@ export interface Reply {
   readonly sessionId: string;
   readonly groupId?: string;
   readonly decision?: Decision;
-  /** Results of the jobs of this message, in order. */
   readonly jobs: readonly ResultJson[];
   /** A job that was ended under this message before it had a result; nothing of it is applied. */
   readonly brokenJob?: string;
@@ -230,7 +223,6 @@ export interface Reply {
   readonly choices?: readonly ReplyChoice[];
 }
 
-/** One line of a list, and the message that chooses it. */
 export interface ReplyChoice {
   readonly label: string;
   readonly description: string;
@@ -256,7 +248,6 @@ export interface SessionStore {
   open(next: NewSession, from: string | null): Promise<"opened" | "moved" | "taken">;
   /** Closes `from` and opens the older one again; the turns of `from` move to its end. False: nothing was done. */
   reopen(chatKey: string, sessionId: string, from: string, cut: CutTime): Promise<boolean>;
-  /** Another time of cut-over for an open session. */
   setCut(chatKey: string, sessionId: string, cut: CutTime): Promise<void>;
 
   append(chatKey: string, sessionId: string, turns: readonly NewTurn[]): Promise<void>;
@@ -266,7 +257,6 @@ export interface SessionStore {
     sessionId: string,
     range: { readonly after: number; readonly limit: number },
   ): Promise<{ readonly turns: Turn[]; readonly damaged: number }>;
-  /** The last ones after a position, in order. */
   lastTurns(
     chatKey: string,
     sessionId: string,
@@ -288,7 +278,6 @@ export interface SessionStore {
 
   /** Keeps the turns after a position under `name`; a summary that covers one is forgotten. Positions are never given out twice. */
   setAside(chatKey: string, sessionId: string, after: number, name: string): Promise<void>;
-  /** Restores the turns that were set aside under that name. */
   putBack(chatKey: string, sessionId: string, name: string): Promise<void>;
 
   settings(chatKey: string): Promise<ChatSettings>;
@@ -323,7 +312,6 @@ interface CutTime {
   readonly clock: string;
 }
 
-/** The running summary of the turns up to and including position `upTo`. */
 interface Summary {
   readonly text: string;
   readonly upTo: number;
@@ -335,7 +323,6 @@ export interface NewTurn {
   readonly text: string;
   /** The speaker: `Mio`, `Gin`; empty for the user. */
   readonly agent: string;
-  /** The jobs of this message. */
   readonly groupId: string | null;
 }
 
@@ -352,7 +339,7 @@ export interface DailyNote {
   readonly savedAt: string;
 }
 
-/** A conversation with its jobs, to be read elsewhere. Its texts and files are masked. */
+/** Its texts and files are masked. */
 export interface TalkDocument {
   readonly title: string;
   readonly locale: Locale;
@@ -366,15 +353,12 @@ export interface TalkDocument {
 }
 
 export interface TalkJob {
-  /** As people name it. */
   readonly name: string;
   readonly title: string;
   readonly status: JobStatus;
-  /** The status in words. */
   readonly verdict: string;
   /** The coder and its plan, the result of the checks, and the cost. */
   readonly facts: readonly string[];
-  /** Each is read when it is asked for. */
   readonly differences: () => Iterable<FileDifference>;
 }
 
@@ -426,7 +410,6 @@ export interface NamedChat {
   readonly workspace: string;
   /** Whether it is a chat of the workspace that is open. */
   readonly here: boolean;
-  /** How often the user spoke. */
   readonly messages: number;
   readonly lastAt: string;
   /** The user's last message, on one line. */
@@ -437,7 +420,6 @@ export interface NamedChat {
 export interface RoutingStore {
   record(decision: NewDecision): Promise<void>;
   last(chatKey: string): Promise<StoredDecision | null>;
-  /** The user's correction; it is stored beside the decision. */
   correct(chatKey: string, decisionId: string, correction: Correction): Promise<void>;
 
   /** Newest first; one that cannot be read is left out. */
@@ -471,7 +453,6 @@ export interface LearnedRule {
   readonly pattern: string;
   readonly route: Route;
   readonly confidence: number;
-  /** The message it was learned from. */
   readonly example: string;
   readonly learnedAt: string;
 }
@@ -533,7 +514,6 @@ export interface OwnCommand extends OwnCommandText {
  * large or lies behind a link is ignored.
  */
 export interface OwnCommands {
-  /** By name. */
   list(): readonly OwnCommand[];
   find(name: string): OwnCommand | "untrusted" | null;
   /** A file beside the skill of this name, by its path there; null if it is not one, or not trusted. */

@@ -13,7 +13,6 @@ export interface ProjectFiles {
   has(path: string): boolean;
   /** Which words occur in which files, in the given order, until the time is over. Binary files and the rest of long ones have none. */
   find(paths: readonly string[], words: readonly SoughtWord[], limitMs: number): FoundWords;
-  /** For trying edits before they run. */
   readonly source: CheckedFiles;
   readonly planOptions: PlanOptions;
 }

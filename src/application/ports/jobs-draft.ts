@@ -59,7 +59,6 @@ export interface Draft {
   takeIn(edits: readonly TakenEdit[], attempt: number | null): Promise<JobRefusal | null>;
   /** Counts commands of the last attempt that a check has run: its job lists them after those that the draft ran. */
   addResults(results: readonly CommandResult[], attempt: number): Promise<void>;
-  /** Writes an event from outside the draft into its journal. */
   journal(event: JobEvent): void;
   /**
    * Runs check commands in turn over the draft, or over the workspace; their writes are thrown away. Confined and without network, else
@@ -68,7 +67,6 @@ export interface Draft {
   check(request: CheckRequest): Promise<Checked>;
   /** The files that commands left in the private home. Absent, or null, where checks cannot be kept from it. */
   readonly homes?: () => HomeTraces | null;
-  /** Everything that the draft changes so far. */
   changes(): readonly Change[];
   /** The files among them whose contents differ, before and after. */
   diff(): readonly FileDifference[];
@@ -107,7 +105,6 @@ export interface Rebased {
   readonly failed: readonly CommandResult[];
 }
 
-/** A file that was changed by the draft and elsewhere, and that is not merged. */
 export interface DraftConflict {
   readonly path: string;
   readonly why: MergeConflict | "lock-file";
@@ -131,7 +128,6 @@ export interface DraftAttempt {
     | { readonly head: HeadProcess };
   /** The coder's plan; without a request, the first line of the latest one titles the job. */
   readonly plan?: string;
-  /** Files whose commands include a merged change of others, which the job reports. */
   readonly merged?: readonly MergedNote[];
   /** The bytes of files that the attempt was written for, if the workspace may have others when it runs; null: no file. */
   readonly bases?: ReadonlyMap<string, Uint8Array | null>;
@@ -176,7 +172,6 @@ export interface CheckRequest {
   readonly withoutBuildLayer?: boolean;
   /** Checks of the same name in a row see one another's writes; without a name, writes are removed. */
   readonly scratch?: string;
-  /** `checks.network`. */
   readonly network?: boolean;
   /** A repetition, which must not be answered from memory. */
   readonly again?: boolean;

@@ -33,7 +33,6 @@ export interface Transactions {
   takeTurn(signal: AbortSignal): Promise<() => void>;
   undo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
-  /** Keeps a sealed job as a preview. */
   stage(jobId: string): Promise<void>;
   /** Drops a staged job's change set; a job that was committed keeps its undo. One that never `began` gives back its number. */
   discard(jobId: string, options?: { readonly began?: boolean }): Promise<void>;
@@ -42,7 +41,6 @@ export interface Transactions {
   /** Rewrites unreadable records of jobs from the remaining files. Absent where there is nothing to rebuild them from. */
   repairRecords?(): Promise<readonly RepairedRecord[]>;
   findDamagedUndo?(options: DamageSearch): Promise<readonly DamagedUndo[]>;
-  /** See `Workspace.findInterruption`. */
   findInterruption?(): Promise<OpenInterruption | null>;
   /** Evicts the oldest undo records past the quota, and jobs without one after so many days (0: never). Returns the evicted. */
   enforceQuota(
@@ -51,11 +49,9 @@ export interface Transactions {
   ): Promise<readonly EvictedJob[]>;
 }
 
-/** How jobs with processes are staged on this machine, and why. */
 export interface Staging {
   readonly kind: Exclude<TransactionKind, "direct">;
   readonly reason: TransactionReason;
-  /** Whether processes can be kept from the rest of the machine. */
   readonly confinable: boolean;
 }
 
@@ -94,7 +90,6 @@ export interface Transaction extends BeforeAndAfter {
   readonly processes?: ProcessRunner;
   /** Its processes are not confined, but limited: they write to the view, a private home and a private `TMPDIR` alone. */
   readonly isLimited?: boolean;
-  /** Further environment a process in the view needs. */
   readonly environment: Readonly<Record<string, string>>;
   /** The changes since the last call (or since begin). Cheap when only the view's own operations ran. */
   takeChanges(since: { processRan: boolean }): Change[];
@@ -119,7 +114,6 @@ export interface Transaction extends BeforeAndAfter {
    * home layer stay for later jobs unless the job ends as a preview.
    */
   seal(judge: ValidateDifference, end?: { readonly preview: boolean }): Promise<SealedChanges>;
-  /** Ends the view and forgets everything it held. */
   discard(): Promise<void>;
 }
 
@@ -148,7 +142,6 @@ export interface Difference extends BeforeAndAfter {
 export interface DifferenceVerdict {
   /** Paths that stay as they were at begin, with all below; folders that were made for them alone go too. */
   readonly drop: readonly string[];
-  /** Files of the job that land with other bytes. */
   readonly rewrite: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -197,13 +190,12 @@ export interface MovedPath {
   readonly base: Uint8Array | null | undefined;
 }
 
-/** Files that commands left in a private home. */
 export interface HomeTraces {
   /** Whether earlier jobs, undone ones among them, left any. */
   readonly earlier: boolean;
   /** Those of the job itself, relative to the home; a few hundred at most. */
   readonly own: readonly string[];
-  /** Programs and settings, in the home or beside the project's files, that are not what they were before the job; as people read them. */
+  /** Programs and settings, in the home or beside the project's files, that differ from before the job; as people read them. */
   readonly programs?: readonly string[];
 }
 
@@ -270,7 +262,6 @@ export type SwapOutcome =
       readonly status: "done";
       readonly changes: readonly Change[];
       readonly left: readonly UntouchedPath[];
-      /** The damaged record that was rebuilt first. */
       readonly rebuilt?: string;
     }
   | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] }
@@ -291,7 +282,6 @@ export interface UntouchedPath {
   readonly reason: "moved-on" | "not-empty" | "object" | "lost";
 }
 
-/** A job with a record that could not be read. */
 export interface RepairedRecord {
   readonly jobId: string;
   readonly file: string;
@@ -323,7 +313,6 @@ export interface RepairedJob {
   readonly direction: "commit" | "undo" | "redo";
   /** `taken-back`: the swap had failed, and everything is as it was before it. */
   readonly outcome: "finished" | "taken-back" | "stuck";
-  /** Why it is stuck. */
   readonly conflicts: readonly Conflict[];
   /** Paths that it had not reached and that were edited since: it left them as they are. */
   readonly left: readonly string[];

@@ -38,12 +38,10 @@ export interface Workspace {
   readonly rootNames: readonly string[];
   /** The folder of this machine that keeps its jobs and their undo records. */
   readonly storage: string;
-  /** The current files, outside of every job. */
   readonly files: WorkspaceFiles;
   readonly protection: Protection;
   /** The jobs of every process. Reading waits for no lock and never fails for a half-written job. */
   readonly archive: JobArchive;
-  /** How jobs with processes are staged here, and why. */
   readonly staging: Staging;
   /**
    * Carries out a patch as one job. A failed command is in the result; a refusal says that nothing ran. An aborted job is taken back where that
@@ -59,7 +57,7 @@ export interface Workspace {
   openDraft(request: DraftRequest): Promise<OpenedDraft>;
   /** Commits exactly the staged changes of a preview; no command runs again. A conflict leaves the preview as it is. */
   commitPreview(jobId: string): Promise<PreviewCommit>;
-  /** Discards the staged changes of a preview. Harmless for a job that is not a preview any more. */
+  /** Harmless for a job that is not a preview any more. */
   discardPreview(jobId: string): Promise<PreviewDiscard>;
   /** Throws away a job of any process that has not begun to land: its later commit is refused. Harmless for any other. */
   withdraw(jobId: string): Promise<void>;
@@ -69,7 +67,6 @@ export interface Workspace {
   stop(jobId: string): Promise<StopJobResult>;
   /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
   repair(halted?: string): Promise<RepairedJob | null>;
-  /** Rewrites records of jobs that cannot be read. */
   repairRecords(): Promise<readonly RepairedRecord[]>;
   /** The jobs whose undo data is damaged, and what could be rebuilt; nothing is changed. */
   findDamagedUndo(options: DamageSearch): Promise<readonly DamagedUndo[]>;
@@ -98,7 +95,6 @@ export interface OpenOptions {
   readonly reclaimStorage?: boolean;
 }
 
-/** A workspace with the configuration that holds there, and the words of its language. */
 export interface OpenedWorkspace {
   readonly workspace: Workspace;
   readonly config: Config;
@@ -142,7 +138,6 @@ export interface TakenBack {
   readonly mergedBy?: string;
   /** The verdict of the project's checks on the merge. */
   readonly checked?: WordsByLocale;
-  /** A damaged record of the job that was rebuilt first. */
   readonly rebuilt?: string;
 }
 
@@ -206,7 +201,6 @@ export interface ExecuteRequest
     "request" | "groupId" | "source" | "sessionKey" | "commandTimeoutSeconds" | "signal" | "onOutput"
   > {
   readonly patch: string;
-  /** The patch, where the caller has parsed it. */
   readonly parsed?: ParseResult;
   /** The coder's plan; its first line is the job's title if there is no request text. */
   readonly plan?: string;
@@ -219,9 +213,7 @@ export interface ExecuteRequest
   readonly atomic: boolean;
   readonly stopOnError: boolean;
   readonly autoCommit: boolean;
-  /** Called once, before the first command. */
   readonly onStart?: (jobId: string) => void;
-  /** Progress for a person who is watching. */
   readonly onEvent?: (event: JobEvent) => void;
 }
 

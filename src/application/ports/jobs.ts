@@ -22,7 +22,6 @@ export type JobEvent =
     }
   | {
       readonly type: "command_started";
-      /** Which attempt of a draft this was. */
       readonly attempt?: number;
       readonly index: number;
       readonly command: PatchCommand;
@@ -85,7 +84,6 @@ export type JobEvent =
       readonly type: "agent_ended";
       readonly agent: number;
       readonly end: AgentEnd;
-      /** How many files of its work the draft took in. */
       readonly files: number;
       readonly tokens: number;
       readonly cost_usd: number;
@@ -129,7 +127,6 @@ export interface JobRecord extends JobFigures {
   readonly pid?: number;
   /** Where and when that process was started: its number may belong to another one by now. Absent in old records. */
   readonly birth?: string;
-  /** Why a draft was kept as a preview instead of landing. */
   readonly red?: RedReason;
   /** Why it was rolled back, as in its journal; empty or absent where its status says all. */
   readonly reason?: string;
@@ -155,7 +152,6 @@ export interface StoredJob extends JobRecord {
   readonly closed?: string;
   /** It is on its way into the workspace or out of it: a process is just at it, or died there and a repair is due. */
   readonly unsettled?: Unsettled;
-  /** Its interruptions, oldest first; absent if there were none. */
   readonly interruptions?: readonly Interruption[];
   /** The last repair produced the job's current state. */
   readonly standsRepaired?: true;
@@ -203,9 +199,7 @@ export interface JobIndex {
   close(): Promise<void>;
 }
 
-/** The index of one installation with every workspace that it knows. */
 export interface AllJobs extends JobIndex {
-  /** Brings the index up to date with the folders of all workspaces. */
   syncAll(): Promise<void>;
 }
 

@@ -40,7 +40,6 @@ export type McpLoginState = "none" | "kept" | "needed" | "unreachable";
 export interface McpLoginRequest {
   /** Shows the address to open. Resolves to the address the user pastes by hand; null if the browser is redirected here. */
   announce(address: string): Promise<string | null>;
-  /** Shown in the browser afterwards. */
   readonly page: { readonly done: string; readonly failed: string };
   readonly signal: AbortSignal;
 }
@@ -63,7 +62,6 @@ export function isOlderServer(status: number | undefined): boolean {
   return status === 400 || status === 404 || status === 405;
 }
 
-/** The values of variables. */
 export type ReadVariable = (name: string) => string | undefined;
 
 /** Resolves `env:NAME`, `${NAME}` and `${NAME:-default}`. An unset variable leaves out a header or entry, and a server's program. */

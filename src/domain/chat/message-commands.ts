@@ -132,7 +132,6 @@ export function readAllCoders(text: string): string | null {
   return /^(?:all|全員)(?:[:：\s\u3000]+)(\S.*)$/isu.exec(text.trim())?.[1] ?? null;
 }
 
-/** The word that has a plan carried out. */
 export function isGo(text: string): boolean {
   return /^(?:go|go ahead|実行(?:して)?|進めて|やって)[.!。！]?$/iu.test(text.trim().normalize("NFKC"));
 }

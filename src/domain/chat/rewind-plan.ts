@@ -1,11 +1,9 @@
-/** The facts of a rewind message, independent of language. */
 export interface RewindMessage {
   /** Counts from 1 in the session. */
   readonly number: number;
   /** `17:42`. */
   readonly at: string;
   readonly text: string;
-  /** How many files its jobs changed. */
   readonly files?: number;
 }
 

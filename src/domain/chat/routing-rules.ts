@@ -12,7 +12,6 @@ import shipped from "./shipped-rules.json" with { type: "json" };
 /** Made of rules.yaml by scripts/gen-routing-rules.ts. */
 export const SHIPPED_RULES = shipped as readonly Rule[];
 
-/** A message as rules see it. */
 interface Clause {
   readonly text: string;
   /** It says what is not to be done. */
@@ -45,7 +44,6 @@ const ASKS_JA =
 const ASKS_EN =
   /^(?:(?:so|and|ok|hey|hi|also|well|but|please|can you|could you|tell me|explain|i wonder|do you know)[\s,]+)*(?:how (?:do|does|did|to|can|could|should|would|is|are)|what (?:is|are|does|do|would|should)|what's|should (?:i|we)|is it|do you|did you|have you|are you|would it|why is)\b/iu;
 
-/** Words of courtesy before what is asked for; one of them at a time. */
 const COURTESY =
   /^(?:please|pls|plz|kindly|can you|could you|can we|could we|would you|will you|(?:i want|i need|i'd like) you to|(?:i|we) (?:want|need|have) to|you (?:should|must|need to)|let's|lets|let us|now|then|also|and|ok|okay|so|hey|hi|next|first|just|go ahead and|(?:mio|shiro|aka|ao|gin)[ ,:]|@[\w.-]+)[ ,:]+/iu;
 const MOST_COURTESY = 6;
@@ -92,7 +90,6 @@ function withoutCourtesy(text: string): string {
 
 export interface RuleMatch {
   readonly rule: CompiledRule;
-  /** The words that matched. */
   readonly words: string;
 }
 

@@ -31,7 +31,6 @@ export interface CompiledRule {
   readonly order: boolean;
 }
 
-/** Why a rule is not used. */
 export type RuleProblem =
   | { readonly kind: "not-a-pattern"; readonly pattern: string; readonly detail: string }
   /** It could take exponential time on some message. */

@@ -1,6 +1,5 @@
 /** A message that is to be posted at set times. */
 export interface ScheduleWish {
-  /** Five fields, as cron takes them. */
   readonly cron: string;
   readonly message: string;
 }

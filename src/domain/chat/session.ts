@@ -39,7 +39,6 @@ export function changedMemory(
   return others.length >= MOST_NAMES ? null : Object.fromEntries([...others, [name, value]]);
 }
 
-/** For a model: what the user wants to be kept in mind. */
 export function wordMemory(memory: Readonly<Record<string, string>>): string {
   const lines = Object.entries(memory).map(([name, value]) => `- ${name} = ${value}`);
   return lines.length === 0 ? "" : `Kept in mind for the user:\n${lines.join("\n")}`;

@@ -104,7 +104,6 @@ export type Doubt =
   | { readonly kind: "shrinks"; readonly path: string; readonly from: number; readonly to: number };
 
 export interface ShownToCoder {
-  /** Whether the coder was shown the file whole. */
   readonly shown: (path: string) => boolean;
   /** Whether the coder was warned about that file before: then it insists on the edit. */
   readonly told: (path: string) => boolean;

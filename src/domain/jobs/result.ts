@@ -119,13 +119,11 @@ export function isSystemTrouble({ reason }: Conflict): boolean {
   return reason === "no-access" || reason === "no-space" || reason === "disk-error";
 }
 
-/** A job whose undo data was removed because the quota was exceeded. */
 export interface EvictedJob {
   readonly jobId: string;
   readonly bytes: number;
 }
 
-/** The numbers of the jobs that a result names, by their ids. */
 export type JobNumbers = Readonly<Record<string, number>>;
 
 /** Why no view could be opened; nothing ran. */
@@ -171,7 +169,6 @@ export type JobRefusal = BeginRefusal | AutoCommitRefusal | SettingRefusal | Hea
 /** The result of a job, in no language: every surface, stored reply and printed document is made of it. */
 export type JobResult = RefusedJob | RanJob;
 
-/** A job that never began. */
 export interface RefusedJob {
   readonly about: "refusal";
   readonly status: "refused";
@@ -181,7 +178,6 @@ export interface RefusedJob {
     | { readonly kind: "refused"; readonly refusal: JobRefusal };
 }
 
-/** The figures of a job that its record keeps and its result tells. */
 export interface JobFigures {
   readonly jobId: string;
   readonly groupId: string;
@@ -198,7 +194,6 @@ export interface JobFigures {
   readonly notes: readonly Note[];
 }
 
-/** The figures alone of a record or a stored job. */
 export function toFigures(job: JobFigures): JobFigures {
   const { jobId, groupId, workspace, kind, success, changes, notes, gitCommit } = job;
   const { totalCmds, executedCmds, failedCmds } = job;
@@ -209,7 +204,6 @@ export function toFigures(job: JobFigures): JobFigures {
 export interface RanJob extends JobFigures {
   readonly about: "job";
   readonly status: JobStatus;
-  /** Absent where no job is known by a number. */
   readonly numbers?: JobNumbers;
   readonly outcome: JobOutcome | "dry-run";
   readonly dryRun: boolean;
@@ -219,11 +213,9 @@ export interface RanJob extends JobFigures {
   readonly undo: UndoState;
   /** How it ended where nothing of it was to stay, or where that could not be had. */
   readonly ending?: "rolled-back" | "aborted" | "kept-after-failure" | "workspace-gone";
-  /** The conflicts that prevented the commit. */
   readonly conflicts: readonly Conflict[];
   readonly evicted: readonly EvictedJob[];
   readonly quotaBytes: number;
-  /** Background processes that ended with it. */
   readonly ended: readonly string[];
   /** Paths of the workspace that changed meanwhile, though not through it. */
   readonly outside: readonly string[];
@@ -319,7 +311,6 @@ export function wholeCommand({ type, action, target, content }: PatchCommand): s
 /** How the changes of a job are staged; `none` stages nothing and runs in the workspace itself. */
 export type TransactionKind = "direct" | "overlay" | "copy" | "none";
 
-/** Why a transaction kind was chosen. */
 export type TransactionReason =
   | "file-edits-only"
   | "configured"
@@ -332,7 +323,6 @@ export type TransactionReason =
   | "not-linux"
   | "overlay-failed";
 
-/** The effects that a job cannot undo. */
 export type NotCovered = "network" | "daemons" | "other-folders" | "forge";
 
 /** A commit, undo or redo that was cut off, as by a kill or a power cut. */
@@ -350,7 +340,6 @@ export interface Interruption {
 export interface KeptAside {
   /** Where they lie, each under its path; absolute. */
   readonly folder: string;
-  /** Their original paths. */
   readonly paths: readonly string[];
   /** The folder is not there any more: a person removed it, or moved it away. */
   readonly removed?: true;
@@ -372,7 +361,6 @@ export interface InterruptedFiles {
   readonly edited: readonly string[];
 }
 
-/** An interrupted swap that no process is working on. */
 export interface OpenInterruption {
   readonly jobId: string;
   readonly direction: Interruption["direction"];
@@ -380,7 +368,6 @@ export interface OpenInterruption {
   readonly files: InterruptedFiles | null;
 }
 
-/** The entries that one job's roll-back kept aside, as they are now. */
 export interface KeptAsideFolder {
   readonly jobId: string;
   /** Absolute. */
@@ -526,7 +513,6 @@ export function isHookRefusal(note: Note): note is Extract<NoteFact, { code: "ho
   return typeof note !== "string" && note.code === "hook-refused";
 }
 
-/** A swap that was cut off, and was settled since. */
 export interface RepairedNote {
   readonly code: "repaired";
   readonly jobId: string;
@@ -611,7 +597,6 @@ export const JOB_STATUSES = [
 
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** Whether a job can be undone. `none`: there is nothing to undo. */
 export type UndoState = "available" | "unavailable" | "none" | "undone";
 
 /** `begun`: a swap began and did not end; `halted`: and needs a record that is damaged or newer; `due`: its commit did not begin. */

@@ -24,7 +24,6 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
       .select(["id", "name", "media_type", "group_id", "pieces"])
       .where((is) => is.and(inChat(chatKey)));
 
-  /** Answers with how many there are. */
   async function writePieces(of: PieceFacts, bytes: Uint8Array): Promise<number> {
     let position = 0;
     for (let from = 0; from < bytes.length; from += PIECE_BYTES) {

@@ -5,10 +5,8 @@ import { isOlderServer, type McpServerSettings } from "../../domain/chat/mcp-ser
 export interface McpToolsOptions {
   readonly servers: readonly McpServerSettings[];
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
-  /** Where programs are started. */
   readonly workspace: string;
   readonly version: string;
-  /** Where logins are kept. */
   readonly home: string;
 }
 
@@ -39,7 +37,6 @@ export interface McpTools {
 interface UnavailableServer {
   readonly server: string;
   readonly detail: string;
-  /** `picoclaw mcp login` would help. */
   readonly needsLogin?: boolean;
 }
 

@@ -17,10 +17,8 @@ import { readYaml } from "../platform/text-files.ts";
 import type { McpFile } from "./toolbox.ts";
 
 export interface OwnCommandDeps {
-  /** PicoClaw's home. */
   readonly home: string;
   readonly workspace: string;
-  /** Whether the user trusts the workspace. */
   readonly isTrusted: () => boolean;
   readonly mask: (text: string) => string;
 }
@@ -50,7 +48,6 @@ export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnComma
       }
     return null;
   };
-  /** The one that counts, by its name. */
   const chosen = (name: string): FoundCommand | "untrusted" | null => {
     if (!NAME.test(name)) return null;
     const theirs = found("workspace", name);

@@ -164,7 +164,6 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** The settings of a chat that outlive a session. */
 function createChatSettings({
   db,
   workspace,
@@ -186,7 +185,6 @@ function createChatSettings({
 
 type DailyNotes = Pick<SessionStore, "saveNote" | "note" | "notes" | "removeNote">;
 
-/** The notes of past days. */
 function createDailyNotes({ db, workspace, held }: ChatRowsDeps): DailyNotes {
   const inTurn = createTurnFence({ db, held });
   return {
@@ -210,7 +208,6 @@ function createDailyNotes({ db, workspace, held }: ChatRowsDeps): DailyNotes {
   };
 }
 
-/** Rows a statement may carry. */
 const TURNS_A_BATCH = 500;
 
 type SessionTurns = Pick<
@@ -218,7 +215,6 @@ type SessionTurns = Pick<
   "append" | "turns" | "lastTurns" | "saveSummary" | "clearSummary" | "setAside" | "putBack"
 >;
 
-/** The messages of a session, and the running summary of it. */
 function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns {
   const inTurn = createTurnFence({ db, held });
   return {

@@ -17,7 +17,6 @@ import type { McpTools, McpToolsOptions } from "./mcp-tools.ts";
 /** Characters of a tool's result that a model is given; local windows are small. */
 const RESULT_CHARS = 12_000;
 
-/** PicoClaw's own tools, as a model calls them. */
 export interface OwnTools {
   readonly tools: readonly ModelTool[];
   invoke(name: string, args: unknown, options: CallOptions): Promise<ToolOutcome>;
@@ -35,7 +34,6 @@ export interface ToolboxDeps extends Pick<McpToolsOptions, "home" | "workspace" 
   readonly pool: McpPool;
 }
 
-/** PicoClaw's own tools and those of the configured MCP servers, for one message. */
 export async function openToolbox(deps: ToolboxDeps, request: ToolboxRequest): Promise<Toolbox> {
   const { home, workspace, hostEnv, version, research, mask, processes, pool } = deps;
   const { readOnly, servers: wanted, web = false, editorServers = [], forCoder = false } = request;
@@ -104,7 +102,6 @@ function createToolbox(parts: ToolGroups): Toolbox {
   };
 }
 
-/** The file of the workspace that names MCP servers. */
 export type McpFile =
   | { readonly kind: "none" }
   | { readonly kind: "untrusted" }
@@ -162,7 +159,6 @@ function mayCoderCall(
 const PAGE_CHARS = 10_000;
 const PAGE_BYTES = 4 * 1024 ** 2;
 
-/** `research:` of the configuration. */
 interface ResearchSettings {
   readonly fetch: boolean;
   readonly allowed: readonly string[];

@@ -70,12 +70,9 @@ export function createGitWatch(root: string): () => readonly string[] {
   };
 }
 
-/** An entry that a swap is about to put to a path. */
 export interface ComingEntry {
   readonly path: string;
-  /** The path does not exist yet. */
   readonly isNew: boolean;
-  /** Where it lies now. */
   readonly lies: string;
 }
 

@@ -91,7 +91,6 @@ export interface StateFile {
   readonly turn: number;
 }
 
-/** The result of a swap. */
 export interface SwapRecord {
   /** Nanoseconds on the file system's clock after the swap, where a folder with contents took part; else 0. */
   readonly stamp: string;
@@ -111,7 +110,6 @@ export interface FolderTouch {
 
 export interface SwapRecordEntry {
   readonly standing: Identity | null;
-  /** The entry in the op's slot. */
   readonly kept: Identity | null;
 }
 
@@ -246,7 +244,6 @@ export function writePlan(folder: JobFolder, plan: Plan): void {
   printPlan(folder, plan).finish();
 }
 
-/** Writes a plan, which becomes valid when it is finished. */
 export function printPlan(folder: JobFolder, plan: Plan): Omit<LineWriter, "add"> {
   const { roots, stamp, folders, lost, ops } = plan;
   const lines = openLines(planFile(folder), { roots, stamp, folders, lost, count: ops.length });
@@ -465,7 +462,6 @@ export const BUILT_FOLDER = "built";
 /** Folders of a job with its staged changes: slots, a copy, the layers of an overlay, of a home and of checks. */
 const STAGED = /^(slots|view|home|proxy|built|check\.\d+|[uw]\d+)$/;
 
-/** Where the throw-away views of checks lie. */
 export function checkFolders({ path }: JobFolder): string[] {
   return readNames(path)
     .filter((name) => name.startsWith("check."))
@@ -514,7 +510,6 @@ export function sweepTrash(storage: string, jobId = ""): void {
       spawnUnattended(["/bin/sh", "-c", EMPTY, "sh", join(trash, name)], { PATH: "/usr/bin:/bin" });
 }
 
-/** Frees everything but the story of the job. */
 export function removeSlots(folder: JobFolder): void {
   for (const file of [planFile(folder), planCopyFile(folder)]) rmSync(file, { force: true });
   for (const name of readNames(folder.path)) {
@@ -592,7 +587,6 @@ function openLines(path: string, header: Readonly<Record<string, unknown>>) {
   };
   attempt(() => writeFileSync(fd, headed()));
   return {
-    /** A value as JSON. */
     add(line: string): void {
       piece += `${addSum(line)}\n`;
       if (piece.length > PIECE_BYTES) attempt(write);
@@ -827,7 +821,6 @@ export function writeIntent(storage: string, intent: Intent): void {
   syncFolder(storage);
 }
 
-/** A swap is under way, but its intent cannot be read. */
 export type DamagedIntent = "damaged";
 
 export function readIntent(storage: string): Intent | DamagedIntent | null {
@@ -927,7 +920,6 @@ export function toChanges(ops: readonly Op[], roots: readonly string[], workspac
   return changes.sort((x, y) => (x.path < y.path ? -1 : 1));
 }
 
-/** A swap that was cut off, and how a repair settled it. */
 export interface RepairMark extends Interruption {
   readonly outcome: "finished" | "taken-back";
   /** The turn that the swap was to end. */
