@@ -40,9 +40,9 @@ export interface ModelCommandDeps {
 }
 
 type ModelChange =
-  | { readonly ok: true; readonly role: ModelRole; readonly choice: ModelChoiceOfRole; readonly model: Model }
-  | { readonly ok: false; readonly failure: ModelFailure }
-  | { readonly ok: false; readonly failure: null; readonly unknown: string };
+  | { readonly ok: true; readonly choice: ModelChoiceOfRole; readonly model: Model }
+  /** Null: no provider has such a model. */
+  | { readonly ok: false; readonly failure: ModelFailure | null };
 
 const ALL_ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
 /** A server that does not state within this time whether it has a model is not waited for. */
@@ -100,12 +100,16 @@ function modelChoices(
         message: `/model ${agent.toLowerCase()} ${name}`,
       };
     }),
-    {
-      label: "default",
-      description: [words.asConfigured, words.forAgent(agent)].join(" · "),
-      message: `/model ${agent.toLowerCase()} default`,
-    },
+    defaultChoice(words, "model", agent),
   ];
+}
+
+function defaultChoice(words: MemoryMessages["models"], command: string, agent: string): ReplyChoice {
+  return {
+    label: "default",
+    description: [words.asConfigured, words.forAgent(agent)].join(" · "),
+    message: `/${command} ${agent.toLowerCase()} default`,
+  };
 }
 
 /** Changes the model of a role, as far as the configuration lets it: local-only holds here as everywhere. */
@@ -116,7 +120,7 @@ async function chooseModel(
   name: string,
 ): Promise<ModelChange> {
   const found = findProvider(deps, chosen[role], role, name);
-  if (found === null) return { ok: false, failure: null, unknown: name };
+  if (found === null) return { ok: false, failure: null };
   const effort = chosen[role]?.effort;
   const choice: ModelChoiceOfRole = { ...found, ...(effort !== undefined && { effort }) };
   const model = deps.models.forRole(role, choice);
@@ -124,7 +128,7 @@ async function chooseModel(
   const check = await model.check(AbortSignal.timeout(CHECK_MS));
   if (!check.ok && (check.failure.code === "unknown-model" || check.failure.code === "unauthorized"))
     return { ok: false, failure: check.failure };
-  return { ok: true, role, choice, model };
+  return { ok: true, choice, model };
 }
 
 /** `provider/model`, a provider, or a model: of the provider that has it, of its family's, else of the role's. */
@@ -196,48 +200,35 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
     await chat.sessions.saveSettings(where, { models: Object.fromEntries([...others, ...kept]) });
   };
   return {
-    async model(chat, { session: { channel, chatId } }, text) {
-      const where = { channel, chatId };
+    async model(chat, { session: where }, text) {
       const { models: chosen } = await chat.sessions.settings(where);
-      if (text.trim() === "") {
-        const [roles, offered] = [listRoleModels(deps, chosen), listOfferedModels(deps)];
-        const own = memoryMessagesFor(chat.messages.locale).models;
-        const measured = describeMeasured(chat.settings.measured);
-        const others = roles.filter(({ role }) => role !== deps.defaultCoder);
-        return {
-          ...answerAboutModels((words) =>
-            [
-              ...roles.map(words.line),
-              ...(measured === null ? [] : [words.measured(measured)]),
-              words.table(deps.catalogue.dated),
-              words.offered(offered),
-              words.usage,
-            ].join("\n"),
-          ),
-          choices: [
-            ...modelChoices(deps, chosen, deps.defaultCoder, own),
-            ...others.map(({ agent, role, name }) => ({
-              label: `${agent} …`,
-              description: own.forOthers(agent, role, name),
-              message: `/model ${agent.toLowerCase()}`,
-            })),
-          ],
-        };
-      }
       const { role, rest } = readRoleAndRest(deps, text);
       const agent = agentOf(role);
       if (rest === "") {
-        const [line] = listRoleModels(deps, chosen).filter((one) => one.role === role);
+        const isWhole = text.trim() === "";
+        const lines = listRoleModels(deps, chosen).filter((one) => isWhole || one.role === role);
         const own = memoryMessagesFor(chat.messages.locale).models;
+        const measured = isWhole ? describeMeasured(chat.settings.measured) : null;
         return {
           ...answerAboutModels((words) =>
             [
-              ...(line === undefined ? [] : [words.line(line)]),
+              ...lines.map(words.line),
+              ...(measured === null ? [] : [words.measured(measured)]),
+              ...(isWhole ? [words.table(deps.catalogue.dated)] : []),
               words.offered(listOfferedModels(deps)),
               words.usage,
             ].join("\n"),
           ),
-          choices: modelChoices(deps, chosen, role, own),
+          choices: [
+            ...modelChoices(deps, chosen, role, own),
+            ...lines
+              .filter((one) => one.role !== role)
+              .map((one) => ({
+                label: `${one.agent} …`,
+                description: own.forOthers(one.agent, one.role, one.name),
+                message: `/model ${one.agent.toLowerCase()}`,
+              })),
+          ],
         };
       }
       if (RESET.test(rest)) {
@@ -260,8 +251,7 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
       const { provider, model, local } = change.model;
       return answerAboutModels((words) => words.changed(agent, `${provider}/${model}`, local));
     },
-    async effort(chat, { session: { channel, chatId } }, text) {
-      const where = { channel, chatId };
+    async effort(chat, { session: where }, text) {
       const { models: chosen } = await chat.sessions.settings(where);
       const { role, rest } = readRoleAndRest(deps, text);
       const agent = agentOf(role);
@@ -284,11 +274,7 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
               ].join(" · "),
               message: `/effort ${agent.toLowerCase()} ${one}`,
             })),
-            {
-              label: "default",
-              description: [own.asConfigured, own.forAgent(agent)].join(" · "),
-              message: `/effort ${agent.toLowerCase()} default`,
-            },
+            defaultChoice(own, "effort", agent),
           ],
         };
       }
