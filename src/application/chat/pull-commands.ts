@@ -81,24 +81,27 @@ interface PullWords {
 export const pr: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
   const wish = readPullWish(rest);
   if (wish === null) return createAnswer([say("pullUsage")], false);
-  try {
+  return orWordStop(deps, async () => {
     const plan = await planPull(deps, turn, wish.base);
-    const { state, changed, beyond } = plan;
+    const { state, base, changed, beyond } = plan;
     const worded = { kind: "pull request", subjects: state.subjects, changed, beyond } as const;
     const words = await wordChange(deps, turn, worded, wish.title);
-    const branch = plan.branches ? await freeBranch(turn, plan, words.branch) : (plan.state.branch ?? "");
+    const branch = plan.branches ? await freeBranch(turn, plan, words.branch) : (state.branch ?? "");
     if (turn.dryRun || turn.preview)
-      return createAnswer(
-        [say("pullDry", { branch, base: plan.base, files: plan.changed, title: words.title })],
-        true,
-      );
+      return createAnswer([say("pullDry", { branch, base, files: changed, title: words.title })], true);
     const commit = await commitWork(deps, turn, plan, { words, branch });
-    return await publishWork(deps, turn, plan, { words, branch, commit, isDraft: wish.isDraft });
+    return publishWork(deps, turn, plan, { words, branch, commit, isDraft: wish.isDraft });
+  });
+};
+
+async function orWordStop(deps: JobDeps, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
   } catch (error) {
     if (!(error instanceof PullStopped)) throw error;
     return createAnswer([say("pullStop", maskStop(deps, error.stop))], false);
   }
-};
+}
 
 /** `/commit [MESSAGE]`: what is staged, else the uncommitted files of this chat's last change, as one local commit that `/undo` reverts. */
 export const commit: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
@@ -137,10 +140,7 @@ const COMMIT_SOURCE = "chat:commit";
 /** The paths that one commit is about: what the index has, else the newest change of this chat that is not committed whole. */
 function chooseCommitted(deps: JobDeps, turn: ChatTurn, state: ReadRepository): readonly string[] {
   if (state.staged.length > 0) return state.staged;
-  const { protection } = deps.workspace;
-  const open = state.changed.filter(
-    (path) => protection.protects(path) === null && protection.forbids(path) === null,
-  );
+  const open = committable(deps, state);
   for (const job of jobsOfChat(deps, turn).toReversed()) {
     if (job.state !== "committed") continue;
     const own = open.filter((path) =>
@@ -149,6 +149,10 @@ function chooseCommitted(deps: JobDeps, turn: ChatTurn, state: ReadRepository): 
     if (own.length > 0) return own;
   }
   return [];
+}
+
+function committable({ workspace: { protection } }: JobDeps, { changed }: ReadRepository): string[] {
+  return changed.filter((path) => protection.protects(path) === null && protection.forbids(path) === null);
 }
 
 function gitCommand(action: string, words: readonly string[]) {
@@ -171,37 +175,21 @@ export async function findProjectForge(deps: ServiceDeps, turn: ChatTurn) {
   if (deps.openForges === undefined) return stopWith({ why: "unavailable" });
   const forges = await deps.openForges();
   const state = await forges.repository.read(turn.signal);
-  switch (state.status) {
-    case "no-git":
-    case "no-repository":
-    case "unborn":
-      return stopWith({ why: state.status });
-    case "failed":
-      return stopWith({ why: "git-failed", message: state.message });
-    case "read":
-      break;
-  }
+  if (state.status === "failed") return stopWith({ why: "git-failed", message: state.message });
+  if (state.status !== "read") return stopWith({ why: state.status });
   const { remote } = state;
   if (remote === null) return stopWith({ why: "no-remote" });
   const ref = parseRemoteUrl(remote.url, forges.sites);
-  if (ref === null)
-    // Without a user and a password.
-    return stopWith({
-      why: "foreign-remote",
-      remote: remote.name,
-      url: remote.url.replace(/\/\/[^/@]*@/, "//"),
-    });
+  if (ref === null) {
+    const withoutPassword = remote.url.replace(/\/\/[^/@]*@/, "//");
+    return stopWith({ why: "foreign-remote", remote: remote.name, url: withoutPassword });
+  }
   const opened = await forges.open(ref.forge, (seconds, why) =>
     turn.emit(createNotice(deps, (chat) => chat.forgeWaits(forgeFacts(ref.forge).title, seconds, why))),
   );
   const forge = typeof opened === "string" ? null : opened;
-  return {
-    forges,
-    state: { ...state, remote },
-    ref,
-    forge,
-    missing: typeof opened === "string" ? opened : "",
-  };
+  const missing = typeof opened === "string" ? opened : "";
+  return { forges, state: { ...state, remote }, ref, forge, missing };
 }
 
 export async function orPullStop<T>(
@@ -213,13 +201,8 @@ export async function orPullStop<T>(
   const given = await answer;
   if (given.ok) return given.value;
   const { code, message } = given.failure;
-  return stopWith({
-    why: "forge",
-    forge: forgeFacts(ref.forge).title,
-    repository: ref.repository,
-    code,
-    message,
-  });
+  const forge = forgeFacts(ref.forge).title;
+  return stopWith({ why: "forge", forge, repository: ref.repository, code, message });
 }
 
 async function planPull(deps: ServiceDeps, turn: ChatTurn, wantedBase: string | null): Promise<PullPlan> {
@@ -249,10 +232,7 @@ async function planPull(deps: ServiceDeps, turn: ChatTurn, wantedBase: string | 
   const tip = atBase?.commit ?? heads?.get(base);
   const bases = [...(tip === undefined ? [] : [tip]), `refs/remotes/${state.remote.name}/${base}`];
   const beyond = await forges.repository.compare(bases, turn.signal);
-  const { protection } = deps.workspace;
-  const changed = state.changed.filter(
-    (path) => protection.protects(path) === null && protection.forbids(path) === null,
-  );
+  const changed = committable(deps, state);
   if (changed.length === 0 && (beyond === null || beyond.commits.length === 0))
     return stopWith({ why: "nothing", base, kept: state.changed });
   const branches =
@@ -504,7 +484,8 @@ interface ReadyWork {
 async function publishWork(deps: JobDeps, turn: ChatTurn, plan: PullPlan, ready: ReadyWork): Promise<Answer> {
   const { forge, ref, base, state, cloneUrl } = plan;
   const { words, branch, commit, isDraft } = ready;
-  turn.emit(createNotice(deps, (chat) => chat.pullPushes(branch, forgeFacts(ref.forge).title)));
+  const site = forgeFacts(ref.forge).title;
+  turn.emit(createNotice(deps, (chat) => chat.pullPushes(branch, site)));
   const own = splitRemoteUrl(state.remote.url);
   const url = cloneUrl ?? own.url;
   const pushed = await plan.forges.repository.push({
@@ -519,44 +500,23 @@ async function publishWork(deps: JobDeps, turn: ChatTurn, plan: PullPlan, ready:
   });
   if (pushed.status !== "pushed") return stopWith(await takeBackCommit(deps, plan, ready, pushed));
   const facts = { branch, base, title: words.title, files: plan.changed.length };
-  if (forge === null)
-    return finished(
-      deps,
-      commit,
-      [
-        say("pullByHand", {
-          ...facts,
-          url: newPullUrl(ref, branch),
-          variable: plan.missing,
-          forge: forgeFacts(ref.forge).title,
-        }),
-      ],
-      false,
-    );
-  const found = await forge.findPull(ref.repository, branch, turn.signal);
-  const open = {
-    repository: ref.repository,
-    head: branch,
-    base,
-    title: words.title,
-    body: words.body,
-    closes: null,
-    draft: isDraft,
-  };
+  if (forge === null) {
+    const byHand = { ...facts, url: newPullUrl(ref, branch), variable: plan.missing, forge: site };
+    return finished(deps, commit, [say("pullByHand", byHand)], false);
+  }
+  const { repository } = ref;
+  const found = await forge.findPull(repository, branch, turn.signal);
+  const { title, body } = words;
+  const open = { repository, head: branch, base, title, body, closes: null, draft: isDraft };
   const there = found.ok && found.value !== null;
   const opened = there ? { ok: true as const, value: found.value } : await forge.openPull(open, turn.signal);
   if (!opened.ok) {
     const { code, message } = opened.failure;
-    const stop: PullStop = { why: "not-opened", branch, forge: forgeFacts(ref.forge).title, code, message };
+    const stop: PullStop = { why: "not-opened", branch, forge: site, code, message };
     return finished(deps, commit, [say("pullStop", maskStop(deps, stop))], false);
   }
-  const pull = opened.value;
-  return finished(
-    deps,
-    commit,
-    [say("pullOpened", { ...facts, url: pull?.url ?? "", isNew: !there, isDraft })],
-    true,
-  );
+  const pull = { ...facts, url: opened.value?.url ?? "", isNew: !there, isDraft };
+  return finished(deps, commit, [say("pullOpened", pull)], true);
 }
 
 /** A change that could not be pushed is not left behind as a commit either. */
@@ -574,20 +534,13 @@ async function takeBackCommit(
   const forge = forgeFacts(ref.forge).title;
   if (pushed.status === "secret") return { why: "secret", kept };
   if (pushed.status === "branch-taken") return { why: "branch-taken", branch, kept };
-  return {
-    why: "not-pushed",
-    reason: pushed.reason,
-    branch,
-    forge,
-    message: pushed.message,
-    variable: missing || null,
-    kept,
-  };
+  const { reason, message } = pushed;
+  return { why: "not-pushed", reason, branch, forge, message, variable: missing || null, kept };
 }
 
 function finished(deps: JobDeps, { job }: CommittedWork, said: Answer["said"], ok: boolean): Answer {
   return {
-    ...createAnswer(said ?? [], ok, "Worker"),
+    ...createAnswer(said, ok, "Worker"),
     jobs: job?.jobs ?? [],
     actions: job === null ? [] : actionsFor(deps.workspace.archive, job.jobId, deps.chat.actions),
   };
@@ -605,7 +558,7 @@ export async function reviewPull(
   turn: ChatTurn,
   { name, isPosted }: PullReview,
 ): Promise<Answer> {
-  try {
+  return orWordStop(deps, async () => {
     const { forges, ref, forge, missing } = await findProjectForge(deps, turn);
     const title = forgeFacts(ref.forge).title;
     if (forge === null) return stopWith({ why: "no-token", forge: title, variable: missing });
@@ -638,10 +591,7 @@ export async function reviewPull(
         ...(isPosted && { after: (answer) => postReview(deps, turn, { forge, item, url, answer }) }),
       },
     };
-  } catch (error) {
-    if (!(error instanceof PullStopped)) throw error;
-    return createAnswer([say("pullStop", maskStop(deps, error.stop))], false);
-  }
+  });
 }
 
 /** Null where it is an item of another repository. */
