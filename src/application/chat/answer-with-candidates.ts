@@ -11,13 +11,7 @@ import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { CoderEnding } from "../ports/coder.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import {
-  answerForCoder,
-  answerWithCode,
-  type CodeRequest,
-  type CoderRunResult,
-  runCoder,
-} from "./answer-with-code.ts";
+import { answerForCoder, answerWithCode, type CoderRunResult, runCoder } from "./answer-with-code.ts";
 import type { CandidateMode } from "./chat-commands.ts";
 import {
   type AgentDeps,
@@ -28,7 +22,7 @@ import {
   mergeAnswers,
 } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
-import { runCoderCandidates, type SharedChecks, shareBaseline } from "./run-candidates.ts";
+import { type CodeRequest, runCoderCandidates, type SharedBench, shareBaseline } from "./run-candidates.ts";
 
 export interface CandidatesRequest extends CodeRequest {
   readonly mode: CandidateMode;
@@ -138,7 +132,7 @@ function createDraftContest({ workspace }: JobDeps) {
   const drafts = new Map<CoderRole, Draft>();
   let result: CandidatesResult = { facts: new Map(), taken: null, by: "only" };
 
-  function beside(role: CoderRole): SharedChecks {
+  function beside(role: CoderRole): SharedBench {
     const openDraft: Workspace["openDraft"] = async (request) => {
       const opened = await workspace.openDraft(request);
       if (opened.ok) drafts.set(role, opened.draft);

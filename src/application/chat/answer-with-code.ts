@@ -4,7 +4,6 @@ import { hasFlag } from "../../domain/coder/proposal.ts";
 import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { type JobResult, type RanJob, toKeptStatus } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/compare-lines.ts";
-import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { type ChecksState, checksMessagesFor } from "../../domain/texts/checks.ts";
@@ -15,12 +14,11 @@ import { type FoundChecks, openChecks, recallChecks } from "../checks/baseline.t
 import {
   createProjectChecks,
   factsWithoutChecks,
-  type ProjectChecksDeps,
   readChecksState,
   wordStateForCoder,
 } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
-import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../coder/coder-loop.ts";
+import { type CoderEvent, type CoderLook, coderLoop } from "../coder/coder-loop.ts";
 import {
   createCoderLooks,
   createExplorer,
@@ -29,17 +27,15 @@ import {
   showAsked,
   wishOf,
 } from "../coder/explorer.ts";
-import { type ContestedFile, createShownFiles, type ShownFiles } from "../drafts/shown-files.ts";
+import { createShownFiles, type ShownFiles } from "../drafts/shown-files.ts";
 import { actionsFor } from "../jobs/action-report.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { CheckMemory, CheckProgress, CheckRecord } from "../ports/checks.ts";
-import type { CoderEnd, CoderEnding, SentBackReason } from "../ports/coder.ts";
+import type { CoderEnd, SentBackReason } from "../ports/coder.ts";
 import type { JobEvent } from "../ports/jobs.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ToolCall } from "../ports/models.ts";
 import { LOG } from "../ports/platform.ts";
-import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import {
   type AgentDeps,
   type Answer,
@@ -55,23 +51,7 @@ import {
 import { createCoderTalk, createSkills } from "./coder-talk.ts";
 import { createLineOutput } from "./held-output.ts";
 import { type CoderFacts, type ReplyPiece, say, toReplyFacts } from "./reply-words.ts";
-
-export interface OpenedBench {
-  readonly bench: Bench;
-  /** The checks that judge, as people type them; none where there are none. */
-  readonly checks: readonly string[];
-  /** The state of the checks so far; null where nothing is going to be judged. */
-  readonly state: ChecksState | null;
-  readonly checked: () => ChecksFacts | null;
-}
-
-/** The parts that several drafts of one message share. Such drafts have no network. */
-export interface SharedBench {
-  readonly openDraft: Workspace["openDraft"];
-  readonly measure?: NonNullable<ProjectChecksDeps["measure"]>;
-  /** The files below the draft; default: the workspace's. */
-  readonly files?: WorkspaceFiles;
-}
+import type { CodeRequest, CoderRun, SharedBench } from "./run-candidates.ts";
 
 interface BenchRequest {
   readonly request: string;
@@ -82,11 +62,12 @@ interface BenchRequest {
   readonly beside?: SharedBench | undefined;
 }
 
+/** Where a message's proposals run. `state`: of the checks so far; null where nothing is going to be judged. */
 export async function openBench(
   deps: CoderDeps,
   turn: ChatTurn,
   { request, judged, atOnce = false, shown, beside }: BenchRequest,
-): Promise<OpenedBench> {
+) {
   const { workspace, project, projectOf } = deps;
   const { groupId, sessionKey, signal, preview } = turn;
   const watch = watchCommands(deps, turn);
@@ -283,32 +264,6 @@ const SHOWN_AGAIN = 24_000;
 /** Characters that one look by a tool shows. */
 const LOOK_CHARS = 16_000;
 
-export interface CodeRequest {
-  readonly role: CoderRole;
-  readonly text: string;
-  /** `/code plan …`: it explores and writes nothing. */
-  readonly planOnly: boolean;
-}
-
-export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
-  /** Whether its draft is taken, by its ending, the results of the checks, and the commands that have not run. */
-  readonly chosen?: (
-    ending: CoderEnding,
-    checked: ChecksFacts | null,
-    held: readonly PatchCommand[],
-  ) => Promise<boolean>;
-  /** Takes its draft without the contested files, and the commands that have not run. */
-  readonly handOver?: (
-    ending: CoderEnding,
-    contested: readonly ContestedFile[],
-    held: readonly PatchCommand[],
-  ) => Promise<void>;
-  readonly beside?: SharedBench;
-  readonly time?: { leftMs: number };
-  /** It works for another coder, without the project's checks, which judge that coder's draft. */
-  readonly isSubAgent?: boolean;
-}
-
 /** A coder route: proposals run at once in a draft until it is green, and land as one job; the answer is its facts. */
 export async function answerWithCode(deps: CoderDeps, turn: ChatTurn, request: CodeRequest): Promise<Answer> {
   const desk = deps.steering.open(turn.sessionKey);
@@ -362,20 +317,10 @@ export async function runCoder(
         reportCoderEvent(deps, turn, { type: "asks", how, wanted: same.map(wordCall) }, checks);
     },
   });
-  const knownChecks = state === null ? "" : wordStateForCoder(state);
-  const asked = {
-    role,
-    request: text,
-    planOnly,
-    isSubAgent,
-    checks: knownChecks,
-    looks,
-    skills,
-    shownFiles,
-    seenRules,
-    time,
-  };
-  const talk = createCoderTalk(deps, turn, asked);
+  const talk = createCoderTalk(deps, turn, {
+    ...{ role, request: text, planOnly, isSubAgent, looks, skills, shownFiles, seenRules, time },
+    checks: state === null ? "" : wordStateForCoder(state),
+  });
   const end = await coderLoop({
     coder: { kind: "model", ask: talk.ask },
     bench,
@@ -533,10 +478,7 @@ async function answerForEnd(
     }
     case "unusable":
       logUnparsed(deps, turn, end.reason);
-      return {
-        ...createAnswer([sayUnusable(end, mask)], false),
-        ...about,
-      };
+      return { ...createAnswer([sayUnusable(end, mask)], false), ...about };
     case "aborted":
     case "passed-over":
       return { ...createAnswer([say("aborted")], false), ...about };

@@ -17,7 +17,6 @@ import {
   type ChatCommand,
   type ChatTurn,
   type CoderDeps,
-  createAnswer,
   createNotice,
   type JobDeps,
 } from "./chat-turn.ts";
@@ -47,21 +46,10 @@ export async function answerWithHead(
   if (turn.dryRun) return refuse((words) => words.dryRun(name));
   const overBudget = await turn.models.workers.refusal();
   if (overBudget !== null)
-    return createAnswer(
-      [
-        {
-          kind: "worded",
-          texts: inEveryLanguage((locale) =>
-            chatMessagesFor(locale).modelTrouble(
-              overBudget.code,
-              { agent: name, role: deps.settings.defaultCoder, provider: name, model: "" },
-              overBudget.message,
-            ),
-          ),
-        },
-      ],
-      false,
-    );
+    return answerInEveryLanguage((locale) => {
+      const asked = { agent: name, role: deps.settings.defaultCoder, provider: name, model: "" };
+      return chatMessagesFor(locale).modelTrouble(overBudget.code, asked, overBudget.message);
+    }, false);
   const steps = createSteps(turn, agentOf(deps.settings.defaultCoder), deps.workspace.mask);
   const heads = await deps.heads.open();
   const opened = await heads.open({ name, sessionKey: turn.sessionKey, onProgress: steps.tell });
@@ -105,15 +93,9 @@ export async function answerWithHead(
       mask: deps.workspace.mask,
       advise: deps.advise,
     });
-    const by = { provider: name, model: head.version, local: false };
-    const talk = { model: () => by };
-    return await answerForCoder(deps, turn, {
-      role: deps.settings.defaultCoder,
-      text,
-      end,
-      talk,
-      checked: checked(),
-    });
+    const talk = { model: () => ({ provider: name, model: head.version, local: false }) };
+    const role = deps.settings.defaultCoder;
+    return await answerForCoder(deps, turn, { role, text, end, talk, checked: checked() });
   } finally {
     desk.close();
     await head.close();
@@ -146,9 +128,11 @@ async function workOnce(
   const { summary, usage, trouble } = await begun.finish();
   await turn.models.workers.count(head.name, usage);
   if (ran.kind !== "ran") return { result: ran };
-  if (trouble?.code === "session-lost")
-    return { result: { kind: "unanswered", text: inAllWords(trouble) }, lost: true };
-  if (trouble !== null) return { result: { kind: "unanswered", text: inAllWords(trouble) } };
+  if (trouble !== null)
+    return {
+      result: { kind: "unanswered", text: inAllWords(trouble) },
+      lost: trouble.code === "session-lost",
+    };
   return { result: { kind: "ran", summary: workspace.mask(summary), results: ran.results } };
 }
 

@@ -4,35 +4,13 @@ import { oneLine } from "../../domain/texts/format-text.ts";
 import type { Bench } from "../coder/bench.ts";
 import type { Delegation } from "../coder/explorer.ts";
 import { type Lending, type ReturnedWork, wordReturnConflicts } from "../drafts/lend-draft.ts";
-import type { ContestedFile } from "../drafts/shown-files.ts";
 import { agentSource } from "../jobs/job-facts.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { ChatEvent } from "../ports/chat.ts";
 import type { CoderEnd, CoderEnding } from "../ports/coder.ts";
 import type { AgentEnd } from "../ports/jobs.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import type { ChatTurn, CoderDeps } from "./chat-turn.ts";
-import { createRunInTurn } from "./run-candidates.ts";
-
-export interface SubAgentRun {
-  readonly role: CoderRole;
-  readonly text: string;
-  /** It answers a question, and changes nothing. */
-  readonly planOnly: boolean;
-  readonly isSubAgent: true;
-  readonly steering: () => readonly string[];
-  /** Called once, when the draft could land; returns false, since the work is merged into the coder's draft instead. */
-  readonly chosen: (ending: CoderEnding, checked: unknown, held: readonly PatchCommand[]) => Promise<boolean>;
-  /** The agent did not settle a conflict with saves in the workspace: the rest is still merged. */
-  readonly handOver: (
-    ending: CoderEnding,
-    contested: readonly ContestedFile[],
-    held: readonly PatchCommand[],
-  ) => Promise<void>;
-  readonly beside: { readonly openDraft: Workspace["openDraft"]; readonly files?: WorkspaceFiles };
-  readonly time: { leftMs: number };
-}
+import { type CoderRun, createRunInTurn } from "./run-candidates.ts";
 
 export interface CoderAgentsDeps {
   readonly chat: CoderDeps;
@@ -41,7 +19,7 @@ export interface CoderAgentsDeps {
   readonly bench: Pick<Bench, "lend">;
   /** The coder only plans: no agent may write. */
   readonly planOnly: boolean;
-  readonly run: (deps: CoderDeps, turn: ChatTurn, agent: SubAgentRun) => Promise<{ readonly end: CoderEnd }>;
+  readonly run: (deps: CoderDeps, turn: ChatTurn, agent: CoderRun) => Promise<{ readonly end: CoderEnd }>;
 }
 
 /** A message may use this many times the sub-agents that may work at once. */

@@ -1,6 +1,13 @@
+import type { CoderRole } from "../../domain/chat/agents.ts";
+import type { ChecksFacts } from "../../domain/checks/findings.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { measureBaseline } from "../checks/baseline.ts";
+import type { CoderLoop } from "../coder/coder-loop.ts";
+import type { ContestedFile } from "../drafts/shown-files.ts";
 import type { Baseline } from "../ports/checks.ts";
+import type { CoderEnding } from "../ports/coder.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { WorkspaceFiles } from "../ports/platform-view.ts";
 
 export interface CandidatesRun<Candidate, Ending, End> {
   readonly candidates: readonly Candidate[];
@@ -50,7 +57,12 @@ export async function runCoderCandidates<Candidate, Ending, End>(
         const came = await start(candidate);
         if (!parts.goesOn(came)) break;
       }
-    if (waiting.size > 0) taken = await parts.choose(inOrder(parts.candidates, waiting));
+    // In the order in which they were asked, so that the first one wins a tie.
+    const drafts = parts.candidates.flatMap((candidate) => {
+      const one = waiting.get(candidate);
+      return one === undefined ? [] : [[candidate, one.ending] as const];
+    });
+    if (drafts.length > 0) taken = await parts.choose(new Map(drafts));
   } finally {
     for (const [candidate, { decide }] of waiting) decide(candidate === taken);
     await Promise.allSettled(running.values());
@@ -60,27 +72,42 @@ export async function runCoderCandidates<Candidate, Ending, End>(
   return ends;
 }
 
-/** In the order in which they were asked, so that the first one wins a tie. */
-function inOrder<Candidate, Ending>(
-  candidates: readonly Candidate[],
-  waiting: ReadonlyMap<Candidate, { readonly ending: Ending }>,
-): ReadonlyMap<Candidate, Ending> {
-  return new Map(
-    candidates.flatMap((candidate) => {
-      const one = waiting.get(candidate);
-      return one === undefined ? [] : [[candidate, one.ending] as const];
-    }),
-  );
+/** The parts that several drafts of one message share. Such drafts have no network. */
+export interface SharedBench {
+  readonly openDraft: Workspace["openDraft"];
+  readonly measure?: typeof measureBaseline;
+  /** The files below the draft; default: the workspace's. */
+  readonly files?: WorkspaceFiles;
 }
 
-/** The checks of several drafts of one workspace: one baseline for all. The engine decides how many run at once. */
-export interface SharedChecks {
-  readonly openDraft: Workspace["openDraft"];
-  readonly measure: typeof measureBaseline;
+export interface CodeRequest {
+  readonly role: CoderRole;
+  readonly text: string;
+  /** `/code plan …`: it explores and writes nothing. */
+  readonly planOnly: boolean;
+}
+
+export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
+  /** Whether its draft is taken, by its ending, the results of the checks, and the commands that have not run. */
+  readonly chosen?: (
+    ending: CoderEnding,
+    checked: ChecksFacts | null,
+    held: readonly PatchCommand[],
+  ) => Promise<boolean>;
+  /** Takes its draft without the contested files, and the commands that have not run. */
+  readonly handOver?: (
+    ending: CoderEnding,
+    contested: readonly ContestedFile[],
+    held: readonly PatchCommand[],
+  ) => Promise<void>;
+  readonly beside?: SharedBench;
+  readonly time?: { leftMs: number };
+  /** It works for another coder, without the project's checks, which judge that coder's draft. */
+  readonly isSubAgent?: boolean;
 }
 
 /** A baseline is aborted when its draft ends; then the next draft measures again. */
-export function shareBaseline(): SharedChecks["measure"] {
+export function shareBaseline(): typeof measureBaseline {
   const known = new Map<string, Promise<Baseline>>();
   return async (deps, draft) => {
     const key = deps.memory.fingerprint();
