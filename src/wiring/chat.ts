@@ -2,7 +2,12 @@ import type { Kysely } from "kysely";
 import { createChatMemory, createTerminalChats } from "../application/chat/chat-memory.ts";
 import { createChatQueue, createSteering } from "../application/chat/chat-queue.ts";
 import type { ChatDeps } from "../application/chat/chat-turn.ts";
-import { createBackground, createConversation, slashCommands } from "../application/chat/conversation.ts";
+import {
+  createBackground,
+  createConversation,
+  slashCommands,
+  withCommands,
+} from "../application/chat/conversation.ts";
 import { nameAnsweringModels } from "../application/chat/model-commands.ts";
 import { type Advise, createAdvise } from "../application/platform/advise.ts";
 import type { FarJobs } from "../application/ports/chat.ts";
@@ -135,7 +140,7 @@ export async function openChat(
   const openDoor = async () =>
     (await import("./processes.ts")).openProcessesDoor(opened, choices.isOnce ?? false);
   const chat = chatMessagesFor(locale);
-  const deps: ChatDeps = {
+  const deps = withCommands({
     ...memory,
     workspace,
     project: projectOf(workspace.files),
@@ -200,7 +205,7 @@ export async function openChat(
     today: () => formatDayIn(config.session.timezone, now()),
     clock,
     random,
-  };
+  });
   return {
     ok: true,
     workspace,

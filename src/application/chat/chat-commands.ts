@@ -25,32 +25,8 @@ import {
 } from "./chat-turn.ts";
 import { type NamedText, say } from "./reply-words.ts";
 
-/** The commands of `registry.ts`, apart from it: `/help` is one of them and names them. */
-export const BUILT_IN = [
-  "undo",
-  "redo",
-  "rewind",
-  "apply",
-  "discard",
-  "dry",
-  "head",
-  "review",
-  "commit",
-  "pr",
-  "init",
-  "config",
-  "login",
-  "cloud",
-  "schedule",
-  "export",
-  "jobs",
-  "ps",
-  "diff",
-  "help",
-] as const;
-
 export function commandNames(deps: ChatCommands): string[] {
-  return [...new Set([...BUILT_IN, ...Object.keys(deps.commands), "preview", "stop", "btw"])].sort();
+  return [...Object.keys(deps.commands), "preview", "stop", "btw"].sort();
 }
 
 /** Names that users of other agents often have files for; such a file replaces PicoClaw's command. */

@@ -116,7 +116,7 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
       mask,
       now,
     }),
-    commands: { ...memoryCommands(common), ...modelCommands(modelDeps), status, context },
+    commands: { ...memoryCommands(common), ...modelCommands(modelDeps), context },
     looks: { ...memoryLooks(common), status },
     keepTime: () =>
       cutSessionsOnTime({

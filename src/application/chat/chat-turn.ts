@@ -192,7 +192,7 @@ export interface ServiceDeps extends JobDeps {
 }
 
 export interface ChatCommands {
-  /** Commands of other features: `/why`, `/usage`, … */
+  /** By name, those that only look too. */
   readonly commands: Readonly<Record<string, ChatCommand>>;
   /** Read-only commands, which do not wait for running work of their chat. */
   readonly looks: Readonly<Record<string, LookCommand>>;

@@ -12,6 +12,7 @@ import { isCoder, ROUTES } from "../../domain/config/configured-kinds.ts";
 import type { NoteFact } from "../../domain/jobs/result.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";
 import { imageMark } from "../../domain/platform/image.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 import { missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
@@ -23,7 +24,6 @@ import type { ChatEvent, Conversation, HandleOptions, IncomingMessage, Reply, Ro
 import { JobBroken } from "../ports/jobs-workspace.ts";
 import type { Logger } from "../ports/platform.ts";
 import {
-  type BUILT_IN,
   commandNames,
   isNamedCoder,
   isReplaced,
@@ -36,7 +36,6 @@ import {
   type Answer,
   answerInEveryLanguage,
   type ChatBase,
-  type ChatCommand,
   type ChatCommands,
   type ChatDeps,
   type ChatTurn,
@@ -46,7 +45,6 @@ import {
   createNotice,
   groupPrefix,
   type JobDeps,
-  type LookCommand,
   mergeAnswers,
   type RoutedText,
   rememberedWords,
@@ -153,17 +151,10 @@ async function openTurn(
   const groupId =
     message.id === undefined ? newGroupId(deps, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
   const { dry, memory: kept, models: chosen } = await sessions.settings({ channel, chatId });
-  const { images = [] } = message;
-  await deps.images.attach(
-    sessionKey,
-    images.map(({ id }) => id),
-    groupId,
-  );
-  const [loaded, { memory, turns, older }, models] = await Promise.all([
-    deps.images.load(
-      sessionKey,
-      images.map(({ id }) => id),
-    ),
+  const imageIds = (message.images ?? []).map(({ id }) => id);
+  await deps.images.attach(sessionKey, imageIds, groupId);
+  const [images, { memory, turns, older }, models] = await Promise.all([
+    deps.images.load(sessionKey, imageIds),
     sessions.context(session),
     meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }, chosen),
   ]);
@@ -171,7 +162,7 @@ async function openTurn(
   const memos = wordMemory(kept[session.id] ?? {});
   return {
     message,
-    images: loaded,
+    images,
     sessionKey,
     session,
     memory: [memory, memos].filter((text) => text !== "").join("\n\n"),
@@ -199,47 +190,36 @@ function newGroupId({ now, random }: ChatBase, sessionKey: string): string {
   return `${groupPrefix(sessionKey)}${now().getTime().toString(36)}-${tail}`;
 }
 
-const LOOK_COMMANDS = {
-  jobs: async () => (await import("./look-commands.ts")).jobs,
-  ps: async () => (await import("./process-commands.ts")).ps,
-  diff: async () => (await import("./look-commands.ts")).diff,
-  help: async () => (await import("./look-commands.ts")).help,
-} as const;
-
-/** One line a command; each is imported when it is sent. `/preview` and `/stop` are the conversation's own. */
-const TURN_COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<ChatCommand>>> = {
-  undo: async () => (await import("./job-commands.ts")).undo,
-  redo: async () => (await import("./job-commands.ts")).redo,
-  rewind: async () => (await import("./job-commands.ts")).rewind,
-  apply: async () => (await import("./job-commands.ts")).apply,
-  discard: async () => (await import("./job-commands.ts")).discard,
-  dry: async () => (await import("./job-commands.ts")).dry,
-  head: async () => (await import("./answer-with-head.ts")).head,
-  review: async () => (await import("./talk-commands.ts")).review,
-  pr: async () => (await import("./pull-commands.ts")).pr,
-  commit: async () => (await import("./pull-commands.ts")).commit,
-  init: async () => (await import("./talk-commands.ts")).init,
-  config: async () => (await import("./talk-commands.ts")).config,
-  cloud: async () => (await import("./model-commands.ts")).cloud,
-  login: async () => (await import("./talk-commands.ts")).login,
-  schedule: async () => (await import("./schedule-commands.ts")).schedule,
-  export: async () => (await import("./talk-commands.ts")).exportTalk,
-  ...LOOK_COMMANDS,
+/** One line a command; each is imported when it is sent. */
+const LOOKS: ChatCommands["looks"] = {
+  jobs: async (...sent) => (await import("./look-commands.ts")).jobs(...sent),
+  ps: async (...sent) => (await import("./process-commands.ts")).ps(...sent),
+  diff: async (...sent) => (await import("./look-commands.ts")).diff(...sent),
+  help: async (...sent) => (await import("./look-commands.ts")).help(...sent),
+};
+const COMMANDS: ChatCommands["commands"] = {
+  undo: async (...sent) => (await import("./job-commands.ts")).undo(...sent),
+  redo: async (...sent) => (await import("./job-commands.ts")).redo(...sent),
+  rewind: async (...sent) => (await import("./job-commands.ts")).rewind(...sent),
+  apply: async (...sent) => (await import("./job-commands.ts")).apply(...sent),
+  discard: async (...sent) => (await import("./job-commands.ts")).discard(...sent),
+  dry: async (...sent) => (await import("./job-commands.ts")).dry(...sent),
+  head: async (...sent) => (await import("./answer-with-head.ts")).head(...sent),
+  review: async (...sent) => (await import("./talk-commands.ts")).review(...sent),
+  pr: async (...sent) => (await import("./pull-commands.ts")).pr(...sent),
+  commit: async (...sent) => (await import("./pull-commands.ts")).commit(...sent),
+  init: async (...sent) => (await import("./talk-commands.ts")).init(...sent),
+  config: async (...sent) => (await import("./talk-commands.ts")).config(...sent),
+  cloud: async (...sent) => (await import("./model-commands.ts")).cloud(...sent),
+  login: async (...sent) => (await import("./talk-commands.ts")).login(...sent),
+  schedule: async (...sent) => (await import("./schedule-commands.ts")).schedule(...sent),
+  export: async (...sent) => (await import("./talk-commands.ts")).exportTalk(...sent),
 };
 
-async function findCommand(deps: ChatCommands, name: string): Promise<ChatCommand | undefined> {
-  if (isReplaced(deps, name)) return undefined;
-  if (Object.hasOwn(deps.commands, name)) return deps.commands[name];
-  return Object.hasOwn(TURN_COMMANDS, name) ? TURN_COMMANDS[name as keyof typeof TURN_COMMANDS]() : undefined;
-}
-
-function isLook(deps: ChatCommands, name: string): boolean {
-  return Object.hasOwn(deps.looks, name) || Object.hasOwn(LOOK_COMMANDS, name);
-}
-
-async function findLook(deps: ChatCommands, name: string): Promise<LookCommand | undefined> {
-  if (Object.hasOwn(deps.looks, name)) return deps.looks[name];
-  return Object.hasOwn(LOOK_COMMANDS, name) ? LOOK_COMMANDS[name as keyof typeof LOOK_COMMANDS]() : undefined;
+/** The commands of every feature in one table; `/preview`, `/stop` and `/btw` are the conversation's own. */
+export function withCommands(deps: ChatDeps): ChatDeps {
+  const looks = { ...LOOKS, ...deps.looks };
+  return { ...deps, looks, commands: { ...looks, ...COMMANDS, ...deps.commands } };
 }
 
 /** Those that neither wait for what runs nor touch it, or end it. */
@@ -326,7 +306,8 @@ export function createConversation(deps: ChatDeps): Conversation {
   return {
     interrupts({ channel, chatId, text, images = [] }) {
       const command = readCommand(deps, { text });
-      if (command !== undefined) return ASIDE_NAMES.has(command.name) || isLook(deps, command.name);
+      if (command !== undefined)
+        return ASIDE_NAMES.has(command.name) || Object.hasOwn(deps.looks, command.name);
       const chatKey = `${channel}:${chatId}`;
       if (works.isBusy(chatKey) && readAsideQuestion(text) !== null) return true;
       return images.length === 0 && deps.steering.isOpen(chatKey);
@@ -389,7 +370,7 @@ async function answerBeside(received: ReceivedMessage): Promise<Reply | null> {
 }
 
 async function answerLook({ deps, message, command, sessionKey }: ReceivedMessage): Promise<Reply | null> {
-  const look = command === undefined ? undefined : await findLook(deps, command.name);
+  const look = command === undefined ? undefined : ownMember(deps.looks, command.name);
   if (look === undefined) return null;
   return toPassingReply(deps, await look(deps, { message, sessionKey }, command?.rest ?? ""));
 }
@@ -471,8 +452,9 @@ async function runCommand(asked: TurnMessage): Promise<Reply | null> {
   // An agent of the user's own may be asked for a preview, too.
   const inner = preview ? readSlashCommand(command?.rest ?? "") : undefined;
   const given = inner?.name === "head" ? inner : preview ? undefined : command;
-  const known = given === undefined ? undefined : await findCommand(deps, given.name);
-  if (given === undefined || known === undefined) return null;
+  if (given === undefined || isReplaced(deps, given.name)) return null;
+  const known = ownMember(deps.commands, given.name);
+  if (known === undefined) return null;
   // A command may name or ask any of the models.
   await turn.models.models.look?.(turn.signal);
   const answer = await known(deps, turn, given.rest);
@@ -675,28 +657,16 @@ async function answerPart(deps: CoderDeps, begun: ChatTurn, asked: RoutedText): 
   }
 }
 
-function toReply(
-  { messages }: ChatBase,
-  turn: ChatTurn,
-  answer: Answer,
-  decision?: Reply["decision"],
-): Reply {
+function toReply(deps: ChatBase, turn: ChatTurn, answer: Answer, decision?: Reply["decision"]): Reply {
   const usage = toReplyUsage(turn.models.used());
   const notices = turn.models.notices().map((notice) => say("budget", notice));
   const standIns = turn.models.standIns().map((standIn) => say("stoodIn", standIn));
-  const said = [...turn.notes, ...answer.said, ...standIns, ...notices];
   return {
-    text: wordPieces(messages.locale, said),
-    said,
-    ok: answer.ok,
+    ...toPassingReply(deps, { ...answer, said: [...turn.notes, ...answer.said, ...standIns, ...notices] }),
     sessionId: turn.session.id,
     groupId: turn.groupId,
     ...(decision !== undefined && { decision }),
-    jobs: answer.jobs,
     ...(usage.inputTokens + usage.outputTokens > 0 && { usage }),
-    ...(answer.model !== undefined && { model: answer.model }),
-    actions: answer.actions ?? [],
-    ...(answer.choices !== undefined && { choices: answer.choices }),
   };
 }
 
@@ -704,7 +674,8 @@ function toReply(
 function toPassingReply({ messages }: ChatBase, answer: Answer): Reply {
   const { said, ok, jobs, model, choices, actions = [] } = answer;
   return {
-    ...{ text: wordPieces(messages.locale, said), said, ok, sessionId: "", jobs, actions },
+    text: wordPieces(messages.locale, said),
+    ...{ said, ok, sessionId: "", jobs, actions },
     ...(model !== undefined && { model }),
     ...(choices !== undefined && { choices }),
   };
