@@ -46,16 +46,10 @@ export interface McpLoginRequest {
 
 export type McpLoginOutcome =
   | { readonly kind: "done" | "not-needed" | "no-address" | "has-header" | "too-late" | "stopped" }
-  /** The server registers no clients by itself: `oauth.client_id` of the configuration must name one. */
-  | { readonly kind: "no-registration" }
-  /** Its answers cannot be used for a login, or are too large. */
-  | { readonly kind: "bad-server" }
-  | { readonly kind: "silent"; readonly detail: string }
-  /** The server, or its user there, said no: the detail is its own reason. */
-  | { readonly kind: "denied"; readonly detail: string }
-  /** The detail is how the address begins that was to be brought. */
-  | { readonly kind: "bad-paste"; readonly detail: string }
-  | { readonly kind: "failed"; readonly detail: string };
+  /** `no-registration`: `oauth.client_id` must name a client. `bad-server`: its answers cannot be used. */
+  | { readonly kind: "no-registration" | "bad-server" }
+  /** `denied`: the server's own reason. `bad-paste`: how the address begins that was to be brought. */
+  | { readonly kind: "silent" | "denied" | "bad-paste" | "failed"; readonly detail: string };
 
 /** Whether a server speaks only the older HTTP+SSE transport, by its answer to the first request of the present one. */
 export function isOlderServer(status: number | undefined): boolean {

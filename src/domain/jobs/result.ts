@@ -31,11 +31,9 @@ export function countFiles(changes: readonly Change[]): number {
 /** The kind of failure in a command's error text, where the user can be given more than that text. */
 export type FailureReason =
   | { readonly code: "timeout"; readonly seconds: number }
-  | { readonly code: "outside-workspace" }
-  | { readonly code: "git-missing" }
-  | { readonly code: "not-a-repository" }
-  | { readonly code: "no-space" }
-  | { readonly code: "read-only" };
+  | {
+      readonly code: "outside-workspace" | "git-missing" | "not-a-repository" | "no-space" | "read-only";
+    };
 
 export interface ProcessEnd {
   /** Null when a signal, a timeout or an abort ended it. */
@@ -470,15 +468,13 @@ export type NoteFact =
   | RepairedNote
   | { readonly code: "network-limited"; readonly network: "off" | "allow-list" }
   | {
-      readonly code: "memory-ran-out";
-    }
-  | {
       readonly code: "limit-met";
       readonly limit: "memory" | "file_size" | "open_files" | "processes";
       readonly value: number;
     }
   | {
       readonly code:
+        | "memory-ran-out"
         | "not-confined"
         | "limited"
         | "shell-not-undoable"

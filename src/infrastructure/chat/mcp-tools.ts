@@ -43,17 +43,7 @@ interface UnavailableServer {
 const START_MS = 30_000;
 const CALL_MS = 120_000;
 /** The variables of this environment that a server's program gets; keys only through its own `env`. */
-const PASSED_VARIABLES = [
-  "PATH",
-  "HOME",
-  "USER",
-  "LANG",
-  "LC_ALL",
-  "TMPDIR",
-  "TERM",
-  "DISPLAY",
-  "XDG_RUNTIME_DIR",
-];
+const PASSED_VARIABLES = "PATH HOME USER LANG LC_ALL TMPDIR TERM DISPLAY XDG_RUNTIME_DIR".split(" ");
 
 export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> {
   const opened = await Promise.all(options.servers.map((server) => openServer(server, options)));
@@ -138,16 +128,13 @@ async function openServer(settings: McpServerSettings, options: McpToolsOptions)
     } catch (error) {
       await client.close().catch(() => undefined);
       troubles.push(error);
-      if (ways.needsLogin()) break;
-      if (!isOlderServer((error as { code?: number }).code)) break;
+      if (ways.needsLogin() || !isOlderServer((error as { code?: number }).code)) break;
     }
   }
-  if (ways.needsLogin())
-    return {
-      ok: false,
-      unavailable: { server, detail: `401: picoclaw mcp login ${server}`, needsLogin: true },
-    };
-  return { ok: false, unavailable: { server, detail: errorMessage(troubles[0]) } };
+  const unavailable = ways.needsLogin()
+    ? { server, detail: `401: picoclaw mcp login ${server}`, needsLogin: true }
+    : { server, detail: errorMessage(troubles[0]) };
+  return { ok: false, unavailable };
 }
 
 interface TransportWays {
@@ -186,9 +173,7 @@ async function programOf(
   if (command === undefined) throw new Error("neither command nor url is set");
   const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
   const passed = Object.fromEntries(
-    PASSED_VARIABLES.flatMap((name) =>
-      hostEnv[name] === undefined ? [] : [[name, hostEnv[name] as string]],
-    ),
+    PASSED_VARIABLES.flatMap((name) => (hostEnv[name] === undefined ? [] : [[name, hostEnv[name]]])),
   );
   return new StdioClientTransport({
     command,
