@@ -2,12 +2,7 @@ import type { Kysely } from "kysely";
 import { createChatMemory, createTerminalChats } from "../application/chat/chat-memory.ts";
 import { createChatQueue, createSteering } from "../application/chat/chat-queue.ts";
 import type { ChatDeps } from "../application/chat/chat-turn.ts";
-import {
-  createBackground,
-  createConversation,
-  slashCommands,
-  withCommands,
-} from "../application/chat/conversation.ts";
+import { createBackground, openConversation } from "../application/chat/conversation.ts";
 import { nameAnsweringModels } from "../application/chat/model-commands.ts";
 import { type Advise, createAdvise } from "../application/platform/advise.ts";
 import type { FarJobs } from "../application/ports/chat.ts";
@@ -140,7 +135,7 @@ export async function openChat(
   const openDoor = async () =>
     (await import("./processes.ts")).openProcessesDoor(opened, choices.isOnce ?? false);
   const chat = chatMessagesFor(locale);
-  const deps = withCommands({
+  const deps: ChatDeps = {
     ...memory,
     workspace,
     project: projectOf(workspace.files),
@@ -205,7 +200,7 @@ export async function openChat(
     today: () => formatDayIn(config.session.timezone, now()),
     clock,
     random,
-  });
+  };
   return {
     ok: true,
     workspace,
@@ -213,9 +208,8 @@ export async function openChat(
     messages,
     warnings,
     chat,
-    conversation: createConversation(deps),
+    ...openConversation(deps),
     images,
-    commands: slashCommands(deps),
     processes: async () => (await openDoor()).open(),
     ownCommands,
     listFiles: deps.project.list,

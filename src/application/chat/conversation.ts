@@ -56,11 +56,6 @@ import { createJobHistory } from "./job-history.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import { createWorkBoard, type WorkBoard } from "./work-board.ts";
 
-export function slashCommands(deps: ChatCommands): readonly string[] {
-  const own = deps.ownCommands.list().map(({ name }) => name);
-  return [...new Set([...commandNames(deps), ...ROUTES.map((route) => route.toLowerCase()), ...own])];
-}
-
 /** Work that continues after a reply; closing waits for it. */
 export function createBackground(logger: Logger) {
   const running = new Set<Promise<void>>();
@@ -216,10 +211,14 @@ const COMMANDS: ChatCommands["commands"] = {
   export: async (...sent) => (await import("./talk-commands.ts")).exportTalk(...sent),
 };
 
-/** The commands of every feature in one table; `/preview`, `/stop` and `/btw` are the conversation's own. */
-export function withCommands(deps: ChatDeps): ChatDeps {
-  const looks = { ...LOOKS, ...deps.looks };
-  return { ...deps, looks, commands: { ...looks, ...COMMANDS, ...deps.commands } };
+/** Joins the commands of every feature; `commands` are the names that can follow a slash, routes and the user's own too. */
+export function openConversation(given: ChatDeps) {
+  const looks = { ...LOOKS, ...given.looks };
+  const deps = { ...given, looks, commands: { ...looks, ...COMMANDS, ...given.commands } };
+  const routes = ROUTES.map((route) => route.toLowerCase());
+  const own = deps.ownCommands.list().map(({ name }) => name);
+  const commands = [...new Set([...commandNames(deps), ...routes, ...own])];
+  return { conversation: createConversation(deps), commands };
 }
 
 /** Those that neither wait for what runs nor touch it, or end it. */
@@ -301,7 +300,7 @@ async function takeSteps<Message>(steps: readonly MessageStep<Message>[], messag
   return null;
 }
 
-export function createConversation(deps: ChatDeps): Conversation {
+function createConversation(deps: ChatDeps): Conversation {
   const works = createWorkBoard();
   return {
     interrupts({ channel, chatId, text, images = [] }) {
