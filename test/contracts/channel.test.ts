@@ -9,7 +9,6 @@ import { createSlackApp } from "../../src/adapters/channels/slack-events.ts";
 import {
   createTelegramChannel,
   createTelegramClient,
-  createTelegramStatus,
   createTelegramUpdates,
   createTelegramWebhook,
 } from "../../src/adapters/channels/telegram-channel.ts";
@@ -210,12 +209,8 @@ describeChannel("Telegram", async (receive) => {
     pollTrouble: () => null,
     client,
     texts: () => telegramMessagesFor("en"),
-    status: createTelegramStatus({
-      client,
-      texts: () => telegramMessagesFor("en"),
-      timers: realTimers,
-      describe: () => null,
-    }),
+    timers: realTimers,
+    describe: () => null,
     fileUrl: (path) => `${telegram.url}/file/bot1:token/${path}`,
     onClose: async () => {},
   });

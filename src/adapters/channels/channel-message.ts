@@ -1,4 +1,5 @@
 import { stepLines } from "../../application/chat/describe-event.ts";
+import type { JobAction } from "../../application/jobs/action-report.ts";
 import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
 import type { Outgoing } from "../../application/ports/serve.ts";
@@ -146,6 +147,10 @@ export function createStreamedMessage(deps: StreamedMessageDeps, first: Progress
       return closed;
     },
   };
+}
+
+export function actionsIn(content: Outgoing): readonly JobAction[] {
+  return content.kind === "reply" ? content.reply.actions : [];
 }
 
 /** The preview that a reply says was discarded: no button about it is of use any more. */

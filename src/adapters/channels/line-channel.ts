@@ -11,12 +11,19 @@ import type {
   PushCounter,
   Receive,
 } from "../../application/ports/serve.ts";
+import { toErrorText } from "../../domain/platform/error-text.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
 import type { LineMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
-import { mapMarkdown } from "./channel-message.ts";
-import { downloadFile, type FileAddress } from "./download-file.ts";
-import { inTime } from "./in-time.ts";
+import { actionsIn, mapMarkdown } from "./channel-message.ts";
+import {
+  answerEvent,
+  callService,
+  downloadFile,
+  type FileAddress,
+  type NotDelivered,
+  remember,
+} from "./service-call.ts";
 
 /** The calls that the channel makes, of the official client. */
 type LineClient = Pick<
@@ -24,39 +31,21 @@ type LineClient = Pick<
   "replyMessage" | "pushMessage" | "showLoadingAnimation" | "getBotInfo"
 >;
 
-type LineOutcome =
-  | { readonly ok: true }
-  | {
-      readonly ok: false;
-      readonly kind: "bad-token" | "known" | "limited" | "refused" | "unreachable";
-      readonly reason: string;
-      readonly afterMs?: number;
-    };
+const callLine = (call: () => Promise<unknown>, signal = AbortSignal.timeout(CALL_MS)) =>
+  callService(call, signal, toDelivered);
 
-/** Makes a call end within a time and its errors values: the client itself knows neither. */
-async function callLine(call: () => Promise<unknown>, signal: AbortSignal): Promise<LineOutcome> {
-  try {
-    await inTime(call(), signal, "LINE did not answer in time");
-    return { ok: true };
-  } catch (error) {
-    if (!(error instanceof HTTPFetchError))
-      return {
-        ok: false,
-        kind: "unreachable",
-        reason: error instanceof Error ? error.message : String(error),
-      };
-    const { status, body, headers } = error;
-    const reason = `LINE answered ${status}: ${body.slice(0, 200)}`;
-    // 409: this retry key was accepted before.
-    if (status === 409) return { ok: false, kind: "known", reason };
-    if (status === 429) {
-      const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-      return { ok: false, kind: "limited", reason, ...(seconds > 0 && { afterMs: seconds * 1000 }) };
-    }
-    if (status >= 500) return { ok: false, kind: "unreachable", reason };
-    if (status === 400 && /reply token/i.test(body)) return { ok: false, kind: "bad-token", reason };
-    return { ok: false, kind: "refused", reason };
-  }
+function toDelivered(error: unknown): NotDelivered {
+  if (!(error instanceof HTTPFetchError)) return { status: "later", reason: `LINE: ${toErrorText(error)}` };
+  const { status, body, headers } = error;
+  const reason = `LINE answered ${status}: ${body.slice(0, 200)}`;
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  if (status === 429) return { status: "later", reason, ...(seconds > 0 && { afterMs: seconds * 1000 }) };
+  return { status: status >= 500 || isTokenRefused(error) ? "later" : "impossible", reason };
+}
+
+/** A token is refused when it is too old, or was used before. */
+function isTokenRefused(error: unknown): boolean {
+  return error instanceof HTTPFetchError && error.status === 400 && /reply token/i.test(error.body);
 }
 
 /** LINE's own limits. */
@@ -89,7 +78,7 @@ function toLineMessages(content: Outgoing, wording: LineWording): messagingApi.T
       link === null ? wording.texts.cutHere : `${wording.texts.cutHere}\n${wording.texts.seeConsole(link)}`;
     kept.push(`${last.slice(0, TEXT_UNITS - more.length - 1).toWellFormed()}\n${more}`);
   }
-  const buttons = content.kind === "reply" ? content.reply.actions.map(toQuickReply) : [];
+  const buttons = actionsIn(content).map(toQuickReply);
   return kept.map((piece, i) => ({
     type: "text",
     text: piece,
@@ -256,11 +245,9 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
   const interims = new Map<string, Promise<unknown>>();
   /** Replies that LINE has taken from this process. */
   const taken = new Set<string>();
-  const call = (request: () => Promise<unknown>, signal = AbortSignal.timeout(CALL_MS)) =>
-    callLine(request, signal);
   const reply = (replyToken: string, messages: ReturnType<typeof toLineMessages>, signal?: AbortSignal) => {
-    remember(spent, replyToken);
-    return call(() => client.replyMessage({ replyToken, messages }), signal);
+    remember(spent, replyToken, REMEMBERED);
+    return callLine(() => client.replyMessage({ replyToken, messages }), signal);
   };
   const month = () => timers.now().toISOString().slice(0, 7);
 
@@ -273,12 +260,12 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
     if (used >= deps.quota())
       return { status: "later", reason: texts.quotaSpent(deps.quota()), afterMs: NO_WAY_MS };
     const messages = toLineMessages(delivery.content, deps.wording());
-    const outcome = await call(
-      () => client.pushMessage({ to: delivery.chatId, messages }, delivery.key),
-      signal,
-    );
-    if (outcome.ok) await counter.add("line", month(), 1);
-    return toDelivered(outcome);
+    const send = () => client.pushMessage({ to: delivery.chatId, messages }, delivery.key);
+    const pushed = await callLine(send, signal);
+    if (pushed.ok) await counter.add("line", month(), 1);
+    // 409: this retry key was accepted before.
+    const isKnown = !pushed.ok && pushed.error instanceof HTTPFetchError && pushed.error.status === 409;
+    return pushed.ok || isKnown ? { status: "sent" } : pushed.delivered;
   }
 
   return {
@@ -286,7 +273,8 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
     keepToken({ chatId, replyToken, at, single, spare = false }) {
       // The answer may have come before its event was taken in.
       if (!spent.has(replyToken)) tokens.keep(chatId, replyToken, { at, spare });
-      if (single) void call(() => client.showLoadingAnimation({ chatId, loadingSeconds: LOADING_SECONDS }));
+      if (single)
+        void callLine(() => client.showLoadingAnimation({ chatId, loadingSeconds: LOADING_SECONDS }));
     },
     download: (remote, limitBytes, signal) => {
       const path = `v2/bot/message/${encodeURIComponent(remote)}/content`;
@@ -307,17 +295,17 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
       tokens.drop(delivery.chatId, token);
       const outcome = await reply(token, toLineMessages(delivery.content, deps.wording()), limit);
       if (outcome.ok) {
-        remember(taken, delivery.key);
+        remember(taken, delivery.key, REMEMBERED);
         return { status: "sent" };
       }
       // A token that was refused after a call without an answer was spent by that very call.
-      if (outcome.kind === "bad-token")
+      if (isTokenRefused(outcome.error))
         return doubtful.has(token) ? { status: "sent" } : push(delivery, limit);
-      if (outcome.kind === "unreachable") {
+      if (!(outcome.error instanceof HTTPFetchError) || outcome.error.status >= 500) {
         spent.delete(token);
-        remember(doubtful, token);
+        remember(doubtful, token, REMEMBERED);
       }
-      return toDelivered(outcome);
+      return outcome.delivered;
     },
     async wasDelivered(delivery, signal) {
       if (taken.has(delivery.key)) return true;
@@ -326,13 +314,13 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
       if (token === null) return "unknown";
       // A token that is young and refused was spent by this very reply, before the process died.
       const outcome = await reply(token, toLineMessages(delivery.content, deps.wording()), signal);
-      return outcome.ok || outcome.kind === "bad-token" ? true : "unknown";
+      return outcome.ok || isTokenRefused(outcome.error) ? true : "unknown";
     },
     async check(signal) {
-      const outcome = await call(() => client.getBotInfo(), signal);
+      const outcome = await callLine(() => client.getBotInfo(), signal);
       const used = await counter.used("line", month());
       if (outcome.ok) return { ok: true, detail: `push ${used}/${deps.quota()}` };
-      return { ok: false, detail: outcome.reason, remedy: "LINE_CHANNEL_ACCESS_TOKEN" };
+      return { ok: false, detail: outcome.delivered.reason, remedy: "LINE_CHANNEL_ACCESS_TOKEN" };
     },
     pushes: async () => ({ used: await counter.used("line", month()), quota: deps.quota() }),
     async close() {
@@ -353,19 +341,7 @@ function ownToken(
   return typeof token === "string" && age < youngMs && !spent.has(token) ? token : null;
 }
 
-function toDelivered(outcome: LineOutcome): DeliveryResult {
-  if (outcome.ok || outcome.kind === "known") return { status: "sent" };
-  const { kind, reason, afterMs } = outcome;
-  if (kind === "refused") return { status: "impossible", reason };
-  return { status: "later", reason, ...(afterMs !== undefined && { afterMs }) };
-}
-
 const REMEMBERED = 10_000;
-
-function remember(set: Set<string>, token: string): void {
-  set.add(token);
-  if (set.size > REMEMBERED) set.delete(set.values().next().value as string);
-}
 
 export interface LineWebhookDeps {
   readonly secret: string;
@@ -391,21 +367,15 @@ export function createLineWebhook(deps: LineWebhookDeps): (request: Request) => 
   return async (request) => {
     const bytes = Buffer.from(await request.arrayBuffer());
     const signature = request.headers.get("x-line-signature") ?? "";
-    if (bytes.length > LIMIT_BYTES) return new Response(null, { status: 413 });
-    if (signature === "" || !validateSignature(bytes, deps.secret, signature))
-      return new Response(null, { status: 401 });
+    if (!validateSignature(bytes, deps.secret, signature)) return new Response(null, { status: 401 });
     const events = eventsIn(bytes);
     if (events === null) return new Response(null, { status: 400 });
-    try {
+    return answerEvent(async () => {
       for (let at = 0; at < events.length; at += TAKEN_AT_ONCE) {
         if (at > 0) await giveWay();
         await Promise.all(events.slice(at, at + TAKEN_AT_ONCE).map((event) => takeEvent(deps, event)));
       }
-    } catch (error) {
-      deps.onTrouble(error);
-      return new Response(null, { status: 500 });
-    }
-    return new Response(null, { status: 200 });
+    }, deps.onTrouble);
   };
 }
 

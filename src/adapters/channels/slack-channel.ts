@@ -2,16 +2,12 @@ import { webApi } from "@slack/bolt";
 import { type JobAction, jobNamedInButton } from "../../application/jobs/action-report.ts";
 import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
-import type {
-  Channel,
-  Delivery,
-  DeliveryResult,
-  Outgoing,
-  StoredMessage,
-} from "../../application/ports/serve.ts";
+import type { Channel, Delivery, Outgoing, StoredMessage } from "../../application/ports/serve.ts";
+import { toErrorText } from "../../domain/platform/error-text.ts";
 import type { SlackMessages } from "../../domain/texts/channels.ts";
 import { formatCost, splitText } from "../../domain/texts/format-text.ts";
 import {
+  actionsIn,
   addToProgress,
   createStreamedMessage,
   findDiscardedJob,
@@ -19,43 +15,31 @@ import {
   type Progress,
   type StreamedMessage,
 } from "./channel-message.ts";
-import { downloadFile } from "./download-file.ts";
-import { inTime } from "./in-time.ts";
-import type { SocketTrouble } from "./slack-socket.ts";
+import {
+  callService,
+  downloadFile,
+  type NotDelivered,
+  remember,
+  type ServiceTrouble,
+} from "./service-call.ts";
 
 type SlackClient = Pick<webApi.WebClient, "chat" | "conversations" | "auth" | "filesUploadV2">;
 
-type SlackCall<T> =
-  | { readonly ok: true; readonly value: T }
-  | {
-      readonly ok: false;
-      readonly delivered: DeliveryResult;
-      /** Slack refused this; otherwise it was too busy, or the reason is unknown. */
-      readonly refused: boolean;
-    };
+const callSlack = <T>(call: () => Promise<T>, signal: AbortSignal) => callService(call, signal, toDelivered);
 
-/** The result of the call, or how its reply must continue. */
-async function callSlack<T>(call: () => Promise<T>, signal: AbortSignal): Promise<SlackCall<T>> {
-  try {
-    return { ok: true, value: await inTime(call(), signal, "no answer in time") };
-  } catch (error) {
-    const { code } = error as { code?: string };
-    return { ok: false, delivered: toDelivered(error), refused: code === webApi.ErrorCode.PlatformError };
-  }
-}
+const { PlatformError: REFUSED, RateLimitedError: TOO_MANY } = webApi.ErrorCode;
 
 const NEVER =
   /^(?:channel_not_found|is_archived|not_in_channel|account_inactive|restricted_action|user_not_found|cannot_dm_bot|messages_tab_disabled)$/;
 
-function toDelivered(error: unknown): DeliveryResult {
+function toDelivered(error: unknown): NotDelivered {
   const { code, retryAfter, data } = error as {
     code?: string;
     retryAfter?: number;
     data?: { error?: string };
   };
-  const reason = `Slack: ${data?.error ?? (error instanceof Error ? error.message : String(error))}`;
-  if (code === webApi.ErrorCode.RateLimitedError)
-    return { status: "later", reason, afterMs: (retryAfter ?? 30) * 1000 };
+  const reason = `Slack: ${data?.error ?? toErrorText(error)}`;
+  if (code === TOO_MANY) return { status: "later", reason, afterMs: (retryAfter ?? 30) * 1000 };
   if (data?.error !== undefined && NEVER.test(data.error)) return { status: "impossible", reason };
   return { status: "later", reason };
 }
@@ -144,7 +128,7 @@ export function toBlocks(content: Outgoing, texts: SlackMessages): SlackRenderin
   const sections = (long ? [...pieces.slice(0, 1), texts.wholeText] : pieces).map(section);
   return {
     text: escapeSlack(text.slice(0, FALLBACK_CHARS).toWellFormed()) || "…",
-    blocks: [...sections, ...footer(content), ...actionBlocks(toActionButtons(content))],
+    blocks: [...sections, ...footer(content), ...actionBlocks(actionsIn(content))],
     file: long ? text : null,
   };
 }
@@ -169,16 +153,12 @@ function footer(content: Outgoing): Block[] {
     : [{ type: "context", elements: [{ type: "mrkdwn", text: facts.join(" · ") }] }];
 }
 
-function toActionButtons(content: Outgoing): readonly JobAction[] {
-  return content.kind === "reply" ? content.reply.actions : [];
-}
-
 /**
  * The blocks of a message whose button was pressed, with the buttons that its answer has for the same job, or without
  * those of a job that it discarded; null when the answer has none, so that they stay as they are.
  */
 function redrawActions(blocks: readonly Block[], content: Outgoing): Block[] | null {
-  const actions = toActionButtons(content);
+  const actions = actionsIn(content);
   const name = jobNamedInButton(actions[0]?.message ?? "") ?? findDiscardedJob(content);
   if (name === null) return null;
   const others = blocks
@@ -214,7 +194,7 @@ export interface SlackChannelDeps {
   /** Reads the files of messages. */
   readonly files: { readonly token: string; readonly apiUrl: string | null };
   /** Why no events come in over a socket just now; null where they do. */
-  readonly socketTrouble: () => SocketTrouble | null;
+  readonly socketTrouble: () => ServiceTrouble | null;
   readonly onClose: () => Promise<void>;
 }
 
@@ -252,46 +232,26 @@ export function createSlackChannel(deps: SlackChannelDeps): Channel {
 
   const startedAt = timers.now().toISOString();
 
-  const post = async (
-    place: SlackPlace,
-    rendered: SlackRendering,
-    mark: MessageMark,
-    signal: AbortSignal,
-  ) => {
-    const metadata = { metadata: { event_type: EVENT_TYPE, event_payload: { ...mark } } };
-    return callSlack(
-      () =>
-        client.chat.postMessage({
-          channel: place.channel,
-          ...(place.thread !== undefined && { thread_ts: place.thread }),
-          text: rendered.text,
-          blocks: rendered.blocks as never,
-          unfurl_links: false,
-          ...metadata,
-        }),
-      limit(signal),
-    );
+  const toMessage = (
+    { channel }: SlackPlace,
+    { text, blocks }: SlackRendering,
+    mark: MessageMark | null,
+  ) => ({
+    ...{ channel, text, blocks: blocks as never },
+    ...(mark !== null && { metadata: { event_type: EVENT_TYPE, event_payload: { ...mark } } }),
+  });
+  const post = (place: SlackPlace, rendered: SlackRendering, mark: MessageMark, signal: AbortSignal) => {
+    const thread = place.thread !== undefined && { thread_ts: place.thread };
+    const message = { ...toMessage(place, rendered, mark), ...thread, unfurl_links: false };
+    return callSlack(() => client.chat.postMessage(message), limit(signal));
   };
   const update = (
     place: SlackPlace,
     ts: string,
     rendered: SlackRendering,
-    key: string | null,
+    mark: MessageMark | null,
     signal: AbortSignal,
-  ) => {
-    const metadata = key === null ? {} : { metadata: { event_type: EVENT_TYPE, event_payload: { key } } };
-    return callSlack(
-      () =>
-        client.chat.update({
-          channel: place.channel,
-          ts,
-          text: rendered.text,
-          blocks: rendered.blocks as never,
-          ...metadata,
-        }),
-      signal,
-    );
-  };
+  ) => callSlack(() => client.chat.update({ ...toMessage(place, rendered, mark), ts }), signal);
 
   /** Updates the buttons of the message whose button was pressed. The answer was already sent, so a failure here is ignored. */
   const redrawPressed = async (place: SlackPlace, { replyTo, content }: Delivery, signal: AbortSignal) => {
@@ -359,45 +319,37 @@ export function createSlackChannel(deps: SlackChannelDeps): Channel {
           : mayBeLeft
             ? await leftDraft(place, messageId, limit(signal))
             : null;
-      const updated = ts === null ? null : await update(place, ts, rendered, key, limit(signal));
-      const sent =
-        updated === null || (!updated.ok && updated.refused)
-          ? await post(place, rendered, { key }, signal)
-          : updated;
+      const updated = ts === null ? null : await update(place, ts, rendered, { key }, limit(signal));
+      // Refused by Slack, and not because it was too busy: the draft is gone.
+      const isRefused = updated?.ok === false && (updated.error as { code?: string }).code === REFUSED;
+      const sent = updated === null || isRefused ? await post(place, rendered, { key }, signal) : updated;
       if (!sent.ok && sent.delivered.status === "later") return sent.delivered;
       drafts.delete(messageId);
-      answered.add(messageId);
-      if (answered.size > REMEMBERED) answered.delete(answered.values().next().value as string);
+      remember(answered, messageId, REMEMBERED);
       if (!sent.ok) return sent.delivered;
-      if (rendered.file !== null) await uploadReply(client, place, rendered.file, limit(signal));
+      if (rendered.file !== null) {
+        const file = { channel_id: place.channel, filename: "picoclaw.md", content: rendered.file };
+        const thread = place.thread !== undefined && { thread_ts: place.thread };
+        // The reply is there already; a file that could not be sent does not make it be sent again.
+        await callSlack(() => client.filesUploadV2({ ...file, ...thread } as never), limit(signal));
+      }
       await redrawPressed(place, delivery, limit(signal));
       return { status: "sent" };
     },
-    wasDelivered: (delivery, signal) => wasPosted(client, delivery, limit(signal)),
+    async wasDelivered({ key, replyTo, chatId }, signal) {
+      const found = await latestMessages(client, replyPlace(replyTo) ?? chatPlace(chatId), limit(signal));
+      return found === null ? "unknown" : found.some(({ mark }) => mark.key === key);
+    },
     async check(signal) {
       const tested = await callSlack(() => client.auth.test(), limit(signal));
       const deaf = deps.socketTrouble();
       if (tested.ok && deaf !== null) return { ok: false, ...deaf };
       if (tested.ok)
         return { ok: true, detail: `${tested.value.team ?? ""} ${tested.value.user ?? ""}`.trim() };
-      return { ok: false, detail: failureReason(tested.delivered), remedy: "SLACK_BOT_TOKEN" };
+      return { ok: false, detail: tested.delivered.reason, remedy: "SLACK_BOT_TOKEN" };
     },
     close: () => deps.onClose(),
   };
-}
-
-/** Looks for the key among the latest messages of the place. */
-async function wasPosted(
-  client: SlackClient,
-  delivery: Delivery,
-  signal: AbortSignal,
-): Promise<boolean | "unknown"> {
-  const found = await latestMessages(
-    client,
-    replyPlace(delivery.replyTo) ?? chatPlace(delivery.chatId),
-    signal,
-  );
-  return found === null ? "unknown" : found.some(({ mark }) => mark.key === delivery.key);
 }
 
 /** The metadata of PicoClaw's messages: the key of a reply, or the message that is being worked on. */
@@ -427,21 +379,6 @@ async function latestMessages(
   }));
 }
 
-async function uploadReply(
-  client: SlackClient,
-  place: SlackPlace,
-  text: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const { channel, thread } = place;
-  const where = { channel_id: channel, ...(thread !== undefined && { thread_ts: thread }) };
-  // The reply is there already; a file that could not be sent does not make it be sent again.
-  await callSlack(
-    () => client.filesUploadV2({ ...where, filename: "picoclaw.md", content: text } as never),
-    signal,
-  );
-}
-
 function replyPlace(replyTo: Readonly<Record<string, unknown>> | undefined): SlackPlace | null {
   const { channel, thread } = replyTo ?? {};
   if (typeof channel !== "string") return null;
@@ -460,10 +397,6 @@ function renderProgress({ text, note, steps = "" }: Progress): SlackRendering {
     .filter((part) => part !== "")
     .map(section);
   return { text: escapeSlack(note), blocks, file: null };
-}
-
-function failureReason(delivered: DeliveryResult): string {
-  return delivered.status === "sent" ? "" : delivered.reason;
 }
 
 /** The token is sent to Slack's own servers, or to the configured one. */

@@ -9,9 +9,9 @@ import {
   readObject,
 } from "../../domain/platform/json-members.ts";
 import type { SlackMessages } from "../../domain/texts/channels.ts";
-import { inTime } from "./in-time.ts";
+import { answerEvent, inTime, type ServiceTrouble } from "./service-call.ts";
 import { ACTION, type Block, fromSlackText } from "./slack-channel.ts";
-import { createSlackSocket, type SocketTrouble } from "./slack-socket.ts";
+import { createSlackSocket } from "./slack-socket.ts";
 
 export interface SlackAppDeps {
   readonly botToken: string;
@@ -75,7 +75,7 @@ export function createSlackApp(deps: SlackAppDeps) {
         : (request: Request) => overHttp(request, signingSecret, take, deps.onTrouble),
     start: async (): Promise<void> => socket?.start(),
     /** Why no events come in over the socket just now; null where they do, or come over HTTP. */
-    socketTrouble: (): SocketTrouble | null => socket?.trouble() ?? null,
+    socketTrouble: (): ServiceTrouble | null => socket?.trouble() ?? null,
     stop: async (): Promise<void> => socket?.stop(),
   };
 }
@@ -87,7 +87,7 @@ function openSocket(
 ) {
   const openAddress = async () => {
     const asked = client.apps.connections.open({});
-    return (await inTime(asked, AbortSignal.timeout(ANSWER_MS), "no answer in time")).url;
+    return (await inTime(asked, AbortSignal.timeout(ANSWER_MS))).url;
   };
   return createSlackSocket({ openAddress, take, timers, onTrouble });
 }
@@ -100,7 +100,7 @@ function openSocket(
 function createTeamCheck(client: webApi.WebClient): (body: JsonObject) => Promise<boolean> {
   let asked: Promise<webApi.AuthTestResponse> | null = null;
   const ownTeam = () => {
-    const ask = () => inTime(client.auth.test(), AbortSignal.timeout(ANSWER_MS), "no answer in time");
+    const ask = () => inTime(client.auth.test(), AbortSignal.timeout(ANSWER_MS));
     asked ??= ask().catch((error: unknown) => {
       asked = null;
       throw error;
@@ -276,7 +276,6 @@ async function overHttp(
   onTrouble: (error: unknown) => void,
 ): Promise<Response> {
   const body = await request.text();
-  if (body.length > LIMIT_BYTES) return new Response(null, { status: 413 });
   // The library refuses only old requests; one dated ahead could be replayed until its time.
   const seconds = Number(request.headers.get("x-slack-request-timestamp") ?? Number.NaN);
   if (!(seconds * 1000 < Date.now() + MOST_AHEAD_MS)) return new Response(null, { status: 401 });
@@ -295,13 +294,7 @@ async function overHttp(
   const parsed = parseBody(body, request.headers.get("content-type") ?? "");
   if (parsed === null) return new Response(null, { status: 400 });
   if (parsed.type === "url_verification") return Response.json({ challenge: parsed.challenge });
-  try {
-    const answer = await take(parsed);
-    return new Response(answer ?? null, { status: 200 });
-  } catch (error) {
-    onTrouble(error);
-    return new Response(null, { status: 500 });
-  }
+  return answerEvent(() => take(parsed), onTrouble);
 }
 
 function parseBody(body: string, type: string): JsonObject | null {

@@ -1,7 +1,7 @@
 import type { Timers } from "../../application/ports/platform.ts";
 import { pause } from "../../application/serve/take-work.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
-import { inTime } from "./in-time.ts";
+import { inTime, type ServiceTrouble } from "./service-call.ts";
 
 export interface SlackSocketDeps {
   /** Asks Slack where to connect (`apps.connections.open`); rejects with its refusal. */
@@ -10,12 +10,6 @@ export interface SlackSocketDeps {
   readonly take: (body: JsonObject) => Promise<string | undefined>;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
-}
-
-/** Why no events come in, and the variable to look at where Slack refuses the token. */
-export interface SocketTrouble {
-  readonly detail: string;
-  readonly remedy?: string;
 }
 
 /** The largest frame that is read. Slack's events are some kilobytes. */
@@ -33,7 +27,7 @@ const LONGEST_LIMIT_MS = 5 * 60_000;
 const GOODBYE_MS = 2_000;
 
 interface ConnectionEnd {
-  readonly trouble: SocketTrouble;
+  readonly trouble: ServiceTrouble;
   /** It was open for a while. */
   readonly wasSteady: boolean;
   /** Slack asked for another one, as it does every few hours. */
@@ -50,7 +44,7 @@ interface ConnectionEnd {
 export function createSlackSocket(deps: SlackSocketDeps) {
   const { timers, onTrouble } = deps;
   const closed = new AbortController();
-  let trouble: SocketTrouble | null = { detail: "not connected yet" };
+  let trouble: ServiceTrouble | null = { detail: "not connected yet" };
   let running: Promise<void> = Promise.resolve();
 
   async function run(onFirst: () => void): Promise<void> {
@@ -82,7 +76,7 @@ export function createSlackSocket(deps: SlackSocketDeps) {
         running = run(resolve);
       }),
     /** Why no events arrive now; null while a connection is open. */
-    trouble: (): SocketTrouble | null => trouble,
+    trouble: (): ServiceTrouble | null => trouble,
     stop: (): Promise<void> => {
       closed.abort();
       return running;
@@ -210,7 +204,7 @@ function readFrame(text: string): SlackFrame | null {
 const TOKEN_REFUSALS =
   /^(?:invalid_auth|not_authed|account_inactive|token_|not_allowed_token_type|missing_scope|forbidden_team|user_removed_from_team|team_disabled)/;
 
-function toTrouble(error: unknown): SocketTrouble {
+function toTrouble(error: unknown): ServiceTrouble {
   const { data, message } = error as { data?: { error?: unknown }; message?: unknown };
   const said = typeof data?.error === "string" ? data.error.slice(0, 200) : String(message ?? error);
   const detail = `apps.connections.open: ${said}`;

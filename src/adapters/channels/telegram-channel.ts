@@ -15,11 +15,13 @@ import type {
   StoredMessage,
 } from "../../application/ports/serve.ts";
 import { pause } from "../../application/serve/take-work.ts";
+import { toErrorText } from "../../domain/platform/error-text.ts";
 import { MOST_IMAGE_BYTES } from "../../domain/platform/image.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
 import type { TelegramMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
 import {
+  actionsIn,
   addToProgress,
   createStreamedMessage,
   findDiscardedJob,
@@ -27,34 +29,21 @@ import {
   type Progress,
   type StreamedMessage,
 } from "./channel-message.ts";
-import { downloadFile } from "./download-file.ts";
-import { inTime } from "./in-time.ts";
-
-/** The calls that the channel makes, of grammY's client. */
-export type TelegramClient = Pick<
-  Api,
-  | "answerCallbackQuery"
-  | "deleteMessage"
-  | "deleteWebhook"
-  | "editMessageReplyMarkup"
-  | "editMessageText"
-  | "getFile"
-  | "getMe"
-  | "getUpdates"
-  | "sendChatAction"
-  | "sendDocument"
-  | "sendMessage"
-  | "setWebhook"
->;
+import {
+  answerEvent,
+  callService,
+  downloadFile,
+  type NotDelivered,
+  remember,
+  type ServiceCall,
+  type ServiceTrouble,
+} from "./service-call.ts";
 
 /** Longer than a poll lasts; every other call has a limit of its own. */
 const CALL_SECONDS = 60;
 
 /** `apiUrl`: another address than Telegram's own. Errors never show the token, which is a part of every address. */
-export function createTelegramClient(options: {
-  readonly token: string;
-  readonly apiUrl: string | null;
-}): TelegramClient {
+export function createTelegramClient(options: { readonly token: string; readonly apiUrl: string | null }) {
   return new Api(options.token, {
     timeoutSeconds: CALL_SECONDS,
     sensitiveLogs: false,
@@ -67,36 +56,14 @@ type GrammySignal = NonNullable<Parameters<Api["getMe"]>[0]>;
 /** The library's types name a shim's signal; at run time it takes the platform's own. */
 const grammySignal = (signal: AbortSignal) => signal as unknown as GrammySignal;
 
-type TelegramCall<T = unknown> =
-  | { readonly ok: true; readonly value: T }
-  | {
-      readonly ok: false;
-      readonly delivered: Exclude<DeliveryResult, { status: "sent" }>;
-      /** Telegram could not read the marks of the text. */
-      readonly unreadable: boolean;
-    };
-
-/** The result of the call, or how its reply must continue. */
-async function callTelegram<T>(
-  call: (signal: GrammySignal) => Promise<T>,
-  signal: AbortSignal,
-): Promise<TelegramCall<T>> {
-  try {
-    return { ok: true, value: await inTime(call(grammySignal(signal)), signal, "no answer in time") };
-  } catch (error) {
-    const unreadable = error instanceof GrammyError && /can't parse entities/i.test(error.description);
-    return { ok: false, delivered: toDelivered(error), unreadable };
-  }
-}
+const callTelegram = <T>(call: (signal: GrammySignal) => Promise<T>, signal: AbortSignal) =>
+  callService(() => call(grammySignal(signal)), signal, toDelivered);
 
 const NEVER =
   /chat not found|user not found|group chat was (?:upgraded|deactivated)|not enough rights|message thread not found/i;
 
-function toDelivered(error: unknown): Exclude<DeliveryResult, { status: "sent" }> {
-  if (!(error instanceof GrammyError)) {
-    const reason = `Telegram: ${error instanceof Error ? error.message : String(error)}`;
-    return { status: "later", reason };
-  }
+function toDelivered(error: unknown): NotDelivered {
+  if (!(error instanceof GrammyError)) return { status: "later", reason: `Telegram: ${toErrorText(error)}` };
   const { error_code: code, description, parameters } = error;
   const reason = `Telegram: ${code} ${description}`;
   if (code === 429) return { status: "later", reason, afterMs: (parameters.retry_after ?? 30) * 1000 };
@@ -177,7 +144,7 @@ interface TelegramMessage {
 
 function toTelegramMessages(content: Outgoing, texts: TelegramMessages): TelegramMessage {
   const text = (content.kind === "notice" ? content.text : content.reply.text).trim() || "…";
-  const keyboard = content.kind === "reply" ? keyboardOf(content.reply.actions) : null;
+  const keyboard = keyboardOf(actionsIn(content));
   const head = text.slice(0, TEXT_UNITS * (PIECES + 2));
   const pieces = splitText(head, TEXT_UNITS);
   if (pieces.length <= PIECES && head.length === text.length) return { pieces, keyboard, file: null };
@@ -201,16 +168,6 @@ function toKeyboardButton({ label, message }: JobAction): InlineKeyboardButton |
   return message.length <= COPIED_UNITS ? { text, copy_text: { text: message } } : null;
 }
 
-export interface TelegramStatusDeps {
-  readonly client: TelegramClient;
-  readonly texts: () => TelegramMessages;
-  readonly timers: Timers;
-  /** The progress in one line. */
-  readonly describe: (event: ChatEvent) => string | null;
-}
-
-export type TelegramStatus = ReturnType<typeof createTelegramStatus>;
-
 const CALL_MS = 20_000;
 /** Telegram shows "typing" for five seconds. */
 const TYPING_MS = 4_500;
@@ -232,7 +189,7 @@ interface ShownStatus {
  * Shows the current work: "typing", and after a while a silent message. The reply is a separate message,
  * since Telegram does not notify users of edits.
  */
-export function createTelegramStatus({ client, texts, timers, describe }: TelegramStatusDeps) {
+function createTelegramStatus({ client, texts, timers, describe }: TelegramChannelDeps) {
   const shown = new Map<string, ShownStatus>();
   /** An event after the answer must not begin another status. */
   const answered = new Set<string>();
@@ -280,8 +237,7 @@ export function createTelegramStatus({ client, texts, timers, describe }: Telegr
     },
     /** The answer was sent: the status is removed, and none follows. Never rejects. */
     async end(id: string): Promise<void> {
-      answered.add(id);
-      if (answered.size > REMEMBERED) answered.delete(answered.values().next().value as string);
+      remember(answered, id, REMEMBERED);
       const status = shown.get(id);
       shown.delete(id);
       const message = (await status?.message?.close()) ?? null;
@@ -297,13 +253,15 @@ function wordProgress({ text, note, steps = "" }: Progress): string {
 }
 
 export interface TelegramChannelDeps {
-  readonly client: TelegramClient;
+  readonly client: Api;
   readonly texts: () => TelegramMessages;
-  readonly status: TelegramStatus;
+  readonly timers: Timers;
+  /** The progress in one line. */
+  readonly describe: (event: ChatEvent) => string | null;
   /** The address of a file, by the path that Telegram names; it holds the token. */
   readonly fileUrl: (path: string) => string;
   /** Why polling brings nothing, if so. */
-  readonly pollTrouble: () => PollTrouble | null;
+  readonly pollTrouble: () => ServiceTrouble | null;
   readonly onClose: () => Promise<void>;
 }
 
@@ -311,14 +269,9 @@ export interface TelegramChannelDeps {
  * Telegram: a reply is one message or a few, with buttons under the last. Telegram knows no keys and shows no history to
  * bots, so this process remembers how far each reply got; one that was being sent when the process died may come twice.
  */
-export function createTelegramChannel({
-  client,
-  texts,
-  status,
-  fileUrl,
-  pollTrouble,
-  onClose,
-}: TelegramChannelDeps): Channel {
+export function createTelegramChannel(deps: TelegramChannelDeps): Channel {
+  const { client, texts, fileUrl, pollTrouble, onClose } = deps;
+  const status = createTelegramStatus(deps);
   /** By the key of a reply: how many of its parts arrived. */
   const arrived = new Map<string, number>();
   const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
@@ -339,14 +292,16 @@ export function createTelegramChannel({
       (ends) => client.sendMessage(place.chat, toTelegramHtml(piece), html, ends),
       signal,
     );
-    if (sent.ok || !sent.unreadable) return sent;
+    const isUnreadable = (error: unknown) =>
+      error instanceof GrammyError && /can't parse entities/i.test(error.description);
+    if (sent.ok || !isUnreadable(sent.error)) return sent;
     return callTelegram((ends) => client.sendMessage(place.chat, piece, options, ends), signal);
   }
 
   /** Updates the buttons of the message whose button was pressed. The answer was already sent, so a failure here is ignored. */
   async function redrawPressed(place: TelegramPlace, { content }: Delivery, signal: AbortSignal) {
     const left = findDiscardedJob(content) === null ? null : { inline_keyboard: [] };
-    const keyboard = (content.kind === "reply" ? keyboardOf(content.reply.actions) : null) ?? left;
+    const keyboard = keyboardOf(actionsIn(content)) ?? left;
     const { pressed } = place;
     if (pressed === undefined || keyboard === null) return;
     const options = { reply_markup: keyboard };
@@ -366,7 +321,7 @@ export function createTelegramChannel({
     async deliver(delivery, signal): Promise<DeliveryResult> {
       const place = telegramPlaceIn(delivery.chatId, delivery.replyTo);
       const { pieces, keyboard, file } = toTelegramMessages(delivery.content, texts());
-      const parts: ((ends: AbortSignal) => Promise<TelegramCall>)[] = pieces.map(
+      const parts: ((ends: AbortSignal) => Promise<ServiceCall<unknown>>)[] = pieces.map(
         (piece, i) => (ends) => sendPiece(place, piece, i === pieces.length - 1 ? keyboard : null, ends),
       );
       if (file !== null) {
@@ -379,7 +334,8 @@ export function createTelegramChannel({
       for (let at = arrived.get(delivery.key) ?? 0; at < parts.length; at++) {
         const sent = await parts[at]?.(limit(signal));
         if (sent !== undefined && !sent.ok) return sent.delivered;
-        remember(arrived, delivery.key, at + 1);
+        arrived.set(delivery.key, at + 1);
+        if (arrived.size > REMEMBERED) arrived.delete(arrived.keys().next().value as string);
       }
       if (delivery.messageId !== undefined) await status.end(delivery.messageId);
       await redrawPressed(place, delivery, limit(signal));
@@ -401,11 +357,6 @@ export function createTelegramChannel({
   };
 }
 
-function remember(map: Map<string, number>, key: string, value: number): void {
-  map.set(key, value);
-  if (map.size > REMEMBERED) map.delete(map.keys().next().value as string);
-}
-
 /** The updates that Telegram is asked for; it never sends any others. */
 const HEARD_UPDATES = ["message", "callback_query"] as const;
 
@@ -415,10 +366,7 @@ const ANSWER_MS = 10_000;
 export type TakeUpdate = (update: Update) => Promise<void>;
 
 /** Messages and buttons. In a group, only a message that names the bot, answers it or is a command is for it. */
-export function createTelegramUpdates(deps: {
-  readonly client: TelegramClient;
-  readonly receive: Receive;
-}): TakeUpdate {
+export function createTelegramUpdates(deps: { readonly client: Api; readonly receive: Receive }): TakeUpdate {
   const { client, receive } = deps;
   let own: Promise<{ readonly id: number; readonly username: string }> | null = null;
   const ownName = () => {
@@ -565,23 +513,17 @@ const POLL_SECONDS = 30;
 const REST_MS = 5_000;
 
 /** Has Telegram call us from now on. */
-export async function setTelegramWebhook(client: TelegramClient, url: string, secret: string): Promise<void> {
+export async function setTelegramWebhook(client: Api, url: string, secret: string): Promise<void> {
   await client.setWebhook(url, { secret_token: secret, allowed_updates: [...HEARD_UPDATES] });
 }
 
-/** Why no messages come in just now. */
-export interface PollTrouble {
-  readonly detail: string;
-  readonly remedy?: string;
-}
-
 export interface PollDeps {
-  readonly client: TelegramClient;
+  readonly client: Pick<Api, "deleteWebhook" | "getUpdates">;
   readonly take: TakeUpdate;
   readonly texts: () => Pick<TelegramMessages, "pollsElsewhere">;
   readonly timers: Timers;
   /** Called after each poll; null: Telegram answered. */
-  readonly onPolled: (trouble: PollTrouble | null) => void;
+  readonly onPolled: (trouble: ServiceTrouble | null) => void;
   /** Of a poll in words, of an update that could not be stored as it was thrown. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -659,17 +601,9 @@ export function createTelegramWebhook(deps: {
   return async (request) => {
     if (!isSameSecret(request.headers.get(SIGNED_BY) ?? "", deps.secret))
       return new Response(null, { status: 401 });
-    const body = await request.text();
-    if (body.length > LIMIT_BYTES) return new Response(null, { status: 413 });
-    const update = readUpdate(body);
+    const update = readUpdate(await request.text());
     if (update === null) return new Response(null, { status: 400 });
-    try {
-      await deps.take(update);
-    } catch (error) {
-      deps.onTrouble(error);
-      return new Response(null, { status: 500 });
-    }
-    return new Response(null, { status: 200 });
+    return answerEvent(() => deps.take(update), deps.onTrouble);
   };
 }
 

@@ -1,6 +1,5 @@
-import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { ChannelEntry } from "./channel-entry.ts";
-import type { PollTrouble } from "./telegram-channel.ts";
+import type { ServiceTrouble } from "./service-call.ts";
 
 export const telegram: ChannelEntry = {
   name: "telegram",
@@ -21,17 +20,17 @@ export const telegram: ChannelEntry = {
     const take = service.createTelegramUpdates({ client, receive });
     const closed = new AbortController();
     const texts = () => telegramMessagesFor(locale());
-    const describe = (event: ChatEvent) => describeEvent(event, chatMessagesFor(locale())) || null;
-    const polled: { trouble: PollTrouble | null } = { trouble: null };
-    const onPolled = (trouble: PollTrouble | null) => {
-      polled.trouble = trouble;
+    let pollTrouble: ServiceTrouble | null = null;
+    const onPolled = (trouble: ServiceTrouble | null) => {
+      pollTrouble = trouble;
     };
     const channel = service.createTelegramChannel({
       client,
       texts,
-      status: service.createTelegramStatus({ client, texts, timers, describe }),
+      timers,
+      describe: (event) => describeEvent(event, chatMessagesFor(locale())) || null,
       fileUrl: (path) => `${settings.base_url ?? "https://api.telegram.org"}/file/bot${token}/${path}`,
-      pollTrouble: () => polled.trouble,
+      pollTrouble: () => pollTrouble,
       onClose: async () => closed.abort(),
     });
     if (secret === null || publicUrl === null)

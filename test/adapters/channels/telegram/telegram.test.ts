@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { GrammyError } from "grammy/web";
+import type { ServiceTrouble } from "../../../../src/adapters/channels/service-call.ts";
 import {
   createTelegramChannel,
   createTelegramClient,
-  createTelegramStatus,
   createTelegramUpdates,
   createTelegramWebhook,
-  type PollTrouble,
   pollTelegram,
   toTelegramHtml,
 } from "../../../../src/adapters/channels/telegram-channel.ts";
@@ -35,20 +34,16 @@ function start(store: (message: InboundMessage) => Promise<void> = async () => {
       return { status: "accepted", messageId: "msg_1_aaaaaaaa" };
     },
   });
-  const polled: { trouble: PollTrouble | null } = { trouble: null };
+  const polled: { trouble: ServiceTrouble | null } = { trouble: null };
   const channel = createTelegramChannel({
     client,
     texts: () => TEXTS,
-    status: createTelegramStatus({
-      client,
-      texts: () => TEXTS,
-      // Pauses are over at once, limits never come.
-      timers: {
-        now: () => new Date(clock.ms),
-        after: (ms, run) => (ms < 10_000 ? atOnce(ms, run) : () => {}),
-      },
-      describe: (event) => (event.type === "job-command" ? event.command : null),
-    }),
+    // Pauses are over at once, limits never come.
+    timers: {
+      now: () => new Date(clock.ms),
+      after: (ms, run) => (ms < 10_000 ? atOnce(ms, run) : () => {}),
+    },
+    describe: (event) => (event.type === "job-command" ? event.command : null),
     fileUrl: (path) => `${telegram.url}/file/bot${TOKEN}/${path}`,
     pollTrouble: () => polled.trouble,
     onClose: async () => {},
@@ -177,7 +172,7 @@ describe("long polling", () => {
   });
 
   test("a poll that fails is the channel's state, in words and with what helps, until one succeeds", async () => {
-    const { client, channel, polled } = start();
+    const { channel, polled } = start();
     const conflict = new GrammyError(
       "Call to 'getUpdates' failed!",
       { ok: false, error_code: 409, description: "Conflict: terminated by other getUpdates request" },
@@ -195,7 +190,7 @@ describe("long polling", () => {
     };
     await pollTelegram(
       {
-        client: { ...client, deleteWebhook: async () => true as const, getUpdates },
+        client: { deleteWebhook: async () => true as const, getUpdates },
         take: async () => {},
         texts: () => TEXTS,
         timers: { now: () => new Date(), after: atOnce },
