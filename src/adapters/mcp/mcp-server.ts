@@ -16,6 +16,7 @@ import {
   ListRootsResultSchema,
   ListToolsRequestSchema,
   McpError,
+  type ProgressNotification,
   type Prompt,
   ReadResourceRequestSchema,
   RootsListChangedNotificationSchema,
@@ -97,19 +98,6 @@ function onRequest<Schema extends z.ZodType<{ method: string }>>(
   });
 }
 
-/** Tells a client how far a long call is; returns how to stop. */
-interface Progress {
-  readonly onOutput: (text: string) => void;
-  readonly stop: () => void;
-}
-
-interface ProgressDeps {
-  /** Resolves when the client can take the next one. */
-  readonly send: (progress: { readonly progress: number; readonly message?: string }) => Promise<void>;
-  readonly mask: (text: string) => string;
-  readonly now: () => number;
-}
-
 const AT_MOST_EVERY_MS = 100;
 /** A silent command reports progress too, so that a client's time limit starts again. */
 const AT_LEAST_EVERY_MS = 5000;
@@ -117,10 +105,14 @@ const TAIL_CHARS = 8192;
 const LINE_CHARS = 200;
 
 /**
- * The progress is the seconds since the begin, its message the last whole line printed. One notification is under
- * way at a time: a client that does not read gets fewer of them, not a queue.
+ * Tells a client how far a long call is: the seconds since the begin, and the last whole line printed. One notification
+ * is under way at a time, which `send` resolves: a client that does not read gets fewer of them, not a queue.
  */
-function startProgress({ send, mask, now }: ProgressDeps): Progress {
+function startProgress(
+  send: (progress: { readonly progress: number; readonly message?: string }) => Promise<void>,
+  mask: (text: string) => string,
+) {
+  const now = () => performance.now();
   const begun = now();
   let tail = "";
   let sentAt = begun - AT_MOST_EVERY_MS;
@@ -148,7 +140,7 @@ function startProgress({ send, mask, now }: ProgressDeps): Progress {
   }
 
   return {
-    onOutput(text) {
+    onOutput(text: string) {
       tail = (tail + text).slice(-TAIL_CHARS);
       if (!busy && text.includes("\n")) wait(Math.max(0, sentAt + AT_MOST_EVERY_MS - now()));
     },
@@ -179,39 +171,25 @@ async function callTool(
   extra: CallExtra,
   refused: string | null,
 ): Promise<CallToolResult> {
-  if (refused !== null)
-    return toCallResult({
-      status: "denied",
-      reason: "path",
-      message: refused,
-      error: { code: "OUTSIDE_ROOTS" },
-    });
+  if (refused !== null) {
+    const error = { code: "OUTSIDE_ROOTS" } as const;
+    return toCallResult({ status: "denied", reason: "path", message: refused, error });
+  }
   const signal = clientGone(extra);
-  if (signal.aborted)
-    return toCallResult({
-      status: "failure",
-      reason: "tool",
-      message: "the call was aborted",
-      error: { code: "ABORTED" },
+  if (signal.aborted) {
+    const error = { code: "ABORTED" } as const;
+    return toCallResult({ status: "failure", reason: "tool", message: "the call was aborted", error });
+  }
+  const progressToken = extra._meta?.progressToken;
+  const send = (params: object) =>
+    extra.sendNotification({
+      method: "notifications/progress",
+      params: { progressToken, ...params } as ProgressNotification["params"],
     });
-  const token = extra._meta?.progressToken;
-  const progress =
-    token === undefined
-      ? null
-      : startProgress({
-          mask: host.mask,
-          now: () => performance.now(),
-          send: (params) =>
-            extra.sendNotification({
-              method: "notifications/progress",
-              params: { progressToken: token, ...params },
-            }),
-        });
+  const progress = progressToken === undefined ? null : startProgress(send, host.mask);
   try {
-    const envelope = await host.invoke(name, args, {
-      signal,
-      onOutput: progress?.onOutput ?? (() => {}),
-    });
+    const onOutput = progress?.onOutput ?? (() => {});
+    const envelope = await host.invoke(name, args, { signal, onOutput });
     if (envelope.status === "failure" && envelope.error.code === "UNKNOWN_TOOL")
       throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`, {
         code: "UNKNOWN_TOOL",
@@ -335,14 +313,16 @@ export function createMcpServer(host: McpHost, calls: RunningCalls): Server {
     if (resource === null) throw new McpError(RESOURCE_NOT_FOUND, "Resource not found", { uri });
     return { contents: [resource] };
   });
-  onRequest(server, "prompts/list", ListPromptsRequestSchema, () => ({ prompts: listPrompts() }));
+  onRequest(server, "prompts/list", ListPromptsRequestSchema, () => ({
+    prompts: PROMPTS.map(({ prompt }) => prompt),
+  }));
   onRequest(server, "prompts/get", GetPromptRequestSchema, async ({ params }, extra) => {
     await mustBeInRoots(extra);
-    const prompt = await getPrompt(params.name, params.arguments ?? {}, host);
-    if (prompt === null)
-      throw new McpError(ErrorCode.InvalidParams, `Unknown prompt: ${params.name.slice(0, 100)}`);
-    if (typeof prompt === "string") throw new McpError(ErrorCode.InvalidParams, prompt);
-    return prompt;
+    const entry = PROMPTS.find(({ prompt }) => prompt.name === params.name);
+    const messages =
+      (await entry?.fill(params.arguments ?? {}, host)) ?? `Unknown prompt: ${params.name.slice(0, 100)}`;
+    if (typeof messages === "string") throw new McpError(ErrorCode.InvalidParams, messages);
+    return { description: entry?.prompt.description, messages };
   });
   return server;
 }
@@ -520,20 +500,6 @@ const PROMPTS: readonly PromptEntry[] = [
     },
   },
 ];
-
-const listPrompts = (): Prompt[] => PROMPTS.map(({ prompt }) => prompt);
-
-/** Null when there is no such prompt; a text is what is wrong with its arguments. */
-async function getPrompt(
-  name: string,
-  args: Readonly<Record<string, string>>,
-  host: Pick<McpHost, "archive" | "mask">,
-): Promise<GetPromptResult | string | null> {
-  const entry = PROMPTS.find(({ prompt }) => prompt.name === name);
-  if (entry === undefined) return null;
-  const messages = await entry.fill(args, host);
-  return typeof messages === "string" ? messages : { description: entry.prompt.description, messages };
-}
 
 function userMessage(text: string): PromptMessages[number] {
   return { role: "user", content: { type: "text", text } };

@@ -190,12 +190,10 @@ export function createMcpEndpoint(host: McpHost) {
     const body = await readBody(request);
     if (body instanceof Response) return body;
     const session = await sessions.find(request.headers.get("mcp-session-id") ?? undefined, ownerOf(request));
-    if (session === "full")
-      return refusalResponse(
-        503,
-        { code: -32000, message: "Every session is at work; try again later" },
-        { "retry-after": "10" },
-      );
+    if (session === "full") {
+      const error = { code: -32000, message: "Every session is at work; try again later" };
+      return refusalResponse(503, error, { "retry-after": "10" });
+    }
     if (session === null) return refusalResponse(404, { code: -32001, message: "Session not found" });
     const { transport, connections, openIds } = session;
     const ids = (Array.isArray(body.value) ? body.value : [body.value])
@@ -244,29 +242,11 @@ export function createMcpEndpoint(host: McpHost) {
 
 /** The same answer; `over` is called when all of it was sent, or the reader is gone. */
 function watchEnd(answered: Response, over: () => void): Response {
-  if (answered.body === null) {
-    over();
-    return answered;
-  }
-  const reader = answered.body.getReader();
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        over();
-        controller.close();
-      } catch (error) {
-        over();
-        controller.error(error);
-      }
-    },
-    async cancel(reason) {
-      over();
-      await reader.cancel(reason);
-    },
-  });
-  return new Response(body, { status: answered.status, headers: answered.headers });
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const sent = answered.body?.pipeTo(writable) ?? Promise.resolve();
+  void sent.catch(() => {}).finally(over);
+  const { status, headers } = answered;
+  return new Response(answered.body === null ? null : readable, { status, headers });
 }
 
 /** A refusal in the protocol's own form. */
