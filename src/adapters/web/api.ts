@@ -1,4 +1,5 @@
 import { Hono, type MiddlewareHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
 import { wordReply } from "../../application/chat/reply-words.ts";
 import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts";
@@ -38,43 +39,49 @@ import {
   answerApiTrouble,
   apiFailure,
   readJsonBody,
-  refuseWithoutScope,
+  refuse,
   type Web,
 } from "./web.ts";
 
-/** The request as its schema reads it; else what is wrong with its first wrong value. */
-function readRequest<T extends z.ZodObject>(schema: T, given: unknown): z.output<T> | Response {
+/** The request as its schema reads it; refused for its first wrong value. */
+function readRequest<T extends z.ZodObject>(schema: T, given: unknown): z.output<T> {
   const read = schema.safeParse(given);
   if (read.success) return read.data;
   const [{ path: [field = ""] = [], message = "" } = {}] = read.error.issues;
-  return apiFailure(400, `bad-${String(field).replaceAll("_", "-")}`, `${String(field)}: ${message}`);
+  return refuse(400, `bad-${String(field).replaceAll("_", "-")}`, `${String(field)}: ${message}`);
 }
 
 /** A parameter without a value is as good as none. */
 const readQuery = <T extends z.ZodObject>(schema: T, query: Readonly<Record<string, string>>) =>
   readRequest(schema, Object.fromEntries(Object.entries(query).filter(([, value]) => value !== "")));
 
+function demandScope(viewer: Viewer, scope: Scope, { operator = false } = {}): void {
+  if (!viewer.scopes.includes(scope)) refuse(403, "missing-scope", `this token lacks the scope ${scope}`);
+  if (operator && viewer.role !== "operator") refuse(403, "operators-only", "this needs an operator's token");
+}
+
 /** Refuses a token that may not do this before anything else is looked at. */
 const needs =
   (scope: Scope, options?: { operator?: boolean }): MiddlewareHandler<ApiEnv> =>
-  async (c, next) =>
-    refuseWithoutScope(c.var.viewer, scope, options) ?? next();
+  (c, next) => {
+    demandScope(c.var.viewer, scope, options);
+    return next();
+  };
 
 /** Jobs: look, run, take back. */
 export function jobApi(app: Api, { host }: Web): void {
   const { viewerJobs } = host;
   const words = () => host.messagesFor(host.locale());
-  const unknown = () => apiFailure(404, "unknown-job", "no such job");
-  function refusal(facts: RefusedJob): Response {
+  const read = async (viewer: Viewer, job: string) =>
+    (await viewerJobs.read(viewer, job)) ?? refuse(404, "unknown-job", "no such job");
+  function refuseJob(facts: RefusedJob): never {
     const { why } = facts;
-    if (why.kind === "refused") return apiFailure(409, why.refusal.code, wordRefusal(words(), facts));
+    if (why.kind === "refused") refuse(409, why.refusal.code, wordRefusal(words(), facts));
     const { kind: _, code, message, ...details } = why;
-    return apiFailure(422, code, message, details);
+    return refuse(422, code, message, details);
   }
   app.get("/jobs", needs("read"), async (c) => {
-    const asked = readQuery(jobsQuery, c.req.query());
-    if (asked instanceof Response) return asked;
-    const { limit, zone = host.timezone(), ...narrowed } = asked;
+    const { limit, zone = host.timezone(), ...narrowed } = readQuery(jobsQuery, c.req.query());
     if (Object.keys(narrowed).length === 0)
       return c.json({ jobs: (await viewerJobs.list(c.var.viewer, limit)).map(viewedJobJson) });
     const { q: text = "", status = "", chat = "", day = "", path = "", page: wanted = 1 } = narrowed;
@@ -83,40 +90,35 @@ export function jobApi(app: Api, { host }: Web): void {
     return c.json({ jobs: jobs.map(viewedJobJson), total, page, pages });
   });
   app.post("/jobs", needs("jobs", { operator: true }), async (c) => {
-    const body = await readJsonBody(c.req.raw);
-    if (body instanceof Response) return body;
-    const job = readRequest(newJob, body);
-    if (job instanceof Response) return job;
+    const job = readRequest(newJob, await readJsonBody(c.req.raw));
     const long = refuseLongPatch(job.patch);
-    if (long !== null) return apiFailure(413, long.code, long.message);
+    if (long !== null) refuse(413, long.code, long.message);
     await giveWay();
     const facts = await viewerJobs.run(c.var.viewer, { ...job, source: "api" });
-    if (facts.about === "refusal") return refusal(facts);
+    if (facts.about === "refusal") return refuseJob(facts);
     return c.json({ outcome: facts.outcome, result: toResultJson(words(), facts) });
   });
   app.get("/jobs/:job", needs("read"), async (c) => {
-    const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
-    if (viewed === null) return unknown();
+    const viewed = await read(c.var.viewer, c.req.param("job"));
     await giveWay();
     const events = await viewerJobs.journal(c.var.viewer, viewed.job.jobId);
     await giveWay();
     return c.json({ ...viewedJobJson(viewed), events });
   });
   app.get("/jobs/:job/diff", needs("read"), async (c) => {
-    const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
-    if (viewed === null) return unknown();
-    const files = await viewerJobs.differences(c.var.viewer, viewed.job.jobId);
-    if (files === null) return apiFailure(503, "machine-away", "the machine that holds this job is away");
+    const viewed = await read(c.var.viewer, c.req.param("job"));
+    const files =
+      (await viewerJobs.differences(c.var.viewer, viewed.job.jobId)) ??
+      refuse(503, "machine-away", "the machine that holds this job is away");
     return c.json({ job_id: viewed.job.jobId, diff: await diffText(files) });
   });
   app.post("/jobs/:job/:verb", needs("jobs"), async (c) => {
     const { viewer } = c.var;
     const [jobId, verb] = [c.req.param("job"), c.req.param("verb")];
-    const body = await readJsonBody(c.req.raw);
-    if (body instanceof Response) return body;
-    const outcome = await actOnJob(host, words(), viewer, { jobId, verb, force: body.force === true });
-    if (outcome === null) return apiFailure(404, "not-found", "no such address");
-    if (!outcome.ok) return apiFailure(outcome.status, outcome.code, outcome.text);
+    const isForced = (await readJsonBody(c.req.raw)).force === true;
+    const outcome = await actOnJob(host, words(), viewer, { jobId, verb, force: isForced });
+    if (outcome === null) return c.notFound();
+    if (!outcome.ok) refuse(outcome.status, outcome.code, outcome.text);
     const viewed = await viewerJobs.read(viewer, jobId);
     return c.json({ message: outcome.text, ...(viewed !== null && { job: viewedJobJson(viewed) }) });
   });
@@ -133,18 +135,14 @@ function viewedJobJson({ job, changeCount, alive, machine }: ViewedJob): Record<
 
 const JOB_COMMANDS: ReadonlySet<string> = new Set(["undo", "redo", "rewind", "apply", "discard", "ps"]);
 
-async function readApiImages(given: unknown, locale: Locale): Promise<readonly Attachment[] | Response> {
+async function readApiImages(given: unknown, locale: Locale): Promise<readonly Attachment[]> {
   const read = await readImageList(given);
   if (read.ok) return read.attachments;
   const { trouble } = read;
-  if (trouble.kind === "not-a-list")
-    return apiFailure(
-      400,
-      "bad-images",
-      "images: a list of {name, data}, name of at most 4,096 characters, data in base64",
-    );
+  const expected = "images: a list of {name, data}, name of at most 4,096 characters, data in base64";
+  if (trouble.kind === "not-a-list") return refuse(400, "bad-images", expected);
   const status = trouble.kind === "not-an-image" ? 415 : 413;
-  return apiFailure(status, trouble.kind, chatMessagesFor(locale).imageTrouble(trouble));
+  return refuse(status, trouble.kind, chatMessagesFor(locale).imageTrouble(trouble));
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {
@@ -159,19 +157,14 @@ export function messageApi(app: Api, web: Web): void {
   const { host } = web;
   app.post("/messages", needs("chat"), async (c) => {
     const { viewer } = c.var;
-    const body = await readJsonBody(c.req.raw, "images");
-    if (body instanceof Response) return body;
-    const sent = readRequest(newMessage, body);
-    if (sent instanceof Response) return sent;
+    const sent = readRequest(newMessage, await readJsonBody(c.req.raw, "images"));
     const { text, chat, route, event_id: eventId, wait } = sent;
     const images = await readApiImages(sent.images ?? [], host.locale());
-    if (images instanceof Response) return images;
     if (text.trim() === "" && images.length === 0)
-      return apiFailure(400, "bad-text", "text: at least one character, or images");
+      refuse(400, "bad-text", "text: at least one character, or images");
     // Actions on jobs need the same right in a chat as at the jobs' own addresses.
     const command = readSlashCommand(text)?.name.toLowerCase() ?? "";
-    const forbidden = JOB_COMMANDS.has(command) ? refuseWithoutScope(viewer, "jobs") : null;
-    if (forbidden !== null) return forbidden;
+    if (JOB_COMMANDS.has(command)) demandScope(viewer, "jobs");
     const traceparent = c.req.header("traceparent");
     const message: InboundMessage = {
       channel: viewer.channel,
@@ -187,7 +180,7 @@ export function messageApi(app: Api, web: Web): void {
     const received = await host.receive(message);
     if (received.status === "refused") {
       const status = received.reason === "too-many" ? 429 : received.reason === "too-long" ? 413 : 403;
-      return apiFailure(status, received.reason, received.text);
+      refuse(status, received.reason, received.text);
     }
     const { messageId: id } = received;
     const known = {
@@ -204,38 +197,32 @@ export function messageApi(app: Api, web: Web): void {
     // A server that stops says what it knows: the message is stored, and the next process answers it.
     if (wait > 0) await Promise.race([host.waitForAnswer(id, wait * 1_000), untilAborted(host.closing)]);
     // The message is stored: a client that got an error would send it again.
-    const found = await find(id).catch((error: unknown) =>
-      isStoreAway(error) ? "away" : Promise.reject(error),
+    const found = await readExchange(viewer, id).catch((error: unknown) =>
+      isStoreAway(error) ? null : Promise.reject(error),
     );
-    if (found === "away") return acknowledge();
-    if (found === null) return apiFailure(404, "unknown-message", "no such message");
+    if (found === null) return acknowledge();
     return c.json(exchangeJson(host, found), found.message.state === "done" ? 200 : 202);
   });
-  app.get("/messages/:id", needs("read"), async (c) => {
-    const { viewer } = c.var;
-    const found = await find(c.req.param("id"));
-    if (found === null || !maySeeMessage(viewer, found.message))
-      return apiFailure(404, "unknown-message", "no such message");
-    return c.json(exchangeJson(host, found));
-  });
+  app.get("/messages/:id", needs("read"), async (c) =>
+    c.json(exchangeJson(host, await readExchange(c.var.viewer, c.req.param("id")))),
+  );
   app.post("/messages/:id/stop", needs("chat"), async (c) => {
-    const { viewer } = c.var;
-    const message = await host.messages.message(c.req.param("id"));
-    if (message === null || !maySeeMessage(viewer, message))
-      return apiFailure(404, "unknown-message", "no such message");
-    if (!(await host.stopMessage(message)))
-      return apiFailure(409, "not-running", "this message is not being answered");
+    const message = await readMessage(c.var.viewer, c.req.param("id"));
+    if (!(await host.stopMessage(message))) refuse(409, "not-running", "this message is not being answered");
     return c.json({ message_id: message.id, stopping: true });
   });
 
-  async function find(id: string): Promise<Exchange | null> {
+  async function readMessage({ channel, userId, role }: Viewer, id: string): Promise<StoredMessage> {
     const message = await host.messages.message(id);
-    return message === null ? null : { message, replies: await host.messages.repliesTo(id) };
+    const isTheirs = message?.channel === channel && message.userId === userId;
+    if (message === null || (role !== "operator" && !isTheirs))
+      refuse(404, "unknown-message", "no such message");
+    return message;
   }
-}
 
-function maySeeMessage({ channel, userId, role }: Viewer, message: StoredMessage): boolean {
-  return role === "operator" || (message.channel === channel && message.userId === userId);
+  async function readExchange(viewer: Viewer, id: string): Promise<Exchange> {
+    return { message: await readMessage(viewer, id), replies: await host.messages.repliesTo(id) };
+  }
 }
 
 export function exchangeJson(
@@ -291,25 +278,22 @@ export function overviewApi(app: Api, { host }: Web): void {
   app.get("/sessions/:channel/:chat", needs("read"), async (c) => {
     const { viewer } = c.var;
     const [channel, chatId] = [c.req.param("channel"), c.req.param("chat")];
-    const unknown = () => apiFailure(404, "unknown-session", "no such session");
+    const refuseUnknown = () => refuse(404, "unknown-session", "no such session");
     if (viewer.role !== "operator") {
       const own = await host.messages.chats({
         channel: viewer.channel,
         userId: viewer.userId,
         limit: 1_000,
       });
-      if (!own.some((chat) => chat.channel === channel && chat.chatId === chatId)) return unknown();
+      if (!own.some((chat) => chat.channel === channel && chat.chatId === chatId)) refuseUnknown();
     }
     const exchanges = await host.messages.transcript({ channel, chatId, limit: 100 });
-    return exchanges.length === 0
-      ? unknown()
-      : c.json({ messages: exchanges.map((one) => exchangeJson(host, one)) });
+    if (exchanges.length === 0) refuseUnknown();
+    return c.json({ messages: exchanges.map((one) => exchangeJson(host, one)) });
   });
   app.get("/usage", needs("read"), async (c) => {
-    const { viewer } = c.var;
     const asked = readQuery(usageQuery, c.req.query());
-    if (asked instanceof Response) return asked;
-    const { days, rows } = await host.readFigures(viewer, asked.days);
+    const { days, rows } = await host.readFigures(c.var.viewer, asked.days);
     return c.json({ from: days[0]?.day ?? "", rows: rows.map(toFigureJson) });
   });
   app.get("/health", needs("read"), async (c) => {
@@ -328,6 +312,7 @@ export function overviewApi(app: Api, { host }: Web): void {
 export function createApi(web: Web): Api {
   const app = new Hono<ApiEnv>().basePath("/api/v1");
   app.onError((error, c) => {
+    if (error instanceof HTTPException) return error.getResponse();
     web.host.onTrouble(error, c.req.path);
     return answerApiTrouble(error);
   });

@@ -20,7 +20,7 @@ import {
 } from "./visitor.ts";
 import {
   type Api,
-  answerStopping,
+  answerLater,
   answerTroubles,
   createAssets,
   type OpenEnv,
@@ -162,7 +162,9 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
   app.use("*", (c, next) => (/%00/.test(c.req.url) ? Promise.resolve(c.notFound()) : next()));
   // During shutdown, health checks are answered, and no new work begins.
   app.use("*", (c, next) =>
-    host.closing.aborted && !READING.has(c.req.method) ? Promise.resolve(answerStopping()) : next(),
+    host.closing.aborted && !READING.has(c.req.method)
+      ? Promise.resolve(answerLater("stopping", "the server is stopping; nothing was done"))
+      : next(),
   );
   openRoutes(app, web);
   app.all("/api/*", async (c) => {

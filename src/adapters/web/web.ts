@@ -1,8 +1,10 @@
 import type { Env, Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { giveWay } from "../../application/platform/give-way.ts";
-import type { Scope } from "../../application/ports/serve.ts";
 import type { SignIn, Viewer } from "../../application/serve/access.ts";
-import { hasMoreMembers } from "../../domain/platform/json-members.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
+import { hasMoreMembers, isJsonObject } from "../../domain/platform/json-members.ts";
 import { missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { isStoreAway } from "../../domain/store/store-trouble.ts";
 import { type ConsoleMessages, consoleMessagesFor } from "../../domain/texts/web.ts";
@@ -123,48 +125,22 @@ export function apiFailure(status: number, code: string, message: string, facts:
 }
 
 /** Nothing was done, and the same request will do later. */
-function answerStoreAway(): Response {
-  const answer = apiFailure(503, "store-away", "the store cannot be reached now; nothing was done");
+export function answerLater(code: string, message: string): Response {
+  const answer = apiFailure(503, code, message);
   answer.headers.set("retry-after", RETRY_SECONDS);
   return answer;
 }
 
-/** Nothing was done: the process is about to end, and the next one takes the same request. */
-export function answerStopping(): Response {
-  const answer = apiFailure(503, "stopping", "the server is stopping; nothing was done");
-  answer.headers.set("retry-after", RETRY_SECONDS);
-  return answer;
-}
-
-/** Parts of the program are gone: until it is started again nothing else will be answered. */
-function answerReplaced(): Response {
-  return apiFailure(503, "replaced", "PicoClaw was replaced or moved while it ran: restart it");
-}
-
-/** What a program is answered where something broke; nothing of the request was done. */
+/** To a program, where something broke; nothing of the request was done. */
 export function answerApiTrouble(error: Error): Response {
-  if (isStoreAway(error)) return answerStoreAway();
-  if (missingPiece(error) !== null) return answerReplaced();
-  if (/disk is full|no space left/i.test(error.message))
-    return apiFailure(
-      503,
-      "no-space",
-      "the disk of the store is full: nothing was taken in, try again later",
-    );
+  if (isStoreAway(error))
+    return answerLater("store-away", "the store cannot be reached now; nothing was done");
+  // Parts of the program are gone: until it is started again nothing else will be answered.
+  if (missingPiece(error) !== null)
+    return apiFailure(503, "replaced", "PicoClaw was replaced or moved while it ran: restart it");
+  const full = "the disk of the store is full: nothing was taken in, try again later";
+  if (/disk is full|no space left/i.test(error.message)) return apiFailure(503, "no-space", full);
   return apiFailure(500, "internal", "internal error");
-}
-
-/** Null when the viewer may. */
-export function refuseWithoutScope(
-  viewer: Viewer,
-  scope: Scope,
-  options: { operator?: boolean } = {},
-): Response | null {
-  if (!viewer.scopes.includes(scope))
-    return apiFailure(403, "missing-scope", `this token lacks the scope ${scope}`);
-  if (options.operator === true && viewer.role !== "operator")
-    return apiFailure(403, "operators-only", "this needs an operator's token");
-  return null;
 }
 
 /** No request of ours has more than a dozen. An object of a million keys would take seconds to read. */
@@ -173,27 +149,28 @@ const MOST_MEMBERS = 10_000;
 /** Text alone needs no more, and is read in one go while others wait; images have the limit of every body. */
 const MOST_TEXT_CHARACTERS = 2 * 1024 ** 2;
 
-/** The body as an object; a response that says what is wrong with it otherwise. `image`: the key of the images that it may have. */
+/** Ends a request of the API with this failure, from wherever it is read. */
+export function refuse(status: ContentfulStatusCode, code: string, message: string, facts?: object): never {
+  throw new HTTPException(status, { res: apiFailure(status, code, message, facts) });
+}
+
+/** The body as an object. `image`: the key of the images that it may have. */
 export async function readJsonBody(
   request: Request,
   image: string | null = null,
-): Promise<Record<string, unknown> | Response> {
-  try {
-    const text = await request.text();
-    const isLong = text.length > MOST_TEXT_CHARACTERS;
-    // Reading and parsing a body of ten megabytes each take a moment; other requests are served in between. Short bodies
-    // do not give way: they would arrive one by one, and the first of a burst would be answered before the burst shows.
-    if (isLong) await giveWay();
-    if (isLong && (image === null || !text.includes(`"${image}"`)))
-      return apiFailure(413, "too-large", `the body is text of more than ${MOST_TEXT_CHARACTERS} characters`);
-    if (hasMoreMembers(text, MOST_MEMBERS))
-      return apiFailure(413, "too-many-members", `the body has more than ${MOST_MEMBERS} values`);
-    if (isLong) await giveWay();
-    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch {}
-  return apiFailure(400, "bad-json", "the body is not a JSON object");
+): Promise<Readonly<Record<string, unknown>>> {
+  const text = await request.text();
+  const isLong = text.length > MOST_TEXT_CHARACTERS;
+  // Reading and parsing a body of ten megabytes each take a moment; other requests are served in between. Short bodies
+  // do not give way: they would arrive one by one, and the first of a burst would be answered before the burst shows.
+  if (isLong) await giveWay();
+  if (isLong && (image === null || !text.includes(`"${image}"`)))
+    refuse(413, "too-large", `the body is text of more than ${MOST_TEXT_CHARACTERS} characters`);
+  if (hasMoreMembers(text, MOST_MEMBERS))
+    refuse(413, "too-many-members", `the body has more than ${MOST_MEMBERS} values`);
+  if (isLong) await giveWay();
+  const value: unknown = text.trim() === "" ? {} : attemptOr(null, () => JSON.parse(text));
+  return isJsonObject(value) ? value : refuse(400, "bad-json", "the body is not a JSON object");
 }
 
 /** The answers for missing routes and for errors. */
@@ -203,17 +180,14 @@ export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
     host.onTrouble(error, c.req.path);
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
     if (c.req.path.startsWith("/api/")) return answerApiTrouble(error);
-    if (isStoreAway(error)) {
-      c.header("retry-after", RETRY_SECONDS);
-      return c.html(standalonePage(web, c.req.raw, t.storeAwayTitle, t.storeAway), 503);
-    }
-    if (missingPiece(error) !== null)
-      return c.html(standalonePage(web, c.req.raw, t.replacedTitle, t.replaced), 503);
-    return c.html(standalonePage(web, c.req.raw, t.brokenTitle, t.broken), 500);
+    const show = (title: string, text: string) => standalonePage(web, c.req.raw, title, text);
+    if (isStoreAway(error))
+      return c.html(show(t.storeAwayTitle, t.storeAway), 503, { "retry-after": RETRY_SECONDS });
+    if (missingPiece(error) !== null) return c.html(show(t.replacedTitle, t.replaced), 503);
+    return c.html(show(t.brokenTitle, t.broken), 500);
   });
   app.notFound((c) => {
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
-    if (c.req.path.startsWith("/api/")) return apiFailure(404, "not-found", "no such address");
     return c.html(standalonePage(web, c.req.raw, t.notFoundTitle, t.notFound), 404);
   });
 }
