@@ -1,3 +1,4 @@
+import { parse, serialize } from "hono/utils/cookie";
 import type { WebSession } from "../../application/ports/serve.ts";
 import { SESSION_MS, type SignIn, type Viewer } from "../../application/serve/access.ts";
 import { isTimeZone } from "../../domain/platform/days.ts";
@@ -20,7 +21,7 @@ export async function signedIn(
   place: ServerAddress,
   signIn: SignIn,
 ): Promise<SignedIn | null> {
-  const secret = cookiesOf(request).get(cookieName(place));
+  const secret = cookiesOf(request)[cookieName(place)];
   if (secret === undefined) return null;
   const found = await signIn.session(secret);
   return found === null ? null : { ...found, secret };
@@ -36,38 +37,21 @@ export async function viewerOfToken(
 }
 
 export function sessionCookie(place: ServerAddress, secret: string | null): string {
-  return cookie(place, cookieName(place), secret ?? "", {
-    seconds: secret === null ? 0 : SESSION_MS / 1_000,
-    httpOnly: true,
-  });
+  return cookie(place, cookieName(place), secret ?? "", secret === null ? 0 : SESSION_MS / 1_000);
 }
 
 export function preferenceCookie(place: ServerAddress, name: "lang" | "theme", value: string): string {
-  return cookie(place, `picoclaw_${name}`, value, { seconds: 365 * 24 * 3_600, httpOnly: true });
+  return cookie(place, `picoclaw_${name}`, value, 365 * 24 * 3_600);
 }
 
-function cookie(
-  place: ServerAddress,
-  name: string,
-  value: string,
-  { seconds, httpOnly }: { readonly seconds: number; readonly httpOnly: boolean },
-): string {
-  const secure = place.publicUrl?.startsWith("https:") === true;
-  return [
-    `${name}=${value}`,
-    "Path=/",
-    `Max-Age=${seconds}`,
-    "SameSite=Strict",
-    httpOnly ? "HttpOnly" : "",
-    secure ? "Secure" : "",
-  ]
-    .filter((part) => part !== "")
-    .join("; ");
+function cookie({ publicUrl }: ServerAddress, name: string, value: string, maxAge: number): string {
+  const secure = publicUrl?.startsWith("https:") === true;
+  return serialize(name, value, { path: "/", maxAge, sameSite: "Strict", httpOnly: true, secure });
 }
 
 /** The visitor's chosen locale, else the browser's, else the server's. */
 export function localeOf(request: Request, fallback: Locale): Locale {
-  const chosen = cookiesOf(request).get("picoclaw_lang");
+  const chosen = cookiesOf(request).picoclaw_lang;
   if (isLocale(chosen)) return chosen;
   for (const part of (request.headers.get("accept-language") ?? "").split(",")) {
     const language = part.trim().slice(0, 2).toLowerCase();
@@ -78,19 +62,16 @@ export function localeOf(request: Request, fallback: Locale): Locale {
 
 /** The reader's time zone as sent by the browser; else the given one. */
 export function zoneOf(request: Request, fallback: string): string {
-  const zone = cookiesOf(request).get("picoclaw_zone") ?? "";
+  const zone = cookiesOf(request).picoclaw_zone ?? "";
   return isTimeZone(zone) ? zone : fallback;
 }
 
 export function themeOf(request: Request): Theme {
-  const chosen = cookiesOf(request).get("picoclaw_theme");
+  const chosen = cookiesOf(request).picoclaw_theme;
   return chosen === "light" || chosen === "dark" ? chosen : "auto";
 }
 
-function cookiesOf(request: Request): Map<string, string> {
-  const pairs = (request.headers.get("cookie") ?? "").split(";").map((pair) => pair.trim().split("=", 2));
-  return new Map(pairs.map(([name = "", value = ""]) => [name, value]));
-}
+const cookiesOf = (request: Request) => parse(request.headers.get("cookie") ?? "");
 
 /** Nothing inline, nothing from elsewhere. */
 const POLICY = [
