@@ -142,9 +142,13 @@ export function createConsole(web: Web): WebApp {
   return app;
 }
 
-function contextOf({ host, assets }: Web, request: Request, { viewer, session }: SignedIn): PageContext {
+function contextOf(
+  { host, assets, flashes }: Web,
+  request: Request,
+  { viewer, session }: SignedIn,
+): PageContext {
   const locale = localeOf(request, host.locale());
-  const { pathname, search } = new URL(request.url);
+  const { pathname, search, searchParams: query } = new URL(request.url);
   const editor = viewer.role === "operator" && isOnThisMachine(host.place()) ? host.runningEditor() : null;
   const shown = PAGES.flatMap(({ section }) => section ?? []);
   return {
@@ -162,6 +166,7 @@ function contextOf({ host, assets }: Web, request: Request, { viewer, session }:
     now: host.now(),
     style: assets.style.path,
     script: assets.script.path,
+    notice: flashes.take(query.get("flash") ?? ""),
   };
 }
 

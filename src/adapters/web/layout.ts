@@ -128,7 +128,6 @@ const MANAGE_SECTIONS = Object.keys(MANAGE_ADDRESSES) as ManageSection[];
 export function managePage(
   context: PageContext,
   section: ManageSection,
-  notice: Notice | undefined,
   body: (words: ManageMessages) => Piece,
 ): Markup {
   const words = manageMessagesFor(context.t.locale);
@@ -139,13 +138,15 @@ export function managePage(
     section: MANAGE_ADDRESSES.access,
     body: html`<h1>${words.title}</h1>
 <nav class="choice manage-tabs" aria-label="${words.tabs}">${MANAGE_SECTIONS.map(tab)}</nav>
-${notice !== undefined && notice.at === undefined && noticeBox(notice)}
+${context.notice?.at === undefined && noticeBox(context.notice)}
 ${body(words)}`,
   });
 }
 
 /** The result of the last button, line by line, and the buttons that it offers. */
-export function noticeBox({ ok, text }: Notice, buttons?: Piece): Markup {
+export function noticeBox(notice: Notice | undefined, buttons?: Piece): Markup | null {
+  if (notice === undefined) return null;
+  const { ok, text } = notice;
   return html`<div class="notice ${ok ? "good" : "bad"}" role="${ok ? "status" : "alert"}">${text.split("\n").map((line) => html`<p>${visible(line)}</p>`)}${buttons}</div>`;
 }
 

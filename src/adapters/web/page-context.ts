@@ -35,9 +35,10 @@ export interface PageContext {
   readonly now: Date;
   readonly style: string;
   readonly script: string;
+  /** The outcome of the last button, shown once. */
+  readonly notice: Notice | undefined;
 }
 
-/** The outcome of the last button. */
 export interface Notice {
   readonly ok: boolean;
   readonly text: string;
@@ -66,9 +67,9 @@ export function createFlashes(random: (bytes: number) => Uint8Array) {
       if (notices.size > MOST) notices.delete(notices.keys().next().value as string);
       return `flash=${id}`;
     },
-    take(id: string | undefined): Notice | undefined {
-      const notice = id === undefined ? undefined : notices.get(id);
-      if (id !== undefined) notices.delete(id);
+    take(id: string): Notice | undefined {
+      const notice = notices.get(id);
+      notices.delete(id);
       return notice;
     },
   };

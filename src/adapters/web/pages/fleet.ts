@@ -4,18 +4,14 @@ import { distinctMachineName } from "../../../domain/fleet/machine-label.ts";
 import { type FleetMessages, fleetMessagesFor } from "../../../domain/texts/fleet.ts";
 import { noticeBox, page } from "../layout.ts";
 import { actionButton, html, ICONS, type Markup, moment, visible } from "../markup.ts";
-import type { Notice, PageContext } from "../page-context.ts";
+import type { PageContext } from "../page-context.ts";
 import { type ConsolePages, missingPage, respond, type Web, type WebApp } from "../web.ts";
 
 const FLEET = "/fleet";
 const REFRESH_SECONDS = 5;
 
 /** The machines that share the store, what waits for each, and what was given up. */
-function fleetPage(
-  context: PageContext,
-  { self, machines, queues, dead }: FleetView,
-  notice?: Notice,
-): Markup {
+function fleetPage(context: PageContext, { self, machines, queues, dead }: FleetView): Markup {
   const t = fleetMessagesFor(context.t.locale);
   const nameOf = new Map(machines.map((machine) => [machine.id, distinctMachineName(machine, machines)]));
   return page(context, {
@@ -23,7 +19,7 @@ function fleetPage(
     section: FLEET,
     refreshSeconds: REFRESH_SECONDS,
     body: html`<h1>${t.title}</h1><p class="lead">${t.intro}</p>
-${notice !== undefined && noticeBox(notice)}
+${noticeBox(context.notice)}
 <h2>${t.machines}</h2>
 ${machines.length === 0 ? html`<p class="note">${t.noMachines}</p>` : html`<ul class="checks">${machines.map((machine) => machineItem(context, t, { ...machine, name: distinctMachineName(machine, machines) }, self))}</ul>`}
 <h2>${t.queues}</h2>
@@ -56,10 +52,7 @@ ${actionButton(context, { action: "/fleet/retry", label: t.retry, fields })}${ac
 }
 
 function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
-  app.get("/fleet", async (c) => {
-    const notice = flashes.take(c.req.query("flash"));
-    return respond(fleetPage(c.var.page, await host.fleet.view(), notice));
-  });
+  app.get("/fleet", async (c) => respond(fleetPage(c.var.page, await host.fleet.view())));
   app.post("/fleet/:verb", async (c) => {
     const verb = c.req.param("verb");
     const { page, form } = c.var;

@@ -72,14 +72,13 @@ interface JobView {
   /** Its output so far, while it runs. */
   readonly output: string;
   readonly view: DiffView;
-  readonly notice?: Notice;
 }
 
 function jobPage(
   context: PageContext,
-  { viewed, journal, files, conflicts, beside, output, view, notice }: JobView,
+  { viewed, journal, files, conflicts, beside, output, view }: JobView,
 ): Markup {
-  const { t } = context;
+  const { t, notice } = context;
   const { job, alive, machine } = viewed;
   const address = `/jobs/${job.jobId}`;
   const work = toReason(job, job.jobId, journal);
@@ -99,7 +98,7 @@ function jobPage(
 ${end !== "" && html`<p class="note">${visible(end)}</p>`}
 ${job.request !== undefined && job.request.trim() !== job.title && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
 ${work.plan !== "" && html`<div class="text plan">${markdown(work.plan.slice(0, windowEnd(work.plan, 0)))}</div>`}
-${notice !== undefined && noticeBox(notice, [notice.together !== undefined && actionButton(context, { action: `${address}/undo`, label: reportMessages(t.locale).together(notice.together), style: "main", fields: { together: notice.together.join(" ") } }), notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })])}
+${noticeBox(notice, [notice?.together !== undefined && actionButton(context, { action: `${address}/undo`, label: reportMessages(t.locale).together(notice.together), style: "main", fields: { together: notice.together.join(" ") } }), notice?.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })])}
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files !== null && files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
@@ -183,7 +182,6 @@ interface JobsView {
   readonly found: FoundJobs<ViewedJob>;
   readonly running: readonly RunningThing[];
   readonly query: JobQuery;
-  readonly notice?: Notice;
 }
 
 /** The others are never those of a job that is listed. */
@@ -209,7 +207,7 @@ ${latest !== "" && html`<code class="latest">${visible(latest)}</code>`}</div>
 ${actionButton(context, { action: "/running/stop", label: t.stopJob, style: "quiet", fields: { id: thing.id } })}</div></li>`;
 }
 
-function jobsPage(context: PageContext, { found, running, query, notice }: JobsView): Markup {
+function jobsPage(context: PageContext, { found, running, query }: JobsView): Markup {
   const { t } = context;
   const { jobs } = found;
   const isNarrowed = [query.text, query.status, query.chat, query.day, query.path].some((one) => one !== "");
@@ -218,7 +216,7 @@ function jobsPage(context: PageContext, { found, running, query, notice }: JobsV
     section: "/jobs",
     ...(jobs.some(({ alive }) => alive) && { refreshSeconds: 5 }),
     body: html`<h1>${t.jobsTitle}</h1>
-${notice !== undefined && noticeBox(notice)}
+${noticeBox(context.notice)}
 ${runningView(context, running)}
 ${(isNarrowed || found.total > 0) && filters(context, found, query)}
 <div data-live="/live?jobs=1"><div id="jobs" data-part>
@@ -270,8 +268,7 @@ function jobRow(context: PageContext, viewed: ViewedJob): Markup {
 <span class="meta">${[nameJob(job), jobFigures(t, viewed), t.jobSource(job.source)].filter(Boolean).join(" · ")}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
 }
 
-function jobRoutes(app: WebApp, web: Web): void {
-  const { host, flashes } = web;
+function jobRoutes(app: WebApp, { host }: Web): void {
   const { viewerJobs } = host;
   app.get("/jobs", async (c) => {
     const query = readPageQuery((name) => c.req.query(name) ?? "");
@@ -281,14 +278,12 @@ function jobRoutes(app: WebApp, web: Web): void {
       viewerJobs.find(viewer, query, dayOf),
       viewerJobs.running(viewer),
     ]);
-    const notice = flashes.take(c.req.query("flash"));
-    return respond(jobsPage(c.var.page, { found, running, query, ...(notice !== undefined && { notice }) }));
+    return respond(jobsPage(c.var.page, { found, running, query }));
   });
   app.get("/jobs/:job", async (c) => {
     const viewed = await viewerJobs.read(c.var.person.viewer, c.req.param("job"));
     if (viewed === null) return missingPage(c.var.page);
     const { jobId } = viewed.job;
-    const notice = flashes.take(c.req.query("flash"));
     // A job may have thousands of files and events: others have their turn between one piece and the next.
     await giveWay();
     const journal = await viewerJobs.journal(c.var.person.viewer, jobId);
@@ -313,7 +308,6 @@ function jobRoutes(app: WebApp, web: Web): void {
         files,
         beside,
         view: c.req.query("view") === "split" ? "split" : "inline",
-        ...(notice !== undefined && { notice }),
       }),
     );
   });

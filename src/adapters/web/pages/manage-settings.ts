@@ -27,7 +27,7 @@ import {
   seal,
   visible,
 } from "../markup.ts";
-import type { Notice, PageContext } from "../page-context.ts";
+import type { PageContext } from "../page-context.ts";
 import { type ConsolePages, respond, type Web, type WebApp, type WebEnv } from "../web.ts";
 
 interface SettingsView {
@@ -37,7 +37,6 @@ interface SettingsView {
   /** Of each schedule, in their order. */
   readonly nextTimes: readonly (Date | null)[];
   readonly trust: TrustState;
-  readonly notice?: Notice | undefined;
 }
 
 const ROLES: readonly AgentRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
@@ -46,17 +45,16 @@ function settingsPage(context: PageContext, view: SettingsView): Markup {
   return managePage(
     context,
     "settings",
-    view.notice,
     (words) => html`<p class="note">${words.settingsIntro(view.read.file)}</p>
 ${modelsSection(context, words, view)}${budgetSection(context, words, view)}${schedulesSection(context, words, view)}${notifySection(context, words, view)}${trustSection(context, words, view)}`,
   );
 }
 
 /** The result of a form, shown beside it, and the typed values where it was refused. */
-function formState({ notice }: SettingsView, at: string) {
+function formState({ notice }: PageContext, at: string) {
   const mine = notice?.at === at ? notice : undefined;
   return {
-    box: mine !== undefined && noticeBox(mine),
+    box: noticeBox(mine),
     value: (name: string, saved: string | number | null) => mine?.typed?.[name] ?? saved,
   };
 }
@@ -71,25 +69,25 @@ function modelsSection(context: PageContext, words: ManageMessages, view: Settin
     const { provider, model } = config.roles[role];
     const check = view.health.checks.find(({ name }) => name === `model ${role}`);
     const by = view.read.lockedBy(`roles.${role}.model`) ?? view.read.lockedBy(`roles.${role}.provider`);
-    const { box, value } = formState(view, `role-${role}`);
+    const { box, value } = formState(context, `role-${role}`);
     return html`<li id="role-${role}"><div class="row managed">${seal(agentOf(role))}<span class="title">${agentOf(role)} <span class="meta">${role}</span></span>
 ${check !== undefined && html`<span class="state ${healthTone(check)}">${visible(check.detail.split("\n")[0] ?? "").slice(0, 160)}</span>`}
 <form method="post" action="/manage/roles/${role}" class="fields">${csrfField(context)}${formField(words.provider, formSelect("provider", providers, String(value("provider", provider))))}${formField(words.model, html`<input name="model" list="model-names" value="${value("model", model)}" placeholder="${config.providers[provider]?.model}" maxlength="200" autocomplete="off">`)}${by === null ? html`<button type="submit">${words.save}</button>` : html`<span class="meta">${words.lockedBy(by)}</span>`}</form>${box}</div></li>`;
   })}</ul>
-<form method="post" action="/manage/local-only" class="fields" id="local-only">${csrfField(context)}${formField(words.localOnly, formSelect("local_only", words.localOnlyChoices, String(formState(view, "local-only").value("local_only", String(config.security.local_only)))))}<button type="submit">${words.save}</button></form>${formState(view, "local-only").box}
-<form method="post" action="/manage/default-coder" class="fields" id="default-coder">${csrfField(context)}${formField(words.defaultCoder, formSelect("role", coders, config.roles.default_coder))}<button type="submit">${words.save}</button></form>${formState(view, "default-coder").box}</section>`;
+<form method="post" action="/manage/local-only" class="fields" id="local-only">${csrfField(context)}${formField(words.localOnly, formSelect("local_only", words.localOnlyChoices, String(formState(context, "local-only").value("local_only", String(config.security.local_only)))))}<button type="submit">${words.save}</button></form>${formState(context, "local-only").box}
+<form method="post" action="/manage/default-coder" class="fields" id="default-coder">${csrfField(context)}${formField(words.defaultCoder, formSelect("role", coders, config.roles.default_coder))}<button type="submit">${words.save}</button></form>${formState(context, "default-coder").box}</section>`;
 }
 
 function budgetSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
   const { daily, on_exceed: onExceed } = view.read.config.budget;
-  const { box, value } = formState(view, "budget");
+  const { box, value } = formState(context, "budget");
   return html`<section aria-labelledby="budget"><h2 id="budget">${words.budgetTitle}</h2><p class="note">${words.budgetIntro}</p>
 <form method="post" action="/manage/budget" class="fields">${csrfField(context)}${formField(words.daily, html`<input name="daily" type="number" min="0" step="any" value="${value("daily", daily)}">`, words.dailyHint)}${formField(words.onExceed, formSelect("on_exceed", words.onExceedChoices, String(value("on_exceed", onExceed))))}<button type="submit">${words.save}</button></form>${box}</section>`;
 }
 
 function schedulesSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
   const { schedules, session } = view.read.config;
-  const { box, value } = formState(view, "schedules");
+  const { box, value } = formState(context, "schedules");
   const input = (name: string, max: number) =>
     html`<input name="${name}" required maxlength="${max}" value="${value(name, "")}" autocomplete="off">`;
   return html`<section aria-labelledby="schedules"><h2 id="schedules">${words.schedulesTitle}</h2>
@@ -106,14 +104,14 @@ ${actionButton(context, { action: "/manage/schedules/enable", label: enabled ? w
 }
 
 function notifySection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
-  const { box, value } = formState(view, "notify");
+  const { box, value } = formState(context, "notify");
   return html`<section aria-labelledby="notify"><h2 id="notify">${words.notifyTitle}</h2><p class="note">${words.notifyIntro}</p>
 <form method="post" action="/manage/notify" class="fields">${csrfField(context)}${formField(words.chat, html`<input name="chat" value="${value("chat", view.read.config.notify.chat)}" maxlength="200" autocomplete="off">`, words.notifyHint)}<button type="submit">${words.save}</button></form>${box}</section>`;
 }
 
 function trustSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
   const { workspace, trusted, text, commands, seen, folders } = view.trust;
-  return html`<section aria-labelledby="trust"><h2 id="trust">${words.trustTitle}</h2><p class="note">${words.trustIntro}</p>${formState(view, "trust").box}
+  return html`<section aria-labelledby="trust"><h2 id="trust">${words.trustTitle}</h2><p class="note">${words.trustIntro}</p>${formState(context, "trust").box}
 <p><span class="state ${trusted ? "good" : "waiting"}">${trusted ? words.trusted : words.notTrustedYet}</span> <code>${visible(workspace)}</code></p>
 ${text === null ? html`<p class="note">${words.noFile}</p>` : html`<pre class="code" tabindex="0"><code>${visible(text)}</code></pre>`}
 ${commands.map((one) => html`<details><summary><code>${visible(one.path)}</code></summary><pre class="code" tabindex="0"><code>${visible(one.text)}</code></pre></details>`)}
@@ -157,16 +155,8 @@ function settingsRoutes(app: WebApp, web: Web): void {
         settings.nextTime(cron, timezone ?? resolveTimeZone(read.config.session.timezone)),
       ),
     );
-    return respond(
-      settingsPage(c.var.page, {
-        read,
-        modelNames,
-        health,
-        nextTimes,
-        trust: settings.trust(),
-        notice: flashes.take(c.req.query("flash")),
-      }),
-    );
+    const trust = settings.trust();
+    return respond(settingsPage(c.var.page, { read, modelNames, health, nextTimes, trust }));
   });
   app.post("/manage/roles/:role", async (c) => {
     const role = ROLES.find((one) => one === c.req.param("role"));
@@ -222,16 +212,14 @@ interface AccessView {
   readonly now: Awaited<ReturnType<ReturnType<typeof createManageAccess>["now"]>>;
   /** The visitor's own session. */
   readonly own: string;
-  readonly notice?: Notice | undefined;
   /** The secret that was just made and is shown once. */
   readonly made?: { readonly text: string; readonly secret: string };
 }
 
-function accessPage(context: PageContext, { now, own, notice, made }: AccessView): Markup {
+function accessPage(context: PageContext, { now, own, made }: AccessView): Markup {
   return managePage(
     context,
     "access",
-    notice,
     (
       words,
     ) => html`${made !== undefined && html`<div class="notice good" role="status"><p>${made.text}</p><pre class="code" tabindex="0"><code>${made.secret}</code></pre></div>`}
@@ -290,7 +278,6 @@ function accessRoutes(app: WebApp, web: Web): void {
       accessPage(c.var.page, {
         now: await manage.now(),
         own: c.var.person.session.hash,
-        notice: flashes.take(c.req.query("flash")),
         ...more,
       }),
     );

@@ -70,7 +70,7 @@ async function playgroundPage(context: PageContext, view: PlaygroundView): Promi
 <textarea id="patch" name="patch" rows="16" spellcheck="false" class="mono" placeholder="${t.patchPlaceholder}">${`\n${view.patch}`}</textarea>
 <div class="actions"><button type="submit" name="do" value="parse">${t.parse}</button><button type="submit" name="do" value="preview">${t.preview}</button><button type="submit" name="do" value="apply" class="main">${t.apply}</button>
 <label class="check"><input type="checkbox" name="atomic" value="1" ${view.atomic && html`checked`}> ${t.atomic}</label></div></form>
-${view.notice !== undefined && noticeBox(view.notice)}
+${noticeBox(view.notice)}
 ${parsed}`,
   });
 }
