@@ -269,7 +269,6 @@ export function createWebHost(deps: WebHostDeps): WebHost {
     workspace: () => current().workspace.root,
     locale: () => current().locale,
     mask: (text) => current().workspace.mask(text),
-    dayOf: (at) => formatDayIn(timezone(), at),
     timezone,
     place: () => deps.place,
     sha256: (text) => hashHex("sha256", text),

@@ -68,8 +68,6 @@ export interface WebHost {
   readonly workspace: () => string;
   readonly locale: () => Locale;
   readonly mask: (text: string) => string;
-  /** Day of the session's time zone, `2026-03-01`. */
-  readonly dayOf: (at: Date) => string;
   /** The session's time zone, used where no other is named. */
   readonly timezone: () => string;
   readonly place: () => ServerAddress;

@@ -141,11 +141,6 @@ export interface ManageAccessDeps {
   readonly now: () => Date;
 }
 
-interface PersonName {
-  readonly channel: string;
-  readonly userId: string;
-}
-
 const USER = /^[a-z0-9_-]{1,40}$/;
 
 /** `operator` is always the operator: no other user can have that name. The messages of schedules are named `schedule:…`. */
@@ -169,7 +164,7 @@ export function createManageAccess({ access, signIn, confirm, now }: ManageAcces
     letIn: (code: string, role: Role, name: string): Promise<Person | null> =>
       confirm(code, role, name === "" ? null : name),
     async changePerson(
-      { channel, userId }: PersonName,
+      { channel, userId }: WhoSpeaks,
       { role, name }: Pick<Person, "role" | "name">,
     ): Promise<boolean> {
       const person = await access.person(channel, userId);
@@ -177,7 +172,7 @@ export function createManageAccess({ access, signIn, confirm, now }: ManageAcces
       await access.savePerson({ ...person, role, name });
       return true;
     },
-    removePerson: ({ channel, userId }: PersonName): Promise<boolean> => access.removePerson(channel, userId),
+    removePerson: ({ channel, userId }: WhoSpeaks): Promise<boolean> => access.removePerson(channel, userId),
     /** By the hash that `now` lists; the one it ended. */
     async endSession(hash: string): Promise<WebSession | null> {
       const session = await access.session(hash, now().toISOString());

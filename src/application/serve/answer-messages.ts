@@ -211,10 +211,7 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
   /** Noted as soon as the store takes it: only the job folders know of it before. */
   async function note({ channel, userId, id }: StoredMessage, jobId: string): Promise<void> {
     const at = timers.now().toISOString();
-    await keeper.end(async () => {
-      await store.noteJob({ jobId, channel, userId, messageId: id, at });
-      return "done";
-    });
+    await keeper.end(() => store.noteJob({ jobId, channel, userId, messageId: id, at }));
   }
 
   /** A notice after the answer is a message of its own. */

@@ -136,22 +136,10 @@ export interface ServerMetricsDeps {
   readonly counts: () => Promise<StoreCounts>;
 }
 
-export function createServerMetrics(deps: ServerMetricsDeps): () => Promise<string> {
-  const metrics = createMetrics(deps.bus);
-  return async () => {
-    const gauges = {
-      process_resident_memory_bytes: deps.residentBytes(),
-      ...deps.gauges(),
-      picoclaw_uptime_seconds: Math.floor((deps.now().getTime() - deps.startedAt.getTime()) / 1_000),
-    };
-    return metrics.render(gauges, await deps.counts());
-  };
-}
-
 const BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300] as const;
 
 /** The metrics that Prometheus reads. Written by hand: the usual library takes 16 MB. */
-export function createMetrics(bus: Bus) {
+export function createServerMetrics(deps: ServerMetricsDeps): () => Promise<string> {
   const counters = new Map<string, Map<string, number>>();
   const seconds = { sum: 0, count: 0, buckets: BUCKETS.map(() => 0) };
   const add = (name: string, labels: Readonly<Record<string, string>>, amount = 1) => {
@@ -159,7 +147,7 @@ export function createMetrics(bus: Bus) {
     const key = labelsOf(labels);
     counters.set(name, series.set(key, (series.get(key) ?? 0) + amount));
   };
-  bus.subscribe((event) => {
+  deps.bus.subscribe((event) => {
     switch (event.type) {
       case "received":
         return add("picoclaw_messages_received_total", { channel: event.message.channel });
@@ -194,30 +182,31 @@ export function createMetrics(bus: Bus) {
         return;
     }
   });
-  return {
-    render(gauges: Readonly<Record<string, number>>, counts: StoreCounts): string {
-      const lines: string[] = [];
-      for (const [name, series] of counters) {
-        lines.push(`# TYPE ${name} counter`);
-        for (const [labels, value] of series) lines.push(`${name}${labels} ${value}`);
-      }
-      const name = "picoclaw_answer_seconds";
-      lines.push(`# TYPE ${name} histogram`);
-      for (const [n, bound] of BUCKETS.entries())
-        lines.push(`${name}_bucket{le="${bound}"} ${seconds.buckets[n]}`);
-      lines.push(`${name}_bucket{le="+Inf"} ${seconds.count}`);
-      lines.push(`${name}_sum ${seconds.sum}`, `${name}_count ${seconds.count}`);
-      const all = {
-        ...gauges,
-        picoclaw_messages_waiting: counts.received,
-        picoclaw_messages_working: counts.working,
-        picoclaw_replies_waiting: counts.waitingReplies,
-        picoclaw_replies_failed: counts.failedReplies,
-      };
-      for (const [gauge, value] of Object.entries(all))
-        lines.push(`# TYPE ${gauge} gauge`, `${gauge} ${value}`);
-      return `${lines.join("\n")}\n`;
-    },
+  return async () => {
+    const counts = await deps.counts();
+    const lines: string[] = [];
+    for (const [name, series] of counters) {
+      lines.push(`# TYPE ${name} counter`);
+      for (const [labels, value] of series) lines.push(`${name}${labels} ${value}`);
+    }
+    const name = "picoclaw_answer_seconds";
+    lines.push(`# TYPE ${name} histogram`);
+    for (const [n, bound] of BUCKETS.entries())
+      lines.push(`${name}_bucket{le="${bound}"} ${seconds.buckets[n]}`);
+    lines.push(`${name}_bucket{le="+Inf"} ${seconds.count}`);
+    lines.push(`${name}_sum ${seconds.sum}`, `${name}_count ${seconds.count}`);
+    const gauges = {
+      process_resident_memory_bytes: deps.residentBytes(),
+      ...deps.gauges(),
+      picoclaw_uptime_seconds: Math.floor((deps.now().getTime() - deps.startedAt.getTime()) / 1_000),
+      picoclaw_messages_waiting: counts.received,
+      picoclaw_messages_working: counts.working,
+      picoclaw_replies_waiting: counts.waitingReplies,
+      picoclaw_replies_failed: counts.failedReplies,
+    };
+    for (const [gauge, value] of Object.entries(gauges))
+      lines.push(`# TYPE ${gauge} gauge`, `${gauge} ${value}`);
+    return `${lines.join("\n")}\n`;
   };
 }
 

@@ -83,10 +83,7 @@ export function createReplySender(deps: SendRepliesDeps) {
           await rest(next, until, lane, lost);
           if (lost.aborted) return;
           if (closed.now) return void (await keeper.end(() => store.handBackReply(work)));
-          await keeper.end(async () => {
-            await store.resendReply(reply.key);
-            return "done";
-          });
+          await keeper.end(() => store.resendReply(reply.key));
         }
         const begun = timers.now().getTime();
         const delivered = await send(next);
@@ -115,21 +112,19 @@ export function createReplySender(deps: SendRepliesDeps) {
     if (channel === undefined)
       return { status: "later", reason: `no channel ${reply.channel}`, afterMs: LONGEST_WAIT_MS };
     const limit = new AbortController();
-    const abort = () => limit.abort();
-    const cancel = timers.after(DELIVERY_MS, abort);
-    stopping.signal.addEventListener("abort", abort, { once: true });
+    const cancel = timers.after(DELIVERY_MS, () => limit.abort());
+    const signal = AbortSignal.any([limit.signal, stopping.signal]);
     try {
       const now = maskTexts(await present(reply), deps.mask);
-      if (reply.mayHaveArrived && (await channel.wasDelivered?.(now, limit.signal)) === true)
+      if (reply.mayHaveArrived && (await channel.wasDelivered?.(now, signal)) === true)
         return { status: "sent" };
-      return await channel.deliver(now, limit.signal);
+      return await channel.deliver(now, signal);
     } catch (error) {
       // A channel must not throw; if one does, its reply is not lost for it.
       deps.onTrouble(error);
       return { status: "later", reason: toErrorText(error) };
     } finally {
       cancel();
-      stopping.signal.removeEventListener("abort", abort);
     }
   }
 
@@ -159,10 +154,7 @@ export function createReplySender(deps: SendRepliesDeps) {
     }
     const wait = Math.max(backoffMs(reply.attempt, deps.chance()), delivered.afterMs ?? 0);
     const until = new Date(now.getTime() + wait).toISOString();
-    await keeper.end(async () => {
-      await store.restReply(reply.key, until, delivered.reason);
-      return "done";
-    });
+    await keeper.end(() => store.restReply(reply.key, until, delivered.reason));
     return until;
   }
 

@@ -2,7 +2,6 @@ import type { Config } from "../../config/config.ts";
 import { listProblems } from "../../domain/texts/config-problem.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type ServeMessages, serveMessagesFor } from "../../domain/texts/serve.ts";
-import type { Conversation, ImageStore, OwnCommands } from "../ports/chat.ts";
 import type { OpenChat } from "../ports/chat-opened.ts";
 import type { NotOpened, OpenedWorkspace, Opening } from "../ports/jobs-workspace.ts";
 import type { AccessStore } from "../ports/serve.ts";
@@ -52,12 +51,9 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-export interface ServeState extends OpenedWorkspace {
-  readonly conversation: Conversation;
-  readonly images: ImageStore;
-  readonly ownCommands: OwnCommands;
-  readonly listFiles: OpenChat["listFiles"];
-  readonly processes: OpenChat["processes"];
+export interface ServeState
+  extends OpenedWorkspace,
+    Pick<OpenChat, "conversation" | "images" | "ownCommands" | "listFiles" | "processes"> {
   readonly locale: Locale;
 }
 
@@ -80,23 +76,7 @@ export async function openReloadableChat(
   const retired: (typeof first)[] = [];
   return {
     ok: true,
-    current: () => {
-      const { workspace, config, messages, warnings, conversation, images } = held.chat;
-      const { ownCommands, listFiles, processes } = held.chat;
-      const locale = localeOf(config);
-      return {
-        workspace,
-        config,
-        messages,
-        warnings,
-        conversation,
-        images,
-        ownCommands,
-        listFiles,
-        processes,
-        locale,
-      };
-    },
+    current: () => ({ ...held.chat, locale: localeOf(held.chat.config) }),
     async reload() {
       const next = await open();
       if (!next.ok) {

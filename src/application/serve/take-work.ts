@@ -211,7 +211,7 @@ export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDe
     },
     drop: (work: Work) => void held.delete(work),
     /** Retries while the store fails: the work must not be done twice. `unknown` only when this process stops meanwhile. */
-    async end(act: () => Promise<"done" | "lost">): Promise<"done" | "lost" | "unknown"> {
+    async end<T>(act: () => Promise<T>): Promise<T | "unknown"> {
       for (let tries = 0; ; tries += 1) {
         const last = stopping.signal.aborted;
         try {

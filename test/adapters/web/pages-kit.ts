@@ -106,7 +106,6 @@ export async function createPages(
     workspace: () => "/ws",
     locale: () => "en",
     mask: (text) => text,
-    dayOf: (at) => at.toISOString().slice(0, 10),
     timezone: () => "UTC",
     place: () => ({ host: "127.0.0.1", port: 7433, publicUrl: null }),
     sha256,

@@ -7,7 +7,11 @@ import { createViewerJobs, type ViewerJobsDeps } from "../../../src/application/
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { StoreCounts } from "../../../src/application/ports/serve.ts";
 import { createSignIn, isUserName, type Viewer } from "../../../src/application/serve/access.ts";
-import { checkHealth, createMetrics, createTroubleReporter } from "../../../src/application/serve/health.ts";
+import {
+  checkHealth,
+  createServerMetrics,
+  createTroubleReporter,
+} from "../../../src/application/serve/health.ts";
 import { createAdmission } from "../../../src/application/serve/receive-messages.ts";
 import { createBus } from "../../../src/application/serve/serve-events.ts";
 import { refusePatch } from "../../../src/domain/jobs/result.ts";
@@ -224,9 +228,14 @@ describe("health", () => {
   });
 });
 
-test("metrics count what the bus tells, with labels that cannot break the format", () => {
+test("metrics count what the bus tells, with labels that cannot break the format", async () => {
   const bus = createBus();
-  const metrics = createMetrics(bus);
+  const counts: StoreCounts = { received: 1, working: 2, waitingReplies: 4, failedReplies: 5 };
+  const now = () => new Date(0);
+  const render = createServerMetrics({
+    ...{ bus, now, startedAt: now(), residentBytes: () => 1 },
+    ...{ gauges: () => ({ extra: 7 }), counts: async () => counts },
+  });
   const message = {
     ...inbound(1, { channel: 'a"b\\c\n' }),
     id: "m",
@@ -249,8 +258,7 @@ test("metrics count what the bus tells, with labels that cannot break the format
   bus.publish({ type: "delivered", channel: "web", ok: true, attempt: 1, ms: 5 });
   bus.publish({ type: "chat", message, event: { type: "job-finished", jobId: "j", success: true } });
   bus.publish({ type: "job", jobId: "j" });
-  const counts: StoreCounts = { received: 1, working: 2, waitingReplies: 4, failedReplies: 5 };
-  const text = metrics.render({ extra: 7 }, counts);
+  const text = await render();
   expect(text).toContain('picoclaw_messages_received_total{channel="a\\"b\\\\c\\n"} 1\n');
   expect(text).toContain(
     'picoclaw_answer_seconds_bucket{le="0.5"} 0\npicoclaw_answer_seconds_bucket{le="1"} 1\n',
