@@ -150,10 +150,7 @@ export async function executeWorkerPatch(
   throw new WorkerError(failure.code, `patch parse error: ${failure.message}`, failure);
 }
 
-/**
- * Opens a workspace for the agent's tools: `createAgentToolkit(await createToolContext({ workspace }))`. Policy, write
- * scope and limits default to the configuration.
- */
+/** A workspace for the agent's tools: `createAgentToolkit(await createToolContext({ workspace }))`. The configuration has the defaults. */
 export async function createToolContext(
   options: WorkspaceOptions & ToolContextChoices = {},
 ): Promise<ToolContext> {
@@ -178,8 +175,8 @@ export async function openModels(options: WorkspaceOptions = {}): Promise<Models
 }
 
 /**
- * The conversation (docs/chat.md): `handle` never rejects, and answers the messages of one chat in order. `models` of
- * your own replace the configured ones. `close` waits for what still runs behind the last reply.
+ * The conversation (docs/chat.md): `handle` never rejects, and answers a chat's messages in order. `models` of your own replace the
+ * configured ones. `close` waits for what still runs behind the last reply.
  */
 export async function openConversation(
   options: WorkspaceOptions & { readonly models?: Models } = {},
@@ -190,10 +187,7 @@ export async function openConversation(
   return opened.ok ? { conversation: opened.conversation, close: () => opened.close() } : refuse(opened);
 }
 
-/**
- * Task environments (docs/environments.md): one container a task. Nothing is contacted until something is asked;
- * `close` hangs up and leaves containers where they are.
- */
+/** Task environments (docs/environments.md): one container a task. `close` hangs up and leaves containers where they are. */
 export async function openEnvironments(
   options: WorkspaceOptions = {},
 ): Promise<{ readonly manager: ExecutionEnvironmentManager; close(): Promise<void> }> {

@@ -19,9 +19,8 @@ export interface YamlEdit {
 }
 
 /**
- * A text with some values changed; every other line stays as it was written. Where that cannot be done line by line, the
- * library rewrites the text, which keeps comments and may move them. Null: the text is not YAML, or has a value
- * where a section is needed.
+ * A text with some values changed, line by line so that all others stay; where that cannot be, the library rewrites it and may move
+ * comments. Null: the text is not YAML, or has a value where a section is needed.
  */
 export function editYaml(text: string, edits: readonly YamlEdit[]): string | null {
   return edits.reduce<string | null>((now, edit) => (now === null ? null : edited(now, edit)), text);

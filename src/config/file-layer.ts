@@ -8,10 +8,7 @@ import { isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 import { validateSettings } from "./validate.ts";
 import { parseYamlTree, type YamlTree } from "./yaml-tree.ts";
 
-/**
- * One file: parse, refuse literal secrets, drop empty sections, validate on its own so that every problem
- * has its line. References are left in; {@link expandReferences} replaces those that may be.
- */
+/** One file: parse, refuse literal secrets, drop empty sections, validate on its own so that every problem has its line. */
 export async function readFileLayer(text: string, file: string, root: SchemaNode): Promise<YamlTree> {
   const parsed = parseYamlTree(text, file);
   if (!parsed.ok) return parsed;

@@ -48,10 +48,7 @@ export interface SchemaNode extends Partial<KeyMeta> {
   readonly default?: unknown;
 }
 
-/**
- * The tree as JSON Schema: generated from the zod schema (`scripts/gen-config-docs.ts`), so that keys are known and
- * good configurations accepted without loading zod. Editors can be given the file as well.
- */
+/** The tree as JSON Schema, generated from the zod schema (`scripts/gen-config-docs.ts`) so that zod is not loaded. Editors can use it. */
 export function jsonSchema(): SchemaNode {
   return schema as SchemaNode;
 }

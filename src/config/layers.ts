@@ -11,8 +11,8 @@ import { readUsual } from "./usual-variables.ts";
 import { checkReferences, checkSchedules, validateSettings } from "./validate.ts";
 
 /**
- * The keys that variables set. A secret is not copied: the key then refers to the variable (`env:PICOCLAW_…`).
- * `below` tells the names people chose, so that `PICOCLAW_PROVIDERS_MY_LLM_MODEL` finds `providers.my-llm.model`.
+ * The keys that variables set. A secret is not copied: its key refers to the variable. `below` has the names people chose, so that
+ * `PICOCLAW_PROVIDERS_MY_LLM_MODEL` finds `providers.my-llm.model`.
  */
 function readEnvironment(env: Env, root: SchemaNode, below: Tree) {
   /** Which variable set which key. */
@@ -107,9 +107,8 @@ interface LayersInput {
 }
 
 /**
- * 1. the base file  2. the environment, because it may say where the workspace is  3. the workspace's file, only
- * its harmless keys unless it is trusted  4. all of them in their order, over what other programs' variables say,
- * validated as one  5. flags on top.
+ * 1. the base file  2. the environment, which may say where the workspace is  3. the workspace's file, unless trusted its harmless
+ * keys only  4. all of them over other programs' variables, validated as one  5. flags on top.
  */
 export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   const { env, home, base, flags } = input;

@@ -25,10 +25,8 @@ import { hasUsualVariables } from "./usual-variables.ts";
 const LARGEST_FILE = 1024 * 1024;
 
 /**
- * Merges other programs' variables, files, the environment and flags; the last that sets a key wins.
- *
- * Without a file and without a variable this is the plain defaults and loads no library. Otherwise
- * `layers.ts` is imported, and yaml when there is a file.
+ * Merges other programs' variables, files, the environment and flags; the last that sets a key wins. Without a file and without a
+ * variable these are the plain defaults, and no library is loaded.
  */
 export async function loadConfig(input: LoadInput = {}): Promise<LoadResult> {
   const env = input.env ?? process.env;

@@ -3,11 +3,10 @@ import { parseByteSize } from "./scalar-values.ts";
 import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 
 /**
- * The keys that a workspace's own file may set without being trusted: it may be part of an untrusted repository.
- * Every key that is not listed counts as widening. `free`: any value. `add`: the list is added to the value
- * that holds otherwise. `lower`: not above that value. `raise`: not below it. `only`: this one value, the
- * stricter one. `local-routes`: routing rules, after those that hold otherwise, and none that sends a message
- * to a coder, who may be in the cloud.
+ * The keys that a workspace's own file may set without being trusted: it may be part of an untrusted repository. Every other key
+ * counts as widening. `free`: any value. `add`: the list is added to the value that holds otherwise. `lower`, `raise`: not above,
+ * not below it. `only`: this stricter value. `local-routes`: rules after those that hold otherwise, none of which leads to a coder,
+ * who may be in the cloud.
  */
 export type PowerRule =
   | { readonly rule: "free" | "add" | "lower" | "raise" | "local-routes" }

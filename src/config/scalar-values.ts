@@ -28,8 +28,8 @@ const WORDS: Readonly<Record<string, boolean>> = {
 };
 
 /**
- * A variable's text as the value its key takes; undefined when it cannot be one. Whether it is also in range is the
- * schema's to say. `null` means null where the key takes it; a list is JSON or parts divided by commas; a map is JSON.
+ * A variable's text as its key's value; undefined when it cannot be one. Its range is the schema's to check. `null` means null where
+ * the key takes it; a list is JSON or parts divided by commas; a map is JSON.
  */
 export function coerceText(text: string, node: SchemaNode): unknown {
   if (node.anyOf !== undefined) {

@@ -23,10 +23,7 @@ interface WorkspaceCommandFile {
 /** A larger file is never read as a command. */
 const MOST_BYTES = 64 * 1024;
 
-/**
- * `commands/*.md` and `skills/*`'s `SKILL.md` with the files beside it, in each of the folders that are read, and the file of
- * MCP servers, by path: plain files in plain folders, no links.
- */
+/** `commands/*.md`, the `SKILL.md` of `skills/*` with the files beside it, and the file of MCP servers: plain files in plain folders. */
 function ownFiles(workspace: string): WorkspaceCommandFile[] {
   const paths = COMMAND_FOLDERS.flatMap((root) => {
     const commands = namesIn(workspace, root, "commands").filter((name) => name.endsWith(".md"));
@@ -69,10 +66,8 @@ function readPlain(path: string): Uint8Array | null {
 }
 
 /**
- * The folders that the user trusts, and with which `picoclaw.yaml`, commands and skills:
- * `$PICOCLAW_HOME/trust.json`, by the workspace's real path, the SHA-256 of the file (of nothing, where there
- * is no file) and one of all commands and skills, so that changed content is untrusted again. An unreadable
- * list trusts no folder.
+ * The folders that the user trusts, in `$PICOCLAW_HOME/trust.json` by real path, with the SHA-256 of `picoclaw.yaml` (of nothing,
+ * where there is none) and one of all commands and skills: changed content is untrusted. An unreadable list trusts no folder.
  */
 interface TrustEntry {
   readonly sha256: string;

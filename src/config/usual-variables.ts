@@ -29,9 +29,8 @@ const CHOOSES_CODER = [
 ];
 
 /**
- * Variables that other programs of this field read, too (`OLLAMA_HOST`, `OPENAI_BASE_URL` …). They override the
- * defaults and are overridden by every file: they were usually exported for another program.
- * `said`: everything that files and PicoClaw's own variables set; `filed`: what files alone do.
+ * Variables of other programs (`OLLAMA_HOST`, `OPENAI_BASE_URL` …). They override the defaults and are overridden by every file: they
+ * were usually exported for another program. `said`: what files and our own variables set; `filed`: what files alone do.
  */
 export function readUsual(env: Env, said: Tree, filed: Tree) {
   const isIn = (tree: Tree) => (key: string) => getAt(tree, key.split(".")) !== undefined;

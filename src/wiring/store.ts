@@ -30,8 +30,8 @@ interface StorePlace {
 export type OpenStore = (place: StorePlace, options?: StoreOptions) => Promise<OpenedStore>;
 
 /**
- * The one place of the wiring that opens the store. Refused while a server of this home runs that has lost its file: a new one
- * would occupy the place of the backup, and the server would not read it.
+ * The only way to open the store. Refused while a server of this home runs that lost its file: it would not read the new one, which
+ * would occupy the place of the backup.
  */
 export const openOwnStore: OpenStore = async (
   { home, databaseUrl, locale, now, refuse },

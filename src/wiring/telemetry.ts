@@ -12,10 +12,7 @@ export interface Telemetry {
   readonly tracer: MessageTracer;
 }
 
-/**
- * Loaded only where a collector is configured. Its troubles are lines in the log: a user who waits for a
- * reply is not notified.
- */
+/** Loaded only where a collector is configured. Its troubles are only logged. */
 export function openTelemetry({ config, secrets, home, mask }: Services, endpoint: string): Telemetry {
   const log = createLineLogger({ ...config.log, home, mask });
   const tracing = createOtlpTracing({

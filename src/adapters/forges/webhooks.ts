@@ -16,8 +16,8 @@ export interface WebhookDeps {
 }
 
 /**
- * `/webhooks/<forge>`. A delivery that is not signed with the agreed secret is refused before it is read; a
- * signed one is answered once it is stored: a forge waits seconds only, and its own API may answer later than that.
+ * `/webhooks/<forge>`. A delivery without the agreed signature is refused unread; a signed one is answered once it is stored, since a
+ * forge waits seconds only.
  */
 export function createWebhooks(deps: WebhookDeps): (forge: ForgeKind, request: Request) => Promise<Response> {
   return async (forge, request) => {

@@ -158,8 +158,8 @@ export interface ViewedJob {
 }
 
 /**
- * Jobs as people at the console and programs at the API get at them. Every way in asks whose job it is: a job of
- * another user is `unknown`, not `forbidden`. A job of this machine may be named by its number, several to undo with spaces.
+ * Jobs for people at the console and programs at the API. Every call asks whose job it is: one of another user is `unknown`. A job of
+ * this machine may be named by its number, several to undo with spaces.
  */
 export interface ViewerJobs {
   /** The viewer's jobs that run now on this machine, with their sub-agents, oldest first. `stop` takes the id of each. */

@@ -107,8 +107,8 @@ export async function seeCase(room: CaseRoom, found: FoundCase, signal: AbortSig
 }
 
 /**
- * Whether a contestant's change passes the hidden tests; null where they could not be run. Files that decide how tests run count as before, unless the real
- * change needed them.
+ * Whether a change passes the hidden tests; null where they could not run. Files that decide how tests run count as before, unless
+ * the real change needed them.
  */
 export async function judgePlay(
   room: CaseRoom,

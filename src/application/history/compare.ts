@@ -337,10 +337,7 @@ export function toResult(
   return { run, end, contestants: results, pairs, differing, notCounted };
 }
 
-/**
- * The order of contestants that a result supports: the cheapest that is shown to be good enough beside each of the others,
- * then those by what they solved. Null: too few cases to show it of any.
- */
+/** The cheapest contestant that is shown to be good enough beside each other one, then the others by what they solved; null: too few cases. */
 export function chooseOrder({ contestants, pairs }: CompareResult): readonly ContestantResult[] | null {
   const played = contestants.filter(({ plays }) => plays > 0);
   const isEnough = (one: ContestantResult) =>
@@ -379,10 +376,7 @@ export function readCoder(name: string): keyof typeof CODERS | null {
   return Object.hasOwn(CODERS, role) ? (role as keyof typeof CODERS) : null;
 }
 
-/**
- * `coder2`, `ao`, `claude/claude-sonnet-5-5` or `claude-code`, each with settings of its own behind commas:
- * `gin,coder.attempts=2`. Null: there is no such contestant.
- */
+/** `coder2`, `ao`, `claude/claude-sonnet-5-5` or `claude-code`, with settings behind commas: `gin,coder.attempts=2`. Null: unknown. */
 export function readContestant(
   { coders, providers, heads }: ContestantDeps,
   word: string,

@@ -11,14 +11,12 @@ import type {
 } from "./chat.ts";
 import type { WorkspaceProcesses } from "./sandbox-processes.ts";
 
-/** A conversation on a workspace, with what a surface needs beside it. */
 export interface OpenChat {
   readonly conversation: Conversation;
   readonly images: ImageStore;
   readonly chat: ChatMessages;
   /** The commands that can follow a slash, including routes. */
   readonly commands: readonly string[];
-  /** Those that the user wrote, as they are by now. */
   readonly ownCommands: OwnCommands;
   /** Paths of the project's files, nearest the root first. */
   listFiles(limit: number): readonly string[];

@@ -271,7 +271,6 @@ export interface SessionStore {
   note(chatKey: string, sessionId: string): Promise<DailyNote | null>;
   /** Newest first. */
   notes(chatKey: string, limit: number): Promise<DailyNote[]>;
-  /** False if there is no such note. */
   removeNote(chatKey: string, sessionId: string): Promise<boolean>;
   /** Forgets the note that a session carries from before, and its running summary; its turns stay. */
   clearSummary(chatKey: string, sessionId: string): Promise<void>;
@@ -294,7 +293,6 @@ export interface Session {
   readonly openedAt: string;
   readonly closedAt: string | null;
   readonly cut: CutTime;
-  /** The content carried over from the previous session. */
   readonly carried: string;
   readonly summary: Summary;
   /** How many turns it has: the position of the last one. */
@@ -367,7 +365,6 @@ export type TalkForm = "md" | "html";
 export interface ChatSettings {
   /** `/dry on`: jobs are listed, not run. */
   readonly dry: boolean;
-  /** The user's named memories, by session. */
   readonly memory: Readonly<Record<string, SessionMemory>>;
   /** The turns that `/rewind` undid, the last one last. */
   readonly rewound: readonly Rewound[];
@@ -412,7 +409,6 @@ export interface NamedChat {
   readonly here: boolean;
   readonly messages: number;
   readonly lastAt: string;
-  /** The user's last message, on one line. */
   readonly lastText: string;
 }
 
@@ -459,7 +455,6 @@ export interface LearnedRule {
 
 /** Messages that are posted to chats of a workspace at set times, by whichever server runs. */
 export interface ChatSchedules {
-  /** The zone in which the user's times are meant. */
   readonly timezone: string;
   /** Those that were made in chats, in their order, then those of the configuration. */
   list(): Promise<readonly ChatSchedule[]>;
@@ -555,7 +550,6 @@ export type FarJobs = (
   jobId: string,
 ) => Promise<FarJob | null>;
 
-/** Requests about it are sent to its machine. */
 export interface FarJob {
   readonly job: StoredJob;
   readonly machine: string;

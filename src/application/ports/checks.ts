@@ -4,10 +4,7 @@ import type { ProgressFacts } from "../../domain/texts/checks.ts";
 
 /** The stored results of the checks of one workspace. A lost memory costs time, never correctness. */
 export interface CheckMemory {
-  /**
-   * A digest of the workspace's content: two equal fingerprints mean that checks would see the same files. `except`: of
-   * everything but these files, and the folders above them.
-   */
+  /** A digest of the workspace but for these files and the folders above them: while it is the same, checks see the same files. */
   fingerprint(except?: readonly string[]): string;
   /** Null where nothing is remembered, or it cannot be read. */
   recall(): CheckRecord | null;

@@ -10,7 +10,6 @@ export type SentBackReason =
   | { readonly kind: "unparsed"; readonly failure: ParseFailure }
   | { readonly kind: "doubts"; readonly doubts: readonly Doubt[] };
 
-/** How a coder's work on one message ended. */
 export type CoderEnd =
   /** Words instead of a patch: an answer, or a question. `isExplained`: whether the coder said why, if it was asked to. */
   | { readonly kind: "said"; readonly text: string; readonly reason?: string; readonly isExplained?: boolean }
@@ -31,14 +30,12 @@ export type CoderEnd =
       readonly story: CoderStory;
     };
 
-/** The draft with which a coder would end. */
 export interface CoderEnding {
   readonly proposal: Proposal;
   readonly red: RedAttempt | null;
   readonly attempts: number;
 }
 
-/** The route to a result. */
 export interface CoderStory {
   readonly attempts: number;
   /** The remaining errors; null when it is green. */

@@ -11,11 +11,9 @@ import type { ContainerFacts, ContainerInfo, SandboxFailure, SandboxManager } fr
 import type { NotOpened } from "./jobs-workspace.ts";
 import type { ToolEnvelope } from "./tools.ts";
 
-/** Environments and their images. */
 export interface OpenEnvironments {
   readonly manager: ExecutionEnvironmentManager;
   readonly sandboxes: SandboxManager;
-  /** The model's view of environments: its tools, and the fragment of its prompt. */
   modelSide(): Promise<{
     readonly tools: readonly FunctionDefinition[];
     readonly promptFragment: (environmentName: string) => string;
@@ -27,7 +25,6 @@ export interface OpenEnvironments {
   /** Containers of this installation with what is remembered of them. */
   list(): Promise<readonly EnvironmentRow[] | SandboxFailure>;
   buildImage(request: ImageRequest): Promise<ImageBuildOutcome>;
-  /** Calls a tool of the toolkit on an environment's files. */
   callTool(info: ContainerInfo, tool: string, args: unknown, signal: AbortSignal): Promise<ToolEnvelope>;
   close(): Promise<void>;
 }

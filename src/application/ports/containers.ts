@@ -2,47 +2,34 @@ import type { CloneRange } from "../../domain/containers/clone-plan.ts";
 import type { PrepareFailure, SANDBOX_FAILURES } from "../../domain/containers/preparation.ts";
 import type { OutputStream, ProcessRequest, ProcessResult } from "./platform-processes.ts";
 
-/**
- * Containers as tasks need them. No call rejects for an expected failure: failures are values. An aborted
- * `startContainer` leaves nothing behind.
- */
+/** Containers as tasks need them. Expected failures are values, not rejections. An aborted `startContainer` leaves nothing behind. */
 export interface SandboxManager {
   /** The engine that answers, and the limits it can enforce. Asked once, then remembered. */
   describe(signal?: AbortSignal): Promise<SandboxFacts | SandboxFailure>;
   /**
-   * Makes and starts a container of `spec.image`, which must be present. One with the same name, if it is this
-   * installation's, is removed first, with its volumes. May hand out a warm one instead. The first start of a process
-   * cleans up as `cleanupStaleContainers` does, and so does an interval from then on.
+   * Starts a container of `spec.image`, which must be present, or hands out a warm one. One of the same name, if this installation's,
+   * is removed first, with its volumes. The first start of a process, and an interval from then on, clean up as
+   * `cleanupStaleContainers` does.
    */
   startContainer(spec: ContainerSpec, options?: StartOptions): Promise<StartedContainer | SandboxFailure>;
-  /**
-   * Runs one command in a running container, as the container's user, as `sh -c` (or directly, given `argv`).
-   * Many may run at once. Ends with the command's own exit: its background processes keep running and are listed.
-   */
+  /** Runs one command as the container's user, many at once. It ends with its own exit: background processes keep running and are listed. */
   exec(container: string, request: ExecRequest): Promise<ExecResult>;
   /** The processes that commands left running. */
   listProcesses(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure>;
   /** Ends a background process with all its descendants. False if there is no such process. */
   endProcess(container: string, pid: number): Promise<boolean | SandboxFailure>;
   /**
-   * Connections to a port of the container's loopback, which the engine's own connection carries, continue to
-   * a Unix socket of this machine. Not a network: it works without one. Any process inside may use it until
-   * it is closed.
+   * Leads connections to a port of the container's loopback to a Unix socket of this machine, over the engine's own connection: it
+   * works without a network. Any process inside may use it until it is closed.
    */
   forward(
     container: string,
     options: { readonly socket: string; readonly signal: AbortSignal },
   ): Promise<Forward | SandboxFailure>;
-  /**
-   * Pauses the whole container with every process in it; nothing can be run in it until it is
-   * resumed. False if the engine cannot. Both are idempotent.
-   */
+  /** Pauses the container with every process in it; nothing runs until it is resumed. False if the engine cannot. Both are idempotent. */
   freeze(container: string): Promise<boolean>;
   thaw(container: string): Promise<void>;
-  /**
-   * Stops (TERM, the configured grace, KILL) and removes the container with its volumes, three tries each.
-   * Idempotent: a missing container is not a failure.
-   */
+  /** Stops (TERM, the configured grace, KILL) and removes the container with its volumes, three tries each. Idempotent. */
   stopContainer(container: string, options?: StopOptions): Promise<Removal>;
   /** Containers of this installation in any state; warm ones not included. */
   listContainers(signal?: AbortSignal): Promise<readonly ContainerFacts[] | SandboxFailure>;
@@ -88,10 +75,7 @@ export interface ContainerSpec {
   readonly mounts?: readonly ContainerMount[];
   /** Needs the configuration's word, which is asked for again here. */
   readonly mountDockerSocket?: boolean;
-  /**
-   * `process`: it is not needed once this process is gone, so the next start may remove it. `detached`: it stays
-   * until `stopContainer`, or until it was not used for the stale threshold. Default `process`.
-   */
+  /** `process` (default): the next start may remove it once this process is gone. `detached`: it stays until it is stopped or stale. */
   readonly lease?: "process" | "detached";
   /** For which claim of its task it is made. It takes no container's place that was made for a later one. */
   readonly claim?: ContainerClaim | undefined;
@@ -112,9 +96,8 @@ export interface ContainerLimits {
 }
 
 /**
- * The container has no interface but its loopback in every mode. Permitted traffic leaves through a proxy
- * that looks names up and dials itself, and refuses the host's, private and metadata addresses but for the
- * exact `host:port` entries.
+ * The container has only its loopback in every mode. Permitted traffic leaves through a proxy that looks names up and dials itself,
+ * and refuses the host's, private and metadata addresses but for the exact `host:port` entries.
  */
 export type ContainerNetwork =
   | { readonly mode: "none" }
@@ -173,10 +156,7 @@ export interface ExecRequest
   readonly session?: string | undefined;
 }
 
-/**
- * `exited` has an exit code, `signaled` a signal. `disconnected`: the connection or the container went away before an
- * exit code came, which is never taken for one. `not-started` and `disconnected` have a `failure`.
- */
+/** `disconnected`: the connection or the container went away before an exit code came. It and `not-started` have a `failure`. */
 export type ExecOutcome = "exited" | "signaled" | "timed-out" | "aborted" | "disconnected" | "not-started";
 
 /** A process's result, where it ran in a container: `exitCode` as a shell says it (128 + signal). */
@@ -195,7 +175,6 @@ export type ExceededLimit =
   | { readonly kind: "processes"; readonly limit: number };
 
 export interface BackgroundProcess {
-  /** Inside the container. */
   readonly pid: number;
   readonly command: string;
 }
@@ -365,7 +344,6 @@ export type ImageOutcome =
       readonly message: string;
     };
 
-/** The recipes that came with the program. */
 export interface Recipes {
   /** The files of a recipe's folder, or of a project's own; null if there is no such folder. */
   filesOf(folder: string): readonly ContextFile[] | null;
@@ -377,12 +355,8 @@ export interface Recipes {
 
 /** Repositories that lie on this machine. They are read by git as the user who runs PicoClaw. */
 export interface LocalRepositories {
-  /** Looks at a folder; a failure says why it cannot be cloned. */
   look(path: string, ref: string | undefined, signal?: AbortSignal): Promise<LocalRepository | LocalFailure>;
-  /**
-   * A repository without a work tree (`.git`), cloned from it with the given range, as an archive. The user's
-   * uncommitted changes are not in it.
-   */
+  /** A repository without a work tree (`.git`), cloned with the given range, as an archive; uncommitted changes are not in it. */
   pack(path: string, range: CloneRange, signal: AbortSignal): Promise<LocalPack | LocalFailure>;
 }
 
@@ -390,7 +364,6 @@ export interface LocalRepository {
   readonly ok: true;
   /** All paths of the commit that will be checked out. */
   readonly files: readonly string[];
-  /** Changes that no commit has. */
   readonly uncommitted: number;
 }
 
@@ -427,10 +400,7 @@ interface NewDownload {
   drop(): void;
 }
 
-/**
- * This installation's records of its environments, beside the engine: labels cannot state when one became
- * ready, and who was preparing it when it died. Small files; losing them loses no container.
- */
+/** What labels cannot state: when an environment became ready, and who was preparing it. Losing these files loses no container. */
 export interface EnvironmentRecords {
   read(taskUuid: string): EnvironmentRecord | null;
   save(record: EnvironmentRecord): void;
@@ -451,7 +421,6 @@ export interface EnvironmentRecord {
 
 /** A clone of a task, as its dependencies were installed. */
 export interface ClonePoint {
-  /** The cloned commit. */
   readonly base: string;
   /** The tree of everything that git does not ignore, right after the installation. */
   readonly start: string;

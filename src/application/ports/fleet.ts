@@ -4,15 +4,13 @@ import type { NotOpened } from "./jobs-workspace.ts";
 import type { ChatKey, DeadWork, Role, Work } from "./serve.ts";
 
 /**
- * The machines that share a store. A machine is a home: its id is a file there. One incarnation holds it at a
- * time, a boot and a pid namespace, so that a copied home is distinguished from a restarted machine. All
- * times are the database's.
+ * The machines that share a store. A machine is a home, its id a file there, held by one incarnation (boot and pid namespace) at a
+ * time, so that a copied home is not taken for a restarted machine. All times are the database's.
  */
 export interface FleetStore {
   /**
-   * Takes the machine's id for this incarnation. `taken`: another one had it and did not leave: on a shared store
-   * however long it has been silent, on the embedded one less than `DEAD_AFTER_MS`. With `unlessSeenSince`, only one
-   * that was heard of since then is in the way.
+   * Takes the machine's id for this incarnation. `taken`: another had it and did not leave, on a shared store however long ago, on the
+   * embedded one within `DEAD_AFTER_MS`. With `unlessSeenSince`, only one that was heard of since then is in the way.
    */
   enter(unlessSeenSince?: number): Promise<EnterResult>;
   /** Reports that this process lives, and its load. `replaced`: another incarnation has the machine's id by now. */
@@ -95,7 +93,6 @@ export interface FleetView {
   readonly dead: readonly DeadWork[];
 }
 
-/** The fleet for people. */
 export interface FleetControl {
   view(): Promise<FleetView>;
   /** False when nothing of that id was given up. */
@@ -199,8 +196,8 @@ interface OrderAsker {
 }
 
 /**
- * Orders and their answers. An order is carried out at most once: by the machine that took it before its deadline passed, by the
- * database's clock, and before it was withdrawn. One that was taken by a process that died is not begun again.
+ * Orders and their answers. An order is carried out at most once, by a machine that took it before its deadline (database's clock)
+ * and before it was withdrawn. One that was taken by a process that died is not begun again.
  */
 export interface ControlOrders {
   place(order: ControlOrder, limitMs: number): Promise<void>;

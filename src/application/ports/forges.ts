@@ -35,7 +35,6 @@ export interface Forge {
     comment: CommentText,
     signal: AbortSignal,
   ): Promise<ForgeAnswer<ForgeComment>>;
-  /** A person's permission there, as the forge states it. */
   permissionOf(repository: string, user: string, signal: AbortSignal): Promise<ForgeAnswer<Permission>>;
   /** Null when there is no such branch. */
   readBranch(
@@ -43,7 +42,6 @@ export interface Forge {
     branch: string,
     signal: AbortSignal,
   ): Promise<ForgeAnswer<ForgeBranch | null>>;
-  /** The open pull of a branch, if there is one. */
   findPull(repository: string, head: string, signal: AbortSignal): Promise<ForgeAnswer<ForgePull | null>>;
   /** The hundred open pulls that were changed last, with their words. */
   listOpenPulls(repository: string, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeOpenPull[]>>;
@@ -248,10 +246,7 @@ export type Published =
       readonly message: string;
     };
 
-/**
- * The current repository of a workspace, read from outside of every job: nothing that its settings name is run, and
- * nothing in it is changed. Nothing rejects but for an ended signal.
- */
+/** The repository of a workspace, read from outside of every job: no setting of it runs, nothing in it changes. Only an abort rejects. */
 export interface ProjectRepository {
   read(signal: AbortSignal): Promise<RepositoryReading>;
   /** The work beyond the first of these bases (commits or names of git's) that is known here. Paths limit the diff. */

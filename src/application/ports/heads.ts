@@ -16,17 +16,11 @@ export type WorkerProgress =
       readonly text: string;
     };
 
-/**
- * Agents of the user's own that may work in the place of a coder's model: their CLI is started in the sandbox of a draft.
- * PicoClaw installs none, signs in to none and refreshes no login.
- */
+/** The user's own agents that may work in place of a coder's model, in the sandbox of a draft. PicoClaw installs and signs in to none. */
 export interface Heads {
   /** Those that can be named, in the order of offering. */
   list(): readonly HeadFacts[];
-  /**
-   * Finds the program and the login, and takes the chat's session with this agent. Nothing has run if it is refused.
-   * The caller closes it.
-   */
+  /** Finds the program and the login, and takes the chat's session, which the caller closes. If it is refused, nothing has run. */
   open(request: HeadRequest): Promise<OpenedHead>;
   /** Forgets the sessions and homes of a chat; one at work keeps its own. */
   forget(sessionKey: string): void;

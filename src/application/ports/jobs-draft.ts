@@ -147,7 +147,6 @@ export type DraftRun =
       /** Fewer results than this where it stopped early. */
       readonly totalCmds: number;
       readonly warnings: readonly string[];
-      /** Everything that the draft changes by now. */
       readonly changes: readonly Change[];
       /** Background processes that ended with the attempt. */
       readonly ended: readonly string[];

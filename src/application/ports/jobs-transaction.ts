@@ -99,7 +99,6 @@ export interface Transaction extends BeforeAndAfter {
   rewrite(path: string, bytes: Uint8Array): void;
   /** A file whose owner or group does not exist in the view, or null; the next job is staged differently. Absent where that cannot be. */
   readonly metForeign?: () => string | null;
-  /** The network limit of processes; absent if there is none. */
   readonly network?: "off" | "allow-list";
   /** Requests of processes that an allow-list refused since the last call. */
   readonly takeRefused?: () => readonly RefusedHost[];
@@ -153,7 +152,6 @@ export interface Layers {
   wake(head?: HeadSurroundings): Promise<BeginRefusal | null>;
   /** The port in an open view that leads to the socket of its head; null where it has none. */
   readonly headPort?: () => number | null;
-  /** Everything that differs from the workspace. */
   changes(): Change[];
   /** Files as the job has them, resting or awake. */
   readonly files: WorkspaceFiles;

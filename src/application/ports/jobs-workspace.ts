@@ -82,7 +82,6 @@ export interface Workspace {
   mask(text: string): string;
 }
 
-/** Which workspace is meant, and by which configuration. */
 export interface OpenOptions {
   readonly cwd: string;
   /** Default: the configured one, else `cwd`. */
@@ -182,7 +181,6 @@ export type PreviewCommit =
 export type PreviewDiscard =
   | { readonly status: "done" }
   | { readonly status: "unknown" }
-  /** It is not a preview, or no longer one. */
   | { readonly status: "not-a-preview" };
 
 export type StopJobResult =
@@ -246,7 +244,6 @@ export interface WorkerConfig {
 
 export type HookSettings = Config["hooks"];
 
-/** Everything that jobs of a workspace need, wired by hand. */
 export interface WorkspaceDeps {
   readonly root: string;
   readonly config: WorkerConfig;

@@ -157,7 +157,6 @@ export interface StoredJob extends JobRecord {
   readonly standsRepaired?: true;
 }
 
-/** The facts that show whether the process of a job still works on it. */
 export type JobProcess = Pick<JobRecord, "jobId" | "pid" | "birth">;
 
 /** The text of a file before and after a job; null is absence, undefined is unknown by now. */

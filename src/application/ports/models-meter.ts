@@ -1,10 +1,7 @@
 import type { TaskUsage } from "../../domain/models/model-facts.ts";
 import type { ModelChoiceOfRole, ModelFailure, ModelRole, Models, ModelUsage } from "./models.ts";
 
-/**
- * Models whose use is written down and whose cost stays within the day's budget. The one place where either happens:
- * everything that answers a message takes its models from here.
- */
+/** Models whose use is recorded and kept within the day's budget: everything that answers a message takes its models from here. */
 export interface Meter {
   /** `role`: the one that will be asked. Without it nothing is known of the local server's models until `models.look`. */
   open(context: MeterContext, chosen?: ChosenModels, role?: ModelRole): Promise<MeteredModels>;
@@ -16,10 +13,8 @@ export interface MeterContext {
   readonly groupId: string;
 }
 
-/** The chat's choices for its roles at run time. */
 export type ChosenModels = Readonly<Partial<Record<ModelRole, ModelChoiceOfRole>>>;
 
-/** A model was asked, and how that ended. */
 export interface ModelCall extends MeterContext {
   readonly role: ModelRole;
   readonly provider: string;
@@ -59,7 +54,6 @@ export interface UsedByMessage extends ModelUsage {
 export interface WorkerAccount {
   /** Why none may run now: the day's budget is spent, and no local model can replace that of a CLI. */
   refusal(): Promise<ModelFailure | null>;
-  /** The usage of a run, as the CLI reported it. */
   count(kind: string, used: TaskUsage): Promise<void>;
 }
 

@@ -3,11 +3,9 @@ import type { ImageType } from "../../domain/platform/image.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 
 /**
- * One configured LLM, local or cloud.
- *
- * `generate` streams one answer. The stream never rejects: it ends with exactly one `finished` or `failed`
- * event, also when aborted, and nothing follows it. Retries on 429, 5xx and lost connections happen inside,
- * only before the first part of an answer was given. A request carries no key: the model holds it.
+ * One configured LLM, local or cloud. The stream of `generate` never rejects: it ends with exactly one `finished` or `failed` event,
+ * also when aborted. Retries on 429, 5xx and lost connections happen inside, only before the first part of an answer was given.
+ * A request carries no key: the model holds it.
  */
 export interface Model {
   /** As the configuration names it. */
@@ -19,10 +17,7 @@ export interface Model {
   readonly insteadOf?: string;
   /** Which patch format this family writes best, and how its prompts are worded. */
   readonly family: ModelFamily;
-  /**
-   * Whether it sees images; absent if unknown. A request with images to one that does not fails with `no-images`
-   * before anything is sent.
-   */
+  /** Absent if unknown. A request with images to one that does not see them fails with `no-images` before anything is sent. */
   readonly seesImages?: boolean | undefined;
   /** Tokens that one request may hold; undefined: unknown. */
   readonly window?: number | undefined;
@@ -46,10 +41,7 @@ export interface ModelRequest {
   readonly temperature?: number;
   /** How much to think before answering. Default: the configured effort, else the model's own. */
   readonly effort?: Effort;
-  /**
-   * Names the context of several requests (a chat, a draft), so that a provider finds its cache again. Default: made of
-   * how the request begins.
-   */
+  /** Names the context of several requests (a chat, a draft) for a provider's cache. Default: made of how the request begins. */
   readonly cacheKey?: string;
   /** Asks for one JSON document where the server can promise that. */
   readonly json?: boolean;
@@ -80,10 +72,7 @@ export interface ModelImage {
   readonly data: string;
 }
 
-/**
- * A model's thoughts before its tool calls, as its provider wants them back: signed or encrypted, not
- * readable. Only the model that thought them is sent them again. JSON, so that they can be stored.
- */
+/** A model's thoughts before its tool calls, signed or encrypted, as JSON. Only the model that thought them is sent them again. */
 export interface ModelThoughts {
   readonly thinker: string;
   readonly parts: readonly unknown[];
@@ -130,10 +119,9 @@ export interface ModelAnswer {
 export type ModelUsage = TokenCounts;
 
 /**
- * The error, so that no caller reads the text. `aborted` is the caller's own signal. `refused-remote` is
- * local-only at work: a cloud model was asked for where only a local one may answer. `over-budget` is the
- * day's budget, spent; `no-price` a budget over a model without a stated price; `no-images` a model that does not see
- * the images of the request.
+ * The error, so that no caller reads the text. `aborted`: by the caller's signal. `refused-remote`: a cloud model was asked for where
+ * only a local one may answer. `over-budget`: the day's budget is spent. `no-price`: a budget over a model without a stated price.
+ * `no-images`: the model does not see the images of the request.
  */
 export interface ModelFailure {
   readonly code: ModelFailureCode;
@@ -163,13 +151,12 @@ export interface ModelChoiceOfRole {
   readonly effort?: Effort;
 }
 
-/** The models of the configuration. */
 export interface Models {
   /** The one place where local-only is enforced. */
   forRole(role: ModelRole, choice?: ModelChoiceOfRole): Model | ModelFailure;
   /**
-   * Looks which models the local server has, for roles that are not configured: the shipped names may not be among them.
-   * Never rejects; asks once, and again only if no server answered. With a role it asks only if that role's model depends on it.
+   * Looks which models the local server has, for roles that are not configured. Never rejects; asks once, and again only if no server
+   * answered. With a role it asks only if that role's model depends on it.
    */
   look?(signal: AbortSignal, role?: ModelRole, choice?: ModelChoiceOfRole): Promise<void>;
 }
@@ -187,7 +174,6 @@ export interface UsageEntry extends TokenCounts {
   readonly at: string;
   readonly chatKey: string;
   readonly sessionId: string;
-  /** The jobs of one message. */
   readonly groupId: string;
   readonly role: string;
   readonly provider: string;

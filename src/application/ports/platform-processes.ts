@@ -9,10 +9,7 @@ export interface ProcessRequest {
   readonly cwd: string;
   /** The whole environment; nothing is inherited. `PICOCLAW_JOB` is added. */
   readonly env: Readonly<Record<string, string>>;
-  /**
-   * Called once it has started, with what it reads on standard input. Absent: that is empty (`/dev/null`), and a program
-   * that reads it ends instead of hanging.
-   */
+  /** Called once it has started, with what it reads on standard input. Absent: that is empty (`/dev/null`). */
   readonly stdin?: (input: ProcessInput) => void;
   /** From the start to the first signal. `Infinity` means no limit. */
   readonly timeoutMs: number;
@@ -37,10 +34,7 @@ export interface ProcessInput {
   end(): void;
 }
 
-/**
- * `exited` has an `exitCode`, `signaled` a `signal`; `timed-out` and `aborted` have whichever the leader
- * ended with, if it did. `not-started` has an `error`.
- */
+/** `timed-out` and `aborted` have the exit code or signal that the leader ended with, if any; `not-started` has an `error`. */
 export type ProcessOutcome = "exited" | "signaled" | "timed-out" | "aborted" | "not-started";
 
 export type StartFailureReason =
@@ -89,9 +83,8 @@ export interface KilledProcess extends RunningProcess {
 
 export interface ProcessRunner {
   /**
-   * Runs one program in a session of its own and ends with its leader's exit: a child left in the
-   * background does not hold the result. A timeout or an abort ends the whole tree, detached and
-   * double-forked children included; `running` then has the command lines of what ran at that time. Never rejects.
+   * Runs one program in a session of its own and ends with its leader's exit: a background child does not hold the result. A timeout or
+   * an abort ends the whole tree, detached children included; `running` then has what ran at that time. Never rejects.
    */
   readonly runProcess: (request: ProcessRequest) => Promise<ProcessResult>;
   /** The running processes of a job, including background ones. */

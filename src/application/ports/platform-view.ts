@@ -1,9 +1,7 @@
 /**
- * The view: the files that a job sees and changes until commit. Paths are relative to the view's root, `/`-separated,
- * never empty components, never `..`. No operation follows a symlink in any component: a path whose parent is
- * a symlink or a file does not exist here. Following links (inside the root only) is `resolve-target.ts`.
- *
- * Operations throw `ViewFault` for failures that a user or a model can act on; anything else is a bug.
+ * The view: the files that a job sees and changes until commit. Paths are relative to its root, `/`-separated, without empty
+ * components or `..`. No operation follows a symlink: a path whose parent is a symlink or a file does not exist here (following
+ * links inside the root is `resolve-target.ts`). Operations throw `ViewFault` for failures that a user or a model can act on.
  */
 export interface View {
   look(path: string): Entry;

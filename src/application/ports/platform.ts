@@ -2,10 +2,8 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * One line per call. `msg` is the sentence for a person, `event` the name for a program; {@link LOG} holds the pairs,
- * so a call reads `log.info("worker", ...LOG.commandExecuted, { command_index: 0 })`.
- *
- * Never throws and never fails the caller: a line that cannot be written is lost. Every string in `fields`,
+ * One line per call. `msg` is the sentence for a person, `event` the name for a program, as in `log.info("worker",
+ * ...LOG.commandExecuted, { command_index: 0 })`. Never throws: a line that cannot be written is lost. Every string in `fields`,
  * however deep, is masked before it is written. Fields are snake_case.
  */
 export interface Logger {
@@ -15,7 +13,6 @@ export interface Logger {
   error(component: string, msg: string, event: string, fields?: LogFields): void;
 }
 
-/** The worker's `[msg, event]` pairs. */
 export const LOG = {
   patchParse: ["worker.patch_parse", "worker.patch_parse"],
   executionSummary: ["worker.execution_summary", "worker.execution_summary"],
@@ -29,10 +26,7 @@ export const LOG = {
   autoCommitFailed: ["worker.auto_commit_failed", "worker.auto_commit"],
 } as const satisfies Readonly<Record<string, readonly [msg: string, event: string]>>;
 
-/**
- * Spans for an OpenTelemetry collector. The caller is never delayed: nothing here throws, rejects or waits,
- * and a collector that is slow or away loses spans, not time. Spans carry figures and names, never user text.
- */
+/** Spans for an OpenTelemetry collector: figures and names, never user text. Nothing throws, rejects or waits: a slow collector loses spans. */
 export interface Tracing {
   begin(name: string, start?: SpanStart): Span;
   /** Sends the remaining spans, for a few seconds at most. */
@@ -81,10 +75,7 @@ export interface Timers {
 /** The largest request body that a server accepts, from webhooks and from all other clients. */
 export const LARGEST_BODY_BYTES = 10 * 1024 ** 2;
 
-/**
- * The target of a service's posts, under `/webhooks/<name>`. The sender is unknown until the whole body was
- * read and verified.
- */
+/** The target of a service's posts, under `/webhooks/<name>`. The sender is unknown until the whole body was read and verified. */
 export interface Webhook {
   /** The header that carries the signature: a request without it is refused before its body is read. */
   readonly signedBy: string;

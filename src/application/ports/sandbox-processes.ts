@@ -1,15 +1,10 @@
 /**
- * The background processes of a workspace: a dev server, a watcher, a database. Each runs over the live folder under a
- * name, and outlives the command or message that started it. Its writes there are not a job: they cannot be undone, and a job
- * that lands beside it merges with them as with a person's change.
- *
- * Expected failures are values of the results. Any number of programs see the same processes.
+ * The background processes of a workspace, such as a dev server. Each runs over the live folder under a name and outlives what
+ * started it. Its writes are not a job: they cannot be undone, and a job that lands beside it merges with them as with a person's.
+ * Expected failures are values. Any number of programs see the same processes.
  */
 export interface WorkspaceProcesses {
-  /**
-   * Starts one and waits until it listens on a port, has lived for a second, or has ended. One that ended by then
-   * with an error is a failure with its last lines.
-   */
+  /** Starts one and waits until it listens, has lived for a second, or has ended; an end with an error is a failure with its last lines. */
   start(request: ProcessStart): Promise<ProcessStarted>;
   /** Those that run, and those that ended since they were last started, oldest first. Settles processes that a crash left. */
   list(): Promise<readonly BackgroundProcess[]>;
@@ -31,8 +26,8 @@ export interface ProcessStart {
   /** The port that it will listen on; it finds the number as `PORT`. Refused if another process listens there. */
   readonly port?: number;
   /**
-   * A preview that waits: the process sees the folder as it would be with it, writes nothing to the folder itself, and ends
-   * when the preview is applied or thrown away. Without a port of its own it is given a free one.
+   * A waiting preview: the process sees the folder with it, writes nothing to the folder itself, and ends when the preview is applied
+   * or thrown away. Without a port of its own it is given a free one.
    */
   readonly over?: string;
   /** Starts again after each job that lands, and after each undo. */
@@ -50,10 +45,7 @@ export interface BackgroundProcess {
   readonly root: string;
   readonly startedAt: string;
   readonly state: ProcessState;
-  /**
-   * Ports of this machine's loopback on which it is reached now. It listens there itself, or, where it has a network of its
-   * own (`worker.network`), they lead to where it listens.
-   */
+  /** Ports of this machine's loopback that reach it now: its own, or those that lead into its own network (`worker.network`). */
   readonly ports: readonly number[];
   /** The port that was asked for. */
   readonly port: number | null;
@@ -61,19 +53,12 @@ export interface BackgroundProcess {
   readonly restartsOnLanding: boolean;
   /** The preview over which it runs; null: the live folder. */
   readonly over: string | null;
-  /** How often it was started. */
   readonly runs: number;
   /** `limited`: it can write to the workspace alone, but sees more of the machine. Null before it runs. */
   readonly confinement: ProcessConfinement | null;
-  /**
-   * Hooks and settings of git directories that came below the folder since it started, which no job could have left there:
-   * from this process or from another one. The user's next git command would obey them.
-   */
+  /** Hooks and settings of git directories that came below the folder since it started, which the user's next git command would obey. */
   readonly plantedGit: readonly string[];
-  /**
-   * Where the folder is a home or holds one: names that came there since it started, and that programs of the user run or
-   * obey. From this process or from another one.
-   */
+  /** Where the folder is a home or holds one: names that came there since it started, and that programs of the user run or obey. */
   readonly plantedHome: readonly string[];
 }
 
@@ -99,7 +84,6 @@ export type ProcessEndReason =
   | "exited"
   | "stopped"
   | "program-ended"
-  /** Its workspace was removed. */
   | "workspace-gone"
   /** The preview that it ran over was applied or thrown away. */
   | "preview-over"

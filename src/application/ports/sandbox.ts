@@ -1,8 +1,8 @@
 import type { TransactionReason } from "../../domain/jobs/result.ts";
 
 /**
- * The web, for reading. A call never rejects. Names are looked up once and only public addresses are dialled, after
- * each redirect again; a host of the configuration by name and port may be private.
+ * The web, for reading. Never rejects. Names are looked up once, after each redirect again; only public addresses are dialled, and
+ * private ones that the configuration names by host and port.
  */
 export interface WebReader {
   read(url: string, signal: AbortSignal): Promise<WebRead>;
@@ -34,7 +34,6 @@ type WebRefusal =
   /** An image, an archive: nothing to read. */
   | "not-text";
 
-/** How jobs with processes are staged on this machine, and why so. */
 export interface Staging {
   readonly kind: "overlay" | "copy" | "none";
   readonly reason: TransactionReason;

@@ -2,13 +2,9 @@ import type { ChatEvent, IncomingMessage, Reply, StoredText } from "./chat.ts";
 import type { Span } from "./platform.ts";
 
 /**
- * A way people reach PicoClaw: LINE, Slack, Telegram, the web, a terminal.
- *
- * In: the channel checks who speaks (signature, session, token), turns the event into an `InboundMessage` and calls
- * `receive`. When that promise resolves the message is stored, and only then may the channel acknowledge it. Out:
- * `deliver` is called once per stored reply, again after a failure or a restart, always with the same `key`.
- *
- * A channel keeps no state that a restart may not lose.
+ * A way people reach PicoClaw: LINE, Slack, Telegram, the web, a terminal. In: the channel checks who speaks and calls `receive`;
+ * only when that resolves is the message stored, and may the channel acknowledge it. Out: `deliver` is called once per stored
+ * reply, again after a failure or a restart, always with the same `key`. A channel keeps no state that a restart may not lose.
  */
 export interface Channel {
   /** `line`, `slack`, `web`, `cli`: the first half of a session's key. */
@@ -16,21 +12,15 @@ export interface Channel {
   /** Whether people read its replies in the store: such a reply has arrived once it is stored, and is not sent. */
   readonly isReadFromStore?: boolean;
   /**
-   * Sends one reply. Never rejects; it ends within a minute or when the signal says so. The same `key` may come again:
-   * a channel whose service knows idempotency keys passes it on, so that the reader sees the reply once.
+   * Sends one reply. Never rejects; it ends within a minute or by the signal. The same `key` may come again: a service that knows
+   * idempotency keys gets it, so that the reader sees the reply once.
    */
   deliver(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult>;
-  /**
-   * Whether a reply arrived that was being sent when the process died. Absent: the service recognises duplicates by their
-   * key, so sending again is safe. `unknown` counts as not arrived.
-   */
+  /** Whether a reply arrived whose process died while sending; `unknown` counts as no. Absent: the service recognises duplicates by key. */
   wasDelivered?(delivery: Delivery, signal: AbortSignal): Promise<boolean | "unknown">;
   /** Typing marks, streamed text. At the channel's own pace; never throws. */
   progress?(message: StoredMessage, event: ChatEvent): void;
-  /**
-   * Fetches a file that came with a message, by its `remote`; of more than `limitBytes`, any longer beginning. Never
-   * rejects. Absent: its messages bring none.
-   */
+  /** Fetches a message's file by its `remote`; of more than `limitBytes`, any longer beginning. Never rejects. Absent: there are none. */
   download?(remote: string, limitBytes: number, signal: AbortSignal): Promise<DownloadResult>;
   /** Whether the service can be reached, for `/readyz`. Never rejects. */
   check(signal: AbortSignal): Promise<ChannelCheck>;
@@ -128,15 +118,13 @@ type ChannelCheck =
   | { readonly ok: false; readonly detail: string; readonly remedy?: string };
 
 /**
- * Work that outlives its process: messages to answer, replies to send, tasks, orders. `Within` is the store's
- * own transaction, so that the changes of a piece of work and the end of the work are written together or not
- * at all.
+ * Work that outlives its process: messages to answer, replies to send, tasks, orders. `Within` is the store's own transaction, so
+ * that the changes of a piece of work and its end are written together or not at all.
  *
- * Work of one key is done one at a time and in the order it was added, also when it is begun again. A claim
- * belongs to one process. It ends with `finish`, with `handBack`, or because the process died: one that has
- * not called `beat` for `DEAD_AFTER_MS` by the database's clock, or that is known to be gone from this
- * machine. Time in which the checking process could not reach the store itself does not count. A process that
- * lost a claim can no longer change anything under it.
+ * Work of one key is done one at a time and in the order it was added. A claim belongs to one process. It ends with `finish`, with
+ * `handBack`, or because the process died: it has not called `beat` for `DEAD_AFTER_MS` by the database's clock (time in which
+ * the checking process could not reach the store does not count), or is known to be gone from this machine. A process that lost a
+ * claim can no longer change anything under it.
  */
 export interface WorkQueue<Within = unknown> {
   /** Adds work, in its order. With `within` it is there once that transaction is. */
@@ -146,14 +134,11 @@ export interface WorkQueue<Within = unknown> {
     request: ClaimRequest,
     read: (work: Work, within: Within) => Promise<T>,
   ): Promise<ClaimedWork<T> | null>;
-  /**
-   * Adds work and claims it in one step, so that no other process is first. Null, with nothing added, if other work of its key
-   * is before it.
-   */
+  /** Adds work and claims it in one step. Null, with nothing added, if other work of its key is before it. */
   begin<T>(work: NewWork, read: (work: Work, within: Within) => Promise<T>): Promise<ClaimedWork<T> | null>;
   /**
-   * Ends work. `write` and `add` happen in the same transaction. `lost`: it belongs to another by now, or was ended
-   * before; nothing was written. Rejects when the store fails: then nothing is known, and the call may be repeated.
+   * Ends work, with `write` and `add` in the same transaction. `lost`: it belongs to another or was ended; nothing was written. Rejects
+   * when the store fails: then nothing is known, and the call may be repeated.
    */
   finish(work: Work, end: WorkEnd<Within>): Promise<"done" | "lost">;
   /** Gives work back, to be claimed again at once. Unless it had `begun`, the attempt does not count. May be repeated. */
@@ -162,14 +147,13 @@ export interface WorkQueue<Within = unknown> {
     options: { readonly begun: boolean; readonly write?: (within: Within) => Promise<unknown> },
   ): Promise<"done" | "lost">;
   /**
-   * Reports that this process lives, every `BEAT_MS`; releases to the others the work of dead processes, and
-   * work that this one claimed without ever learning of it. Resolves to the claimed work that was lost.
+   * Reports that this process lives, every `BEAT_MS`, and releases work of dead processes and work that this one claimed unknowingly.
+   * Resolves to the claimed work that was lost.
    */
   beat(): Promise<readonly Work[]>;
   /**
-   * Calls back when there may be work, within a second of its being added anywhere. Returns how to stop
-   * listening. A caller that names a queue is not called for events in the others alone; a caller that claims
-   * from queues that it does not know yet names their `kind`, the first part of their names.
+   * Calls back within a second of work being added anywhere; the result ends that. A caller that names a queue is not called for
+   * others alone; one that does not know its queues yet names their `kind`, the first part of their names.
    */
   onWork(listener: () => void, of?: WorkSource): () => void;
   /** Work that was given up, newest first. */
@@ -236,15 +220,14 @@ export interface DeadWork extends Omit<Work, "fence"> {
 }
 
 /**
- * Inbox and outbox of one workspace. Data for which `addAll` and `finish` resolve survives the death of the
- * process. Several processes may share one store: a message or a reply belongs to the process that claimed
- * its work. A message is kept with the workspace it was sent to; it is claimed, answered and shown there
- * only, and waits while no process serves that workspace.
+ * Inbox and outbox of one workspace. Data for which `addAll` and `finish` resolve survives the process. Several processes may share
+ * a store: a message or a reply belongs to the one that claimed its work. A message is claimed, answered and shown only in the
+ * workspace it was sent to, and waits while no process serves that.
  */
 export interface MessageStore {
   /**
-   * Stores messages in one transaction and in order, without those whose channel has sent the same event id before. None
-   * of them when `onlyIf`, asked within that transaction, says no.
+   * Stores messages in one transaction and in order, without those whose event id their channel has sent before. None of them when
+   * `onlyIf`, asked within that transaction, says no.
    */
   addAll(
     messages: readonly NewMessage[],
@@ -255,10 +238,7 @@ export interface MessageStore {
   /** Notes that a message has caused a job, before anything of the job is applied. */
   noteJob(job: OwnedJob): Promise<void>;
   jobsOf(messageId: string): Promise<string[]>;
-  /**
-   * Ends a message and puts its replies into the outbox, both or neither; `lost` when it belongs to another by now. May be
-   * repeated when it rejects. `dead`: why the message was given up.
-   */
+  /** Ends a message and stores its replies, both or neither; `lost` when it belongs to another. May be repeated. `dead`: why it was given up. */
   finish(
     work: Work,
     end: { readonly replies: readonly NewReply[]; readonly dead?: string },
@@ -357,12 +337,12 @@ export interface ClaimedReply extends Delivery {
   readonly restsUntil: string | null;
 }
 
-/** A message and its replies; an unsolicited reply belongs to the message before it. */
 export interface StandingMessage extends ChatKey {
   readonly id: string;
   readonly state: MessageState;
 }
 
+/** A message and its replies; an unsolicited reply belongs to the message before it. */
 export interface Exchange {
   readonly message: StoredMessage;
   readonly replies: readonly {
@@ -511,10 +491,7 @@ export type KeptKind = (typeof KEPT_KINDS)[number];
 export interface RetentionStore {
   /** True for exactly one process per interval, by the database's clock. */
   takeTurn(everyMs: number): Promise<boolean>;
-  /**
-   * Forgets at most `limit` items of a kind that ended before that time, with their dependent data, in one
-   * transaction; returns their number. Items that wait, run or are open are never among them.
-   */
+  /** Forgets at most `limit` items that ended before that time, with their data, in one transaction, never live ones. Returns how many. */
   forget(kind: KeptKind, before: Date, limit: number): Promise<number>;
 }
 

@@ -20,8 +20,8 @@ import type { Work } from "./serve.ts";
 export type { WorkerProgress } from "./heads.ts";
 
 /**
- * Tasks from forges: one live task per issue, PR or MR. A waiting or running task is work of the queue: one process at
- * a time works on an item, and another one continues after a crash. Several processes may use this at once.
+ * Tasks from forges: one live task per issue, PR or MR. A waiting or running one is work of the queue: one process at a time works on
+ * an item, and another one continues after a crash.
  */
 export interface SolveStore extends SolveReader {
   /** Adds a task that a process may claim (one started by hand: by `claimOwn`), or returns the live one of the item. */
@@ -193,7 +193,6 @@ export interface TaskEnvironments {
   available(): Readonly<Record<string, string>>;
   /** The tools that work in an environment: `command-executor_execute_command` and `text_editor`. */
   readonly tools: readonly ModelTool[];
-  /** The system prompt's text about them. */
   readonly promptFragment: (environmentName: string) => string;
   /** Makes the container, clones the project into it and installs what it needs. Leaves nothing when it fails. */
   prepare(request: PrepareTask): Promise<TaskEnvironment | EnvironmentTrouble>;
@@ -357,7 +356,6 @@ export interface RunOptions {
   readonly preview?: boolean;
 }
 
-/** One worker CLI on a workspace, as a program asks for it. */
 export interface WorkerChoices {
   readonly kind: WorkerKindName;
   /** Names the container and groups the jobs. Default: made up. */
@@ -377,7 +375,6 @@ export interface OpenedWorker {
   close(): Promise<void>;
 }
 
-/** Task files on a workspace. */
 export interface OpenTasks {
   readonly texts: TaskMessages;
   /** The task file a task was made of; null when there is no such task here. */
@@ -430,7 +427,6 @@ export interface TaskReader {
 export interface TaskSummary {
   readonly id: string;
   readonly title: string;
-  /** As the task's state machine names it. */
   readonly state: string;
   readonly tone: "waiting" | "running" | "good" | "bad";
   readonly source: string;

@@ -8,7 +8,6 @@ export interface Toolkit {
   ): Promise<ToolEnvelope>;
 }
 
-/** How a call ends, as the toolkit says it. */
 export type ToolEnvelope =
   | {
       readonly status: "success";

@@ -5,10 +5,7 @@ import type { EnvironmentReader } from "./containers.ts";
 import type { Chat } from "./serve.ts";
 import type { TaskReader } from "./tasks.ts";
 
-/**
- * The data that the console shows of other parts of PicoClaw. Each reader is optional: if a part is not set
- * up, its page states so. None of them rejects for want of data; they are called when a page is viewed.
- */
+/** What the console shows of other parts of PicoClaw, read when a page is viewed. A reader is absent where a part is not set up. */
 export interface ConsoleSources {
   readonly sessions?: SessionReader;
   readonly tasks?: TaskReader;
@@ -16,7 +13,6 @@ export interface ConsoleSources {
   readonly comparisons?: ComparisonReader;
 }
 
-/** The comparisons of coders on the served workspace's own cases. */
 export interface ComparisonReader {
   /** Newest first. */
   list(limit: number): readonly CompareResult[];
@@ -53,17 +49,13 @@ export interface DailyNote {
 /** The configuration while serving: the settings in effect, and the one file that the console may write. */
 export interface SettingsStore {
   read(): Promise<SettingsRead>;
-  /**
-   * Writes these values into the file, comments kept, and has the server take them up. Null, or why not, for a person:
-   * then the file is as it was. Nothing is written that would not be accepted as a whole.
-   */
+  /** Writes these values into the file, comments kept, and has the server take them up. Null, or for a person why the file is unchanged. */
   change(edits: readonly SettingEdit[]): Promise<string | null>;
   /** The facts that a person reads before trusting the served folder, and the folders that are trusted now. */
   trust(): TrustState;
   /** Trusts the served folder with the shown content; null, or why not. */
   trustSeen(seen: string): Promise<string | null>;
   distrust(folder: string): Promise<string | null>;
-  /** Names of models that a user may choose. */
   modelNames(): Promise<readonly string[]>;
   /** When a rule would next be due; null: the rule is invalid or never due. */
   nextTime(cron: string, timezone: string): Promise<Date | null>;
@@ -72,10 +64,7 @@ export interface SettingsStore {
 export interface SettingsRead {
   readonly file: string;
   readonly config: Config;
-  /**
-   * The source that sets a key so that the file cannot: a variable, a flag, the workspace's own file; null:
-   * none.
-   */
+  /** The variable, the flag or the workspace's own file that sets a key so that the file cannot; null: none. */
   readonly lockedBy: (key: string) => string | null;
 }
 
@@ -90,7 +79,6 @@ export interface TrustState {
   readonly trusted: boolean;
   /** Its `picoclaw.yaml`; null: it has none. */
   readonly text: string | null;
-  /** Its commands and skills. */
   readonly commands: readonly { readonly path: string; readonly text: string }[];
   /** A digest of all of that as it was shown. */
   readonly seen: string;

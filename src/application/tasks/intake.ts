@@ -35,9 +35,8 @@ interface ServedRequestDeps {
 }
 
 /**
- * Whether a label or an assignment already started its task, reported by the other of webhook and polling. A webhook does not name the
- * forge's event, so the forge is asked for it. A forge whose list lags behind returns none, or an older one: then a webhook is accepted, and
- * polling is compared with the time of the last task.
+ * Whether a label or an assignment already started its task, by the other of webhook and polling. A webhook does not name the forge's
+ * event, so the forge is asked. Where its list lags behind, a webhook is accepted, and polling is compared with the last task's time.
  */
 async function wasServed(deps: ServedRequestDeps, heard: HeardRequest): Promise<boolean> {
   const { forge, store, label, now } = deps;
@@ -225,9 +224,8 @@ export interface Poll {
 }
 
 /**
- * Looks once for work in a repository: items that carry the label or are assigned to the bot, each requested by
- * a person whom the forge names, and comments to the bot. The same request is taken in once, however often, and
- * by whichever way, it is seen.
+ * Looks once for work in a repository: items with the label or assigned to the bot, each requested by a person whom the forge names,
+ * and comments to the bot. The same request is taken in once, however it is seen.
  */
 export async function pollRepository(
   deps: IntakeDeps,

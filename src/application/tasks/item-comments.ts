@@ -7,9 +7,8 @@ import { baseBranchOf, orStop, type SolveDeps, SolveStop, type SolveWork } from 
 export type HeardComments = Awaited<ReturnType<typeof readHeardComments>>;
 
 /**
- * The comments on a task's item by users who may address a model: people with write access, as the forge states, and
- * the author of the item. Every comment that reaches a model passes through here. `ids`: comments of other authors
- * than the bot that are dealt with, whether answered or declined.
+ * The comments on a task's item by users who may address a model: those with write access, and the item's author. Every comment that
+ * reaches a model passes through here. `ids`: comments that are dealt with, answered or declined.
  */
 export async function readHeardComments(
   { forge }: Pick<SolveDeps, "forge">,

@@ -272,9 +272,8 @@ function listNames(names: readonly string[]): string {
 const POINTED_HEADING = "# Files that the task seems to be about";
 
 /**
- * The context that a coder in a chat sees before its request: an outline, and the files that the words of the issue and its
- * comments lead to, with their tests, so that its first step need not look for them. Nothing for a worker CLI, which looks for
- * itself.
+ * What a coder in a chat sees before its request: an outline, and the files that the issue's words lead to, with their tests.
+ * Nothing for a worker CLI, which looks for itself.
  */
 function showPointed(
   { model, mask, advise }: SolveDeps,
@@ -323,10 +322,7 @@ const PROJECT_HEADING = "# The project\n\nIt is in the current folder";
 const SETTINGS = "picoclaw.yaml";
 const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
 
-/**
- * Tells the coder what it would have to look for in its first steps: the plan, the files, the project's own rules, what is going
- * to judge its change, and an installation that failed. A fork's files are a stranger's: its rules are not taken for ours.
- */
+/** Tells the coder what its first steps would look for: plan, files, rules, checks, a failed installation. A fork's rules are left out. */
 async function showProject(deps: SolveDeps, work: SolveWork, environment: TaskEnvironment): Promise<void> {
   const { config, mask } = deps;
   const { task, item, signal } = work;

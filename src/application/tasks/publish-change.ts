@@ -38,8 +38,8 @@ const SUMMARY_CHARS = 10_000;
 const NOTE_CHARS = 1000;
 
 /**
- * Title and body of the PR/MR: what and why in the model's words, how it was checked and what it cost from the records, how to ask
- * for changes. Only green checks make it close its issue; red ones, or such as could not be run, make it a draft.
+ * Title and body of the PR/MR: what and why in the model's words, checks and costs from the records. Only green checks make it close
+ * its issue; red ones, or such as could not be run, make it a draft.
  */
 function pullText(
   task: SolveTask,
@@ -165,8 +165,8 @@ interface ReviewedChange {
 }
 
 /**
- * Answers the review comments that a follow-up took into account, each thread once: whether it was changed at that place, by which
- * commit, and what the coder says to it, or else its summary. An answer that cannot be posted does not fail the task.
+ * Answers each thread of review comments once: whether that place was changed, by which commit, and what the coder says to it. An
+ * answer that cannot be posted does not fail the task.
  */
 async function answerReview(deps: SolveDeps, work: SolveWork, change: ReviewedChange): Promise<void> {
   const { forge, messages, mask, log } = deps;

@@ -126,8 +126,8 @@ export interface RunTaskDeps extends RunDeps {
 }
 
 /**
- * The loop of a task file: criteria, then loop by loop a decision, a worker run and the tests, until the criteria and the
- * tests say that it is done, or a limit that it is not. Every step is in the journal before the next begins. A task that returns `interrupted` can be resumed.
+ * The loop of a task file: criteria, then by turns a decision, a worker run and the tests, until they say that it is done, or a limit.
+ * Every step is in the journal before the next begins. A task that returns `interrupted` can be resumed.
  */
 export async function runTask(deps: RunTaskDeps, start: TaskFacts | "resume") {
   const { executor, signal } = deps;
@@ -278,8 +278,8 @@ const NO_FILES: ProjectFiles = {
 };
 
 /**
- * The worker's runs as the draft of a coder: judged by the tests before anything of them is in the repository. Green lands. Red
- * stays as a preview, with all that did not land before it, and is sent back: to the planner, or without one to the worker itself.
+ * The worker's runs as a coder's draft: the tests judge them before anything is in the repository. Green lands. Red stays as a preview,
+ * with all before it that did not land, and is sent back: to the planner, or without one to the worker.
  */
 async function workInDraft(deps: RunTaskDeps, run: OpenedRun, prompt: string): Promise<void> {
   const { signal } = deps;

@@ -22,9 +22,8 @@ import { workByCli, workWithTools } from "./work-loop.ts";
 const OUTPUT_CHARS = 4000;
 
 /**
- * The coder's work on a task, from its first turn to the judgement: the draft loop of every coder. The draft is the task's clone,
- * the coder works in it by itself, and the project's checks judge what it left. Landed or not, the change stays in the clone;
- * what is published is what was kept right before the judgement.
+ * The coder's work on a task: the draft loop of every coder, with the task's clone as the draft. Landed or not, the change stays in
+ * the clone; what is published is what was kept right before the judgement.
  */
 export async function workInDraft(deps: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
   const { config, mask } = deps;

@@ -23,9 +23,8 @@ interface Candidate {
 }
 
 /**
- * Several coders work on one task at once, each in a container of its own; the project's checks say which one is kept, and the
- * others are discarded and named. The task continues as the kept one; if none finished, the next
- * attempt continues from the best of them.
+ * Several coders work on one task at once, each in a container; the project's checks choose, and the others are discarded and named.
+ * The task continues as the chosen one, also where none finished.
  */
 async function tryCandidates(deps: SolveDeps, work: SolveWork): Promise<void> {
   const count = work.task.candidates ?? 1;
@@ -154,9 +153,8 @@ const MOST_ATTEMPTS = 3;
 type Interruption = Order | "lost";
 
 /**
- * Carries a claimed task through its phases from its current one: gather → plan → prepare → work → verify →
- * publish. In every case the change so far is kept for the next time, the container is removed and the item's
- * comment states how the task ended. The claim stays; `lost` ends when another process owns it.
+ * Carries a claimed task through its phases from its current one. In every case the change so far is kept, the container is removed and
+ * the item's comment states the end. The claim stays; `lost` ends when another process owns it.
  */
 async function carryOut(
   deps: SolveDeps,

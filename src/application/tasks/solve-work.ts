@@ -191,10 +191,9 @@ export function stepsLeft({ steps, stepsBefore = 0 }: SolveTask, maxSteps: numbe
 const KEEP_MS = 60_000;
 
 /**
- * Keeps the change so far, so that a new container can begin with it. An order to stop does not stop this. If
- * the container can no longer report its difference, the earlier kept change stays, and a text states why. A
- * change that is checked and published is kept exactly; that reads every file, which is too slow for each
- * step.
+ * Keeps the change so far, also after an order to stop, so that a new container can begin with it. If the container cannot report its
+ * difference, the earlier change stays, and a text states why. `exact`, for a change that is checked and published, reads every
+ * file: too slow for each step.
  */
 export async function keepChange(work: SolveWork, { exact = false } = {}): Promise<string | null> {
   const { environment } = work;

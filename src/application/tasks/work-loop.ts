@@ -50,9 +50,8 @@ function callsSize(message: ModelMessage): number {
 }
 
 /**
- * A conversation that does not fit into the model's window: the task as it was given without the files that
- * it points to, the work so far from its record, and the latest exchanges, each cut. The coder's changes are
- * in the project, not in the conversation.
+ * A conversation that does not fit into the model's window: the task without the files it points to, the work so far from its record,
+ * and the latest exchanges, each cut. The coder's changes are in the project.
  */
 function compactTranscript(
   whole: readonly ModelMessage[],
@@ -96,8 +95,8 @@ const SHORTEST = 8;
 const HIDDEN = "***";
 
 /**
- * A message of the conversation as it is kept on disk: without secrets of the configuration, also where the model put one into a
- * call. Only known secrets are removed: a model that reads its own code must find it as it wrote it. Its thoughts are its provider's.
+ * A message as it is kept on disk, without the configuration's secrets, in calls too. Only known secrets are removed: a model must find
+ * its own code as it wrote it. Its thoughts are its provider's.
  */
 function withoutSecrets(message: ModelMessage, secrets: readonly string[]): ModelMessage {
   const known = secrets.filter(({ length }) => length >= SHORTEST);

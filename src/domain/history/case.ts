@@ -85,10 +85,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/**
- * Names and messages that the change's tests need, that the change brings, and that the request does not tell: no one could
- * guess them. A name that the files of the change had before is known.
- */
+/** Names and messages that the change brings and its tests need, and that neither the request nor the files before tell. */
 export function findUnrequestedNames({ request, files }: Pick<HistoryCase, "request" | "files">): string[] {
   const [needed, brought] = [true, false].map((wantsTests) =>
     files

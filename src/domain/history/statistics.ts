@@ -10,10 +10,7 @@ export function wilsonInterval(count: number, of: number, z = 1.96) {
   return { low: Math.max(0, (centre - spread) / whole), high: Math.min(1, (centre + spread) / whole) };
 }
 
-/**
- * McNemar's exact test: how likely pairs that differ fall at least this unevenly where both sides are equally good. Pairs
- * that agree say nothing.
- */
+/** McNemar's exact test: how likely pairs differ at least this unevenly where both sides are equally good. */
 export function mcNemarExact(forOne: number, forOther: number): number {
   const all = forOne + forOther;
   const fewer = Math.min(forOne, forOther);
@@ -31,9 +28,8 @@ const Z_90 = 1.645;
 export type PairedComparison = ReturnType<typeof comparePairs>;
 
 /**
- * Compares two contestants case by case. A case is one cluster: its repeats are averaged, as they are not independent. The
- * interval is Agresti and Min's for matched pairs: half a pair is added to each of the four outcomes, so that a few cases
- * without a difference are no proof of equality.
+ * Compares two contestants case by case; repeats of a case are averaged, as they are not independent. The interval is Agresti and
+ * Min's for matched pairs: half a pair is added to each outcome, so that a few cases without a difference prove no equality.
  */
 export function comparePairs(
   pairs: readonly { readonly one: readonly boolean[]; readonly other: readonly boolean[] }[],

@@ -86,9 +86,8 @@ export function isLockedError(error: unknown): boolean {
 }
 
 /**
- * Since when a process has reached the store without interruption. The silence of others counts only from then on:
- * during an outage, or while this machine slept, no signal could arrive. A new process knows of no interruption.
- * `longestMs`: between two moments of an unbroken reach.
+ * Since when a process has reached the store without interruption (`longestMs` apart at most). The silence of others counts only from
+ * then on: during an outage, or while this machine slept, no signal could arrive.
  */
 export function createReach(longestMs: number) {
   const state: { last: number | null; since: number } = { last: null, since: Number.NEGATIVE_INFINITY };

@@ -108,9 +108,8 @@ function answersIn(given: unknown): Readonly<Record<string, string>> {
 }
 
 /**
- * The verdict of the project's own checks on a change. `red`: one fails. `not-run`: one could not be run
- * where the change was made. `unchecked`: the project has none. Only `green` permits the words that close an
- * issue.
+ * The verdict of the project's own checks on a change. `not-run`: one could not be run where the change was made. `unchecked`: there
+ * are none. Only `green` permits the words that close an issue.
  */
 export type TaskVerdict = "green" | "red" | "not-run" | "unchecked";
 

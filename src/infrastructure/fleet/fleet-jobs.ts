@@ -184,10 +184,7 @@ const lineShape = z.looseObject({ at: time, event: z.looseObject({ type: z.strin
 
 type ReportedJob = StoredJob & Pick<FleetJob, "changeCount">;
 
-/**
- * The record as its machine reported it. A machine of another version, or a hostile one, may have written anything: a job
- * that cannot be read is listed as such and hides no other.
- */
+/** The record as its machine reported it, of any version, perhaps hostile: one that cannot be read is listed as such and hides no other. */
 function readReport({ job_id: jobId, workspace, record }: ListedJobRow): ReportedJob {
   const read = jobShape.safeParse(parseJson(record));
   if (read.success && read.data.jobId === jobId) return read.data as unknown as ReportedJob;

@@ -39,10 +39,7 @@ export interface WorkspaceLocation {
   readonly root: string;
 }
 
-/**
- * The store's name for a workspace. The same path on two machines is two workspaces, so that in a shared
- * store the name begins with the machine.
- */
+/** The store's name for a workspace. In a shared store it begins with the machine: the same path on two machines is two workspaces. */
 export function workspaceName({ home, databaseUrl, root }: WorkspaceLocation): string {
   return databaseUrl === undefined ? root : `${readMachineId(home)}:${root}`;
 }

@@ -154,9 +154,8 @@ const READ_RETRY_MS = [500, 2000];
 const LIMIT_WAITS = 3;
 
 /**
- * `fetch` for the API of a forge: every try has a time limit, a rate limit is waited for as
- * requested, a read is tried again on a server's or the network's error. Remaining errors are thrown as a
- * `ForgeFault`. A write is not tried again: it may have been done.
+ * `fetch` for a forge's API: every try has a time limit, a rate limit is waited for, a read is tried again on a server's or the
+ * network's error; a write is not, as it may have been done. Remaining errors are thrown as a `ForgeFault`.
  */
 export function createForgeFetch(deps: ForgeFetchDeps): ForgeFetch {
   return async (given, signal, shape = z.unknown()) => {

@@ -40,10 +40,7 @@ const SHORTEST_CHARS = 8;
 /** Names are passed to git as arguments, whose total length is limited. */
 const MOST_ASKED = 200;
 
-/**
- * Paths whose change adds a known secret: to the content (git searches it, so binary files count), to the target of a link, or
- * to the name of the file or of a folder above it. Throws `GitFailed`.
- */
+/** Paths whose change adds a known secret: to the content (also binary), a link's target, or a name in the path. Throws `GitFailed`. */
 async function findBroughtSecrets(
   { git, index, onto }: ChangeIndex,
   changed: readonly IndexEntry[],
@@ -114,9 +111,8 @@ const PATCH_LIMITS: PatchSize = {
 const PATH_SEGMENTS = 100;
 
 /**
- * Why a patch is not given to git; null when it may be. A patch is made in a container where untrusted code ran: a few
- * bytes may unpack to gigabytes, a delta may copy its base over and over, and a path may nest without end. Our own
- * patches have no copies.
+ * Why a patch is not given to git; null when it may be. Untrusted code made it: a few bytes may unpack to gigabytes, a delta may copy
+ * its base over and over, and a path may nest without end. Our own patches have no copies.
  */
 export function findPatchTrouble(patch: Uint8Array, limits: PatchSize = PATCH_LIMITS): string | null {
   const text = Buffer.from(patch.buffer, patch.byteOffset, patch.byteLength).toString("latin1");
@@ -238,9 +234,8 @@ export interface PublisherDeps {
 }
 
 /**
- * Git asks it "Username for 'https://host': " and "Password for 'https://user@host': ", after a redirect with the host that it
- * was sent to. The token is in a file without a name, in no process's environment, and is given only for questions that
- * the repository's own address leads to.
+ * Git asks it "Username for 'https://host': " and "Password for 'https://user@host': ", after a redirect with the new host. The token is
+ * in a file without a name, in no process's environment, and given only for questions that the repository's own address leads to.
  */
 const ASKPASS = `#!/bin/sh
 is_one_of() { case "

@@ -29,10 +29,7 @@ type Original =
   | { readonly kind: "missing" }
   | { readonly kind: "gone" };
 
-/**
- * The workspace before the first of these jobs, oldest first. The earliest of them that touched a path kept its original;
- * a path that none touched is the workspace's. Nothing is copied.
- */
+/** The workspace before the first of these jobs, oldest first: the earliest that touched a path kept its original. Nothing is copied. */
 export function openStateBefore(
   { storage, workspace }: StateDeps,
   later: readonly StackEntry[],

@@ -27,10 +27,7 @@ export function findDependencies(root: string, below = "", depth = 0): string[] 
   });
 }
 
-/**
- * A folder of links to what another one holds. It and its programs are real folders: views follow no link, and whether
- * dependencies are installed is read from them.
- */
+/** A folder of links into another one. It and its programs are real folders: views follow no link, and dependencies are found by them. */
 function linkFolder(from: string, to: string): void {
   mkdirSync(to);
   for (const entry of readdirSync(from, { withFileTypes: true })) {

@@ -25,8 +25,8 @@ import { ADDED_TABLES, TABLES } from "./tables.ts";
 export type KeptTable = keyof Database;
 
 /**
- * The tables that only state who works on what at the moment; all others are a user's data. The process that next serves a
- * workspace adds its waiting work to the queue again, so that a copy takes no claims along.
+ * The tables that only state who works on what now; all others are a user's data. A copy takes no claims along: the process that next
+ * serves a workspace queues its waiting work again.
  */
 const PASSING: ReadonlySet<string> = new Set<KeptTable>([
   "login_links",
@@ -119,10 +119,7 @@ class UnequalRows extends Error {
   }
 }
 
-/**
- * Fills an empty store in one transaction, reads everything back and compares: a store holds all of it or nothing. The
- * index of jobs is replaced.
- */
+/** Fills an empty store in one transaction and compares what it reads back: all of it or nothing. The index of jobs is replaced. */
 async function fillStore(db: Kysely<Database>, { rows, expected }: StoreFill): Promise<FillResult> {
   try {
     return await db.transaction().execute(async (within) => {

@@ -2,10 +2,7 @@ import { type Kysely, PostgresAdapter, type RawBuilder, sql } from "kysely";
 import { BEAT_MS, DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import type { Database, StoreTransaction } from "./schema.ts";
 
-/**
- * Milliseconds since 1970, as an expression. Processes on several machines agree on the database's time only; the
- * embedded store has the time of its one machine.
- */
+/** Milliseconds since 1970, as an expression: the database's time, on which machines agree; of the embedded store this machine's. */
 export function databaseClock(db: Kysely<Database>, now: () => Date): () => RawBuilder<number> {
   return db.getExecutor().adapter instanceof PostgresAdapter
     ? () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
@@ -21,10 +18,7 @@ export interface ProcessLife {
   readonly tookAt: number | null;
 }
 
-/**
- * The one way to judge a process dead: it is gone from this machine, or it has been silent for too long while
- * the judging process reached the store.
- */
+/** The one way to judge a process dead: gone from this machine, or silent for too long while the judging process reached the store. */
 export function isDead(
   { process, beatAt, tookAt }: ProcessLife,
   { now, reachedSince }: { readonly now: number; readonly reachedSince: number },

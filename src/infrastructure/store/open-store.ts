@@ -8,9 +8,8 @@ import { type Database, migrate, migrationStatus, NewerStore, OlderStore, upsert
 import { createSqliteDialect, type Patience } from "./sqlite.ts";
 
 /**
- * The embedded store answers without ever leaving the event loop's current turn, so chats that only talk to it could
- * keep other requests (a webhook that has to be acknowledged) waiting as long as they have work. With this plugin a
- * query that ends a long turn lets the event loop handle what has arrived.
+ * The embedded store answers without leaving the event loop's turn, so chats could keep a webhook waiting that must be acknowledged.
+ * With this plugin a query that ends a long turn lets the event loop handle what has arrived.
  */
 function createGiveWay(
   turnMs: number,
@@ -46,18 +45,14 @@ function switchToLog(database: DatabaseSync): void {
 const SWITCH_TRIES = 1_000;
 
 /**
- * Pages of the log that are carried into the file at once, 8 MB: twice SQLite's own number. A message writes most of its
- * pages again with the next one: 4,000 pages saved a fifteenth of its processor time against 1,000. They are not as many,
- * because carrying 1,000 pages of images over takes 6 to 9 ms in one go.
+ * Pages of the log that are carried into the file at once, 8 MB. A message writes most of its pages again with the next one, so more
+ * save time (4,000 against 1,000: a fifteenth), but carrying 1,000 pages of images takes 6 to 9 ms in one go.
  */
 const LOG_PAGES = 2_000;
 /** 120 MB (a multiple of 256 would mean `off`): pages that are logged before the commit could hide a hole in the log. */
 const MEMORY_PAGES = 30_000;
 
-/**
- * Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another process, and
- * everything else in this one continues meanwhile.
- */
+/** Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another process, alone in this one. */
 export function openSqlite(file: string, patience?: Patience): Kysely<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   keepPrivate(file);
@@ -75,8 +70,8 @@ export function openSqlite(file: string, patience?: Patience): Kysely<Database> 
 }
 
 /**
- * Conversations are for their owner alone. SQLite gives its log and the log's index the mode of the file; those of earlier
- * versions were readable by all. A file that this user may not change is opened as it is, or fails to open.
+ * Conversations are for their owner alone. SQLite gives its log and the log's index the mode of the file. A file that this user may
+ * not change is opened as it is, or fails to open.
  */
 function keepPrivate(file: string): void {
   succeeds(() => closeSync(openSync(file, "a", 0o600)));
@@ -96,10 +91,7 @@ export type OpenedStore =
   | { readonly ok: true; readonly db: Kysely<Database> }
   | { readonly ok: false; readonly trouble: StoreTrouble };
 
-/**
- * The store of this installation: Postgres where the configuration names one, else the file in PICOCLAW_HOME.
- * Its tables are made unless disabled; a store that does not answer is reported at once.
- */
+/** Postgres where the configuration names one, else the file in PICOCLAW_HOME. A store that does not answer is reported at once. */
 export async function openMigratedStore(
   place: StoreLocation,
   now: () => Date,
@@ -151,10 +143,7 @@ function detailOf(cause: unknown): string {
 /** No forge names a delivery so. */
 const TRIAL_ROW = "readiness";
 
-/**
- * Rejects if the store takes no writes: on a full disk and in a read-only database reading still works. The one
- * row it writes changes each time, since SQLite writes nothing where nothing changes.
- */
+/** Rejects if the store takes no writes: a full disk can still be read. Its row changes each time; SQLite writes nothing otherwise. */
 export async function tryWrite(db: Kysely<Database>, now: Date): Promise<void> {
   await upsertRow(db, "forge_deliveries", { id: TRIAL_ROW, seen_at: now.toISOString() }, ["id"]);
   if (db.getExecutor().adapter instanceof PostgresAdapter) await tryGrowth(db);
@@ -163,10 +152,7 @@ export async function tryWrite(db: Kysely<Database>, now: Date): Promise<void> {
 /** Pages of the server, more than a table that was just emptied can have kept. */
 const TRIAL_BYTES = 64 * 1024;
 
-/**
- * On a full disk Postgres still changes rows in pages that it has, and fails at the first row that needs a new one.
- * A table of the connection's own takes some, and gives them back at the end of the transaction.
- */
+/** On a full disk Postgres still changes rows in pages that it has. A table of the connection's own takes new ones until its end. */
 async function tryGrowth(db: Kysely<Database>): Promise<void> {
   try {
     await db.transaction().execute(async (within) => {
@@ -188,10 +174,7 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 
 type Closing = { readonly ok: true; close(): Promise<void> };
 
-/**
- * Openings of one key share one connection, which the last of them closes. Two connections of one process to one SQLite
- * file would wait for each other.
- */
+/** Openings of one key share one connection, which the last closes: two of one process to one SQLite file would wait for each other. */
 export function shareOpened<Place, Options, OpenedWorkspace extends Closing | { readonly ok: false }>(
   open: (place: Place, options?: Options) => Promise<OpenedWorkspace>,
   keyOf: (place: Place) => string,

@@ -11,8 +11,8 @@ const PLAN_HOLDS_MS = 1_000;
 const EVERY_COLUMN = /\b(?:select|returning) (?:"\w+"\.)?\*/i;
 
 /**
- * Connections whose statements are prepared once and called by name afterwards, unless a pooler is between them and the
- * server; and whose transactions begin together with their first statement, without a round trip of their own.
+ * Connections whose statements are prepared once and called by name, unless a pooler is between them and the server; and whose
+ * transactions begin together with their first statement, without a round trip of their own.
  */
 export function withPreparedStatements(
   pool: Pool,

@@ -198,10 +198,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "104-file-pieces-breaking", up: addFilePieces },
   ];
 
-/**
- * A migration that an older process cannot work on with, because it takes away or changes what that one uses, has a name
- * that ends so; one that only adds does not. A process that runs finishes and ends after the first kind.
- */
+/** A migration that takes away or changes what an older process uses has a name that ends so; such a process finishes and ends. */
 const BREAKING = /-breaking$/;
 
 /** Names begin with three digits that only grow. */

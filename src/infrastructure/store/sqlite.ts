@@ -91,10 +91,7 @@ function createTurns(): { take(): Promise<void>; pass(): void } {
 /** Statements that do not change the store by themselves. */
 const CHANGES_NOTHING = /^\s*(?:select|pragma|commit|rollback|savepoint|release)\b/i;
 
-/**
- * One connection for all callers. A caller keeps it for a statement or a transaction, except while it waits
- * for another process: then others read, and the event loop continues.
- */
+/** One connection for all callers, kept for a statement or a transaction, but given to readers while it waits for another process. */
 function createDriver(database: DatabaseSync, file: string, { now, pause }: Patience): Driver {
   const statements = createStatements(database);
   const turns = createTurns();

@@ -42,9 +42,8 @@ const SALT_BYTES = 8;
 const LOOKS = 3;
 
 /**
- * Finds a file of the store that is no longer the one this process has open, or that was truncated. Everything written then
- * is lost with the process, though every statement succeeds: SQLite writes its next frame behind the hole, and a process that
- * starts later reads up to the hole.
+ * Finds a file of the store that was replaced or truncated. What is written then is lost though every statement succeeds: SQLite writes
+ * its next frame behind the hole, and a process that starts later reads up to the hole.
  */
 export function watchStoreFiles(file: string): { findGone(): string | null; close(): void } {
   const log = `${file}-wal`;

@@ -1,9 +1,9 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 
 /**
- * The tables of the store, in words that SQLite and Postgres both take; `schema.ts` reads its types from them. A workspace
- * is what `workspaceName` calls it, flags are 0 or 1. Times are ISO 8601 texts, but milliseconds since 1970 by the
- * database's clock where a column is a bigint and ends in `_at` or is `at`.
+ * The tables of the store, in words that SQLite and Postgres both take; `schema.ts` reads its types from them. A workspace is what
+ * `workspaceName` calls it, flags are 0 or 1. Times are ISO 8601 texts, but milliseconds by the database's clock where a column is
+ * a bigint and ends in `_at` or is `at`.
  */
 export const TABLES = [
   `create table jobs (
@@ -200,10 +200,7 @@ const USAGE_SUMS = `create table usage_sums (
 const FORGE_EVENTS = `create table forge_events (
         id text primary key, received_at text not null, body text not null, sighted text not null, work_id text)`;
 
-/**
- * Of a file that came with a message: an image's, or of a text that the message names. Together in one row it would hold up
- * every other writer while it is written. `data`: base64 of whole triples of bytes, so that the pieces follow each other as they are.
- */
+/** Of an image or a long text of a message: as one row it would hold up every other writer. `data`: base64 of whole triples of bytes. */
 const FILE_PIECES = `create table file_pieces (
       workspace text not null, chat_key text not null, file_id text not null, position integer not null,
       at text not null, data text not null, primary key (workspace, chat_key, file_id, position))`;

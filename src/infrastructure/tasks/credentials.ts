@@ -36,9 +36,8 @@ const MAX_TOTAL = 8 * MAX_BYTES;
 const MAX_DEPTH = 4;
 
 /**
- * The login's files where there are some, else the variables that stand in for one. The files are given to the CLI as
- * copies, because each of the three writes beside them or refreshes them. A key is never copied: the CLI gets a
- * stand-in, and a proxy outside of the container puts the key in its place. `home`: where the files come from.
+ * The login's files where there are some, else the variables that stand in for one. The CLI gets copies, because it writes beside them
+ * or refreshes them. A key is never copied: the CLI gets a stand-in, and a proxy outside of the container puts the key in its place.
  */
 export function findCredentials(kind: WorkerKind, deps: CredentialDeps) {
   const { workerEnv, hostEnv, newStandIn = makeStandIn } = deps;

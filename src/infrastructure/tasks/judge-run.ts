@@ -41,9 +41,8 @@ export interface RunJudgeDeps extends Omit<PlacedWorkspaceDeps, "root" | "proces
 }
 
 /**
- * Judges the tests of a task file as any coder's draft: the repository as its container has it is the draft, and it is compared with
- * the repository at the beginning of the task, in any container. What runs in between is put back by git; nothing of it
- * is in a job.
+ * Judges the tests of a task file as any coder's draft: the repository in its container, compared with the one at the task's beginning,
+ * in any container. What runs in between is put back by git; nothing of it is in a job.
  */
 export interface RunJudge {
   judge(

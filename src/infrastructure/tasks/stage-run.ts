@@ -187,9 +187,8 @@ function copyRoots(
 }
 
 /**
- * The engine mounts as root, and the kernel leaves a folder that only root can look into in each work folder. Where it
- * is empty, the owner of the folder above may remove it; where whiteouts were made, one of them may be left inside, and
- * false says so.
+ * The engine mounts as root, and the kernel leaves a folder in each work folder that only root can look into. An empty one the owner of
+ * the folder above may remove; where whiteouts were made, one may be left inside, and false says so.
  */
 function removeLayers(folder: string): boolean {
   for (let index = 0; existsSync(join(folder, `w${index}`)); index++) {
