@@ -18,6 +18,12 @@ type DeepPartial<T> = T extends readonly unknown[]
     ? { readonly [K in keyof T]?: DeepPartial<T[K]> | undefined }
     : T;
 
+export interface SettingEdit {
+  readonly path: readonly (string | number)[];
+  /** Undefined takes it out. */
+  readonly value: unknown;
+}
+
 /** The configuration holds references only; here they become values, at the moment of use. */
 export type Secrets = ReturnType<typeof createSecrets>;
 

@@ -11,29 +11,24 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
-
-export interface YamlEdit {
-  readonly path: readonly (string | number)[];
-  /** Undefined takes it out. */
-  readonly value: unknown;
-}
+import type { SettingEdit } from "./config.ts";
 
 /**
  * A text with some values changed, line by line so that all others stay; where that cannot be, the library rewrites it and may move
  * comments. Null: the text is not YAML, or has a value where a section is needed.
  */
-export function editYaml(text: string, edits: readonly YamlEdit[]): string | null {
+export function editYaml(text: string, edits: readonly SettingEdit[]): string | null {
   return edits.reduce<string | null>((now, edit) => (now === null ? null : edited(now, edit)), text);
 }
 
-function edited(text: string, edit: YamlEdit): string | null {
+function edited(text: string, edit: SettingEdit): string | null {
   const whole = rewritten(text, edit);
   if (whole === null) return null;
   const spliced = splice(text, edit);
   return spliced !== null && same(spliced, whole) ? spliced : whole;
 }
 
-function rewritten(text: string, { path, value }: YamlEdit): string | null {
+function rewritten(text: string, { path, value }: SettingEdit): string | null {
   const document: Document = parseDocument(text);
   if (document.errors.length > 0) return null;
   try {
@@ -52,7 +47,7 @@ function same(one: string, other: string): boolean {
 }
 
 /** Null: this change is not one of a few lines. */
-function splice(text: string, edit: YamlEdit): string | null {
+function splice(text: string, edit: SettingEdit): string | null {
   const { path, value } = edit;
   const root = parseDocument(text).contents;
   const key = path.at(-1) as string | number;

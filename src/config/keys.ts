@@ -40,6 +40,7 @@ export interface SchemaNode extends Partial<KeyMeta> {
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
   readonly enum?: readonly string[];
+  readonly const?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;

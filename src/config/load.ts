@@ -10,8 +10,8 @@ import {
   type LoadedConfig,
   type LoadInput,
   type LoadResult,
+  type SettingEdit,
 } from "./config.ts";
-import type { YamlEdit } from "./edit-yaml.ts";
 import {
   type Env,
   homeConfigFile,
@@ -65,7 +65,7 @@ export async function loadConfig(input: LoadInput = {}): Promise<LoadResult> {
 }
 
 /** A file's text with some values changed, and the configuration that it would make; null where it cannot be edited. */
-export async function loadEdited(place: LoadInput, file: string, old: string, edits: readonly YamlEdit[]) {
+export async function loadEdited(place: LoadInput, file: string, old: string, edits: readonly SettingEdit[]) {
   const { editYaml } = await import("./edit-yaml.ts");
   const text = editYaml(old, edits);
   return text === null ? null : { text, loaded: await loadConfig({ ...place, instead: { file, text } }) };

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { WORKER_KIND_NAMES } from "../domain/config/configured-kinds.ts";
-import { nearestName } from "../domain/platform/nearest.ts";
 import type { ConfigProblem, FilePosition } from "../domain/texts/config-problem.ts";
-import { expectedOf, invalidValue, nodeAt, type Origin, type SchemaNode } from "./keys.ts";
-import { getAt, pathText, type Tree } from "./tree.ts";
+import type { Origin, SchemaNode } from "./keys.ts";
+import { getAt } from "./tree.ts";
+import { validateSettings } from "./validate.ts";
 import { parseYamlTree } from "./yaml-tree.ts";
 
 const optionalLine = (description: string) => z.string().min(1).optional().meta({ description });
@@ -26,10 +26,7 @@ const task = z
       .meta({ description: "The folder to work on, from --workspace or the current one." }),
     description: z.string().optional().meta({ description: "A longer description, for people." }),
     prd: z
-      .union([
-        z.strictObject({ path: z.string().min(1), text: z.undefined().optional() }),
-        z.strictObject({ text: z.string().min(1), path: z.undefined().optional() }),
-      ])
+      .union([z.strictObject({ path: z.string().min(1) }), z.strictObject({ text: z.string().min(1) })])
       .meta({
         description: "What is asked for: a file (from repo), or the text itself.",
         shown: "{ path: FILE } or { text: TEXT }",
@@ -80,7 +77,13 @@ const runner = z
         docker_image: optionalLine("An image that has the worker CLI, instead of the environment's."),
         max_run_time_sec: seconds(1800, "Time limit for one run of the worker, in seconds."),
         env: z
-          .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
+          .record(
+            z
+              .string()
+              .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+              .meta({ shown: "a variable's name" }),
+            z.string(),
+          )
           .default({})
           .meta({ description: "Variables for the worker; `env:NAME` takes the host's variable NAME." }),
       })
@@ -95,6 +98,8 @@ const taskFileSchema = z
     runner,
   })
   .meta({ title: "PicoClaw task file" });
+
+const INPUT = { io: "input" } as const;
 
 export type TaskFile = z.output<typeof taskFileSchema>;
 
@@ -116,20 +121,18 @@ export function readTaskFile(text: string, file: string, env: Environment): Read
   const parsed = parseYamlTree(text, file);
   if (!parsed.ok) return parsed;
   const { tree, positions } = parsed;
-  z.config({ jitless: true });
   const origin: Origin = {
     position: (key) => positions.get(key) ?? near(positions, key, file),
     variable: () => undefined,
   };
-  const result = taskFileSchema.safeParse(tree);
-  if (!result.success) {
-    const root = z.toJSONSchema(taskFileSchema, { io: "input", unrepresentable: "any" }) as SchemaNode;
-    return {
-      ok: false,
-      problems: result.error.issues.flatMap((issue) => problemsOf(issue, tree, root, origin)),
-    };
-  }
-  const resolved = Object.entries(result.data.runner.worker.env).map(([name, value]) => {
+  const result = validateSettings<TaskFile>(
+    tree,
+    z.toJSONSchema(taskFileSchema, INPUT) as SchemaNode,
+    origin,
+  );
+  if (!result.ok) return result;
+  const { config: taskFile } = result;
+  const resolved = Object.entries(taskFile.runner.worker.env).map(([name, value]) => {
     const variable = /^env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(value)?.[1];
     return { name, variable, value: variable === undefined ? value : env[variable] };
   });
@@ -142,32 +145,16 @@ export function readTaskFile(text: string, file: string, env: Environment): Read
   if (problems.length > 0) return { ok: false, problems };
   return {
     ok: true,
-    file: result.data,
+    file: taskFile,
     workerEnv: Object.fromEntries(resolved.map(({ name, value }) => [name, value ?? ""])),
     secrets: resolved.flatMap(({ variable, value }) => (variable === undefined || !value ? [] : [value])),
   };
 }
 
 export function taskFileJsonSchema(): object {
-  const schema = z.toJSONSchema(taskFileSchema, { io: "input", unrepresentable: "any" });
+  const schema = z.toJSONSchema(taskFileSchema, INPUT);
   // `shown` is our own word, for messages.
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === "shown" ? undefined : value))) as object;
-}
-
-function problemsOf(issue: z.core.$ZodIssue, tree: Tree, root: SchemaNode, origin: Origin): ConfigProblem[] {
-  const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
-  const key = pathText(path);
-  if (issue.code === "unrecognized_keys")
-    return issue.keys.map((name) => {
-      const full = pathText([...path, name]);
-      const sibling = nearestName(name, Object.keys(nodeAt(root, path)?.properties ?? {}));
-      const at = origin.position(full);
-      const near = sibling === undefined ? {} : { nearest: pathText([...path, sibling]) };
-      return { code: "unknown-key" as const, key: full, ...near, ...(at && { at }) };
-    });
-  if (issue.code === "invalid_key") return [invalidValue(key, path.at(-1), "a variable's name", origin)];
-  const node = nodeAt(root, path);
-  return [invalidValue(key || "version", getAt(tree, path), node ? expectedOf(node) : issue.message, origin)];
 }
 
 /** A missing key is reported at the position of its section. */
@@ -179,33 +166,18 @@ function near(positions: ReadonlyMap<string, FilePosition>, key: string, file: s
   return { file };
 }
 
-/** From an untrusted file, only settings that grant no permissions; the rest is for the owner of the folder. */
-const projectSettings = z.object({
-  tasks: z
-    .object({
-      rules: z.array(z.string()).catch([]).default([]),
-      test_command: z.string().nullable().catch(null).default(null),
-    })
-    .catch({ rules: [], test_command: null })
-    .default({ rules: [], test_command: null }),
-  checks: z
-    .object({ command: z.string().nullable().catch(null).default(null) })
-    .catch({ command: null })
-    .default({ command: null }),
-});
-
 export interface ProjectSettings {
   readonly rules: readonly string[];
   readonly checkCommand: string | null;
 }
 
-const NO_SETTINGS: ProjectSettings = { rules: [], checkCommand: null };
-
-/** The settings for work on a cloned project, from its `picoclaw.yaml`; empty where it cannot be read. */
+/** The settings for work on a cloned project, from its `picoclaw.yaml`: of an untrusted file only those that grant no permissions. */
 export async function readProjectSettings(text: string): Promise<ProjectSettings> {
   const parsed = parseYamlTree(text, "picoclaw.yaml");
-  const read = parsed.ok ? projectSettings.safeParse(parsed.tree) : null;
-  if (read === null || !read.success) return NO_SETTINGS;
-  const { tasks, checks } = read.data;
-  return { rules: tasks.rules, checkCommand: checks.command ?? tasks.test_command };
+  const read = (...path: string[]) => (parsed.ok ? getAt(parsed.tree, path) : undefined);
+  const rules = read("tasks", "rules");
+  const isList = Array.isArray(rules) && rules.every((rule) => typeof rule === "string");
+  const commands = [read("checks", "command"), read("tasks", "test_command")];
+  const checkCommand = commands.find((command) => typeof command === "string") ?? null;
+  return { rules: isList ? rules : [], checkCommand };
 }

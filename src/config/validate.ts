@@ -113,7 +113,8 @@ function acceptMap(node: SchemaNode, map: Tree, path: Path): AcceptResult {
   return refusals.length > 0 ? { ok: false, refusals } : acceptedValue(value);
 }
 
-function inBounds({ minimum, maximum, exclusiveMinimum }: SchemaNode, value: number): boolean {
+function inBounds({ const: only, minimum, maximum, exclusiveMinimum }: SchemaNode, value: number): boolean {
+  if (only !== undefined && value !== only) return false;
   if (minimum !== undefined && value < minimum) return false;
   if (maximum !== undefined && value > maximum) return false;
   return exclusiveMinimum === undefined || value > exclusiveMinimum;
@@ -126,14 +127,18 @@ function isText(node: SchemaNode, value: string): boolean {
   return node.timezone !== true || isTimeZone(value);
 }
 
-export type ValidateResult =
-  | { readonly ok: true; readonly config: Config }
+export type ValidateResult<Settings = Config> =
+  | { readonly ok: true; readonly config: Settings }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
-/** The one validator of the configuration. It walks the schema that zod's declarations are printed as, so that no start loads zod. */
-export function validateSettings(tree: Tree, root: SchemaNode, origin: Origin): ValidateResult {
+/** The one validator. It walks the schema that zod's declarations are printed as, so that no start loads zod for the configuration. */
+export function validateSettings<Settings = Config>(
+  tree: Tree,
+  root: SchemaNode,
+  origin: Origin,
+): ValidateResult<Settings> {
   const result = acceptTree(root, tree);
-  if (result.ok) return { ok: true, config: result.value as Config };
+  if (result.ok) return { ok: true, config: result.value as Settings };
   const problems = result.refusals.map((refusal, index) =>
     index >= MOST_SUGGESTIONS && refusal.why === "unknown-key"
       ? plainUnknownKey(refusal.path, origin)
@@ -148,7 +153,9 @@ const MOST_SUGGESTIONS = 100;
 function problemOf({ path, why }: Refusal, tree: Tree, root: SchemaNode, origin: Origin): ConfigProblem {
   if (why === "unknown-key") return unknownKey(path, root, origin);
   const key = pathText(path);
-  if (why === "name") return invalidValue(key, path.at(-1), "a name of letters, digits, _ . and -", origin);
+  const { shown: name = "a name of letters, digits, _ . and -" } =
+    nodeAt(root, path.slice(0, -1))?.propertyNames ?? {};
+  if (why === "name") return invalidValue(key, path.at(-1), name, origin);
   return invalidValue(key, getAt(tree, path), expectedOf(nodeAt(root, path) ?? {}), origin);
 }
 

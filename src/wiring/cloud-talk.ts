@@ -1,14 +1,14 @@
 import { resolve } from "node:path";
 import type { CloudTalk } from "../application/chat/chat-turn.ts";
 import type { Models } from "../application/ports/models.ts";
-import type { YamlEdit } from "../config/edit-yaml.ts";
+import type { SettingEdit } from "../config/config.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { loadEdited } from "../config/load.ts";
 import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
 import { openModels } from "./models.ts";
 import type { Services } from "./services.ts";
 
-function talkEdits(to: CloudTalk): readonly YamlEdit[] {
+function talkEdits(to: CloudTalk): readonly SettingEdit[] {
   const role = to === null ? undefined : { provider: to.provider, model: to.model };
   return [
     { path: ["security", "local_only"], value: to === null ? undefined : false },

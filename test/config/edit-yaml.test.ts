@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { parse } from "yaml";
-import { editYaml, type YamlEdit } from "../../src/config/edit-yaml.ts";
+import type { SettingEdit } from "../../src/config/config.ts";
+import { editYaml } from "../../src/config/edit-yaml.ts";
 import { cases } from "../require.ts";
 
 const FILE = `# What we use.
@@ -27,66 +28,70 @@ schedules:
 # The end.
 `;
 
-const CASES: readonly (readonly [name: string, from: string, edit: YamlEdit, ...change: [string, string]])[] =
+const CASES: readonly (readonly [
+  name: string,
+  from: string,
+  edit: SettingEdit,
+  ...change: [string, string],
+])[] = [
   [
-    [
-      "a value in a flow map",
-      FILE,
-      { path: ["roles", "chat", "model"], value: "qwen3:8b" },
-      '"chat-v1:latest"',
-      '"qwen3:8b"',
-    ],
-    [
-      "a plain value",
-      FILE,
-      { path: ["roles", "coder3", "provider"], value: "openai" },
-      "provider: claude",
-      "provider: openai",
-    ],
-    [
-      "a key that is new in a block",
-      FILE,
-      { path: ["roles", "coder3", "model"], value: "gpt-5.1" },
-      "provider: claude\n",
-      "provider: claude\n    model: gpt-5.1\n",
-    ],
-    [
-      "a key that is new in a flow map",
-      "roles: { chat: { provider: ollama } } # x\n",
-      { path: ["roles", "chat", "model"], value: "a:b" },
-      "{ provider: ollama }",
-      '{ provider: ollama, model: "a:b" }',
-    ],
-    [
-      "a section that is new",
-      FILE,
-      { path: ["budget", "daily"], value: 5 },
-      "# The end.\n",
-      "# The end.\n\nbudget:\n  daily: 5\n",
-    ],
-    [
-      "a section of a file of comments",
-      "# Nothing yet.\n",
-      { path: ["a"], value: true },
-      "yet.\n",
-      "yet.\n\na: true\n",
-    ],
-    [
-      "an item that is new",
-      FILE,
-      { path: ["schedules", 2], value: { name: "noon", chat: "web:a" } },
-      "    message: Bye\n",
-      "    message: Bye\n  - name: noon\n    chat: web:a\n",
-    ],
-    [
-      "an item that goes",
-      FILE,
-      { path: ["schedules", 1], value: undefined },
-      '  - name: evening\n    cron: "0 18 * * *"\n    chat: web:operator\n    message: Bye\n',
-      "",
-    ],
-    ["nothing that goes", FILE, { path: ["budget"], value: undefined }, "", ""],
-  ];
+    "a value in a flow map",
+    FILE,
+    { path: ["roles", "chat", "model"], value: "qwen3:8b" },
+    '"chat-v1:latest"',
+    '"qwen3:8b"',
+  ],
+  [
+    "a plain value",
+    FILE,
+    { path: ["roles", "coder3", "provider"], value: "openai" },
+    "provider: claude",
+    "provider: openai",
+  ],
+  [
+    "a key that is new in a block",
+    FILE,
+    { path: ["roles", "coder3", "model"], value: "gpt-5.1" },
+    "provider: claude\n",
+    "provider: claude\n    model: gpt-5.1\n",
+  ],
+  [
+    "a key that is new in a flow map",
+    "roles: { chat: { provider: ollama } } # x\n",
+    { path: ["roles", "chat", "model"], value: "a:b" },
+    "{ provider: ollama }",
+    '{ provider: ollama, model: "a:b" }',
+  ],
+  [
+    "a section that is new",
+    FILE,
+    { path: ["budget", "daily"], value: 5 },
+    "# The end.\n",
+    "# The end.\n\nbudget:\n  daily: 5\n",
+  ],
+  [
+    "a section of a file of comments",
+    "# Nothing yet.\n",
+    { path: ["a"], value: true },
+    "yet.\n",
+    "yet.\n\na: true\n",
+  ],
+  [
+    "an item that is new",
+    FILE,
+    { path: ["schedules", 2], value: { name: "noon", chat: "web:a" } },
+    "    message: Bye\n",
+    "    message: Bye\n  - name: noon\n    chat: web:a\n",
+  ],
+  [
+    "an item that goes",
+    FILE,
+    { path: ["schedules", 1], value: undefined },
+    '  - name: evening\n    cron: "0 18 * * *"\n    chat: web:operator\n    message: Bye\n',
+    "",
+  ],
+  ["nothing that goes", FILE, { path: ["budget"], value: undefined }, "", ""],
+];
 
 describe("a file keeps every other line as it was written, with", () => {
   for (const [name, from, edit, old, now] of CASES)

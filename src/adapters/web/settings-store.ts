@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Models } from "../../application/ports/models.ts";
-import type { SettingEdit, SettingsStore } from "../../application/ports/web.ts";
+import type { SettingsStore } from "../../application/ports/web.ts";
 import type { ServeState } from "../../application/serve/server.ts";
 import { createSetUpSteps, type SetupStepsDeps } from "../../application/setup/setup-steps.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type LoadedConfig,
   type LoadInput,
   type Secrets,
+  type SettingEdit,
 } from "../../config/config.ts";
 import { describeConfig, loadConfig, loadEdited, sourceText } from "../../config/load.ts";
 import {

@@ -25,7 +25,7 @@ import type { Timers } from "../ports/platform.ts";
 import type { AccessStore, MessageStore, WorkQueue } from "../ports/serve.ts";
 import { roleInChat, type Viewer, viewerIdentities, viewerOwns } from "../serve/access.ts";
 import { type Bus, type LiveWork, lastLines, NOTHING_LIVE, type ServeEvent } from "../serve/serve-events.ts";
-import type { WorkKeeper } from "../serve/take-work.ts";
+import { repeat, type WorkKeeper } from "../serve/take-work.ts";
 import {
   createOrderGiver,
   decodeDifferences,
@@ -353,17 +353,12 @@ const [RECORD_BYTES, EVENT_BYTES, TAIL_BYTES] = [20_000, 28_000, 12_000];
 const CHANGES_TOLD = 200;
 
 /** Tells the other machines of the jobs of this workspace: what happens here at once, the rest by looking. */
-export function createJobReporter(deps: ReportJobsDeps): {
-  start(): Promise<void>;
-  /** Reports at once, ahead of all waiting reports; if the store fails, the report follows later. */
-  tellNow(jobId: string): Promise<void>;
-  stop(): Promise<void>;
-} {
+export function createJobReporter(deps: ReportJobsDeps) {
   const { jobs, timers } = deps;
   const dirty = new Set<string>();
   const reported = new Map<string, string>();
-  const state = { stopped: false, armed: false, cancelLook: () => {}, unsubscribe: () => {}, prunedAt: 0 };
-  let flushing: Promise<void> = Promise.resolve();
+  const state = { stopped: false, armed: false, prunedAt: 0, flushing: Promise.resolve() };
+  const ends: (() => unknown)[] = [];
 
   async function write(jobId: string): Promise<void> {
     const { archive } = deps.workspace();
@@ -394,7 +389,7 @@ export function createJobReporter(deps: ReportJobsDeps): {
     if (state.armed || state.stopped) return;
     state.armed = true;
     timers.after(GAP_MS, () => {
-      flushing = flush().finally(() => {
+      state.flushing = flush().finally(() => {
         state.armed = false;
         if (dirty.size > 0) arm();
       });
@@ -419,11 +414,6 @@ export function createJobReporter(deps: ReportJobsDeps): {
     await jobs.prune(deps.keepDays() * DAY_MS);
   }
 
-  function again(): void {
-    if (state.stopped) return;
-    state.cancelLook = timers.after(LOOK_MS, () => void look().catch(deps.onTrouble).finally(again));
-  }
-
   return {
     async start() {
       const known = await jobs.reported();
@@ -431,11 +421,12 @@ export function createJobReporter(deps: ReportJobsDeps): {
       for (const [jobId, stateAt] of known) reported.set(jobId, stateAt);
       for (const job of deps.workspace().archive.list())
         if (known.get(job.jobId) === job.stateAt) reported.set(job.jobId, jobChangeMark(deps, job));
-      state.unsubscribe = deps.bus.subscribe((event) => jobsIn(event).forEach(tell));
+      ends.push(deps.bus.subscribe((event) => jobsIn(event).forEach(tell)));
       await look();
-      again();
+      ends.push(repeat(look, LOOK_MS, deps));
     },
-    async tellNow(jobId) {
+    /** Reports at once, ahead of all waiting reports; if the store fails, the report follows later. */
+    async tellNow(jobId: string): Promise<void> {
       dirty.delete(jobId);
       await write(jobId).catch((error: unknown) => {
         deps.onTrouble(error);
@@ -444,9 +435,8 @@ export function createJobReporter(deps: ReportJobsDeps): {
     },
     async stop() {
       state.stopped = true;
-      state.cancelLook();
-      state.unsubscribe();
-      await flushing;
+      for (const end of ends) end();
+      await state.flushing;
       for (const jobId of dirty) await write(jobId).catch(deps.onTrouble);
     },
   };

@@ -12,7 +12,7 @@ import type { PreviewDiscard } from "../ports/jobs-workspace.ts";
 import type { Timers } from "../ports/platform.ts";
 import { type AccessStore, SCOPES, type Work, type WorkQueue } from "../ports/serve.ts";
 import { roleInChat, type Viewer } from "../serve/access.ts";
-import { createWorkTaker, type WorkKeeper } from "../serve/take-work.ts";
+import { createWorkTaker, repeat, type WorkKeeper } from "../serve/take-work.ts";
 import type { JobAction, RestFacts, ViewedJob, ViewerJobs } from "./viewer-jobs.ts";
 
 /** The answers to each kind of order, as JSON. */
@@ -230,18 +230,12 @@ export function serveOrders(deps: ServeOrdersDeps) {
     return { value };
   }
 
-  const state = { cancel: () => {}, closed: false };
-  function sweeps(): void {
-    if (state.closed) return;
-    state.cancel = timers.after(SWEEP_MS, () => void orders.sweep().catch(deps.onTrouble).finally(sweeps));
-  }
-  sweeps();
+  const stopSweeps = repeat(orders.sweep, SWEEP_MS, deps);
 
   return {
     look: taking.look,
     async stop(): Promise<void> {
-      state.closed = true;
-      state.cancel();
+      void stopSweeps();
       taking.close();
       await taking.idle();
     },

@@ -1,20 +1,9 @@
 import { BEAT_MS, createReach, DEAD_AFTER_MS, type NewerSchema } from "../../domain/store/store-trouble.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
-import type { FleetControl, FleetStore, MachineLoad, WaitingChat } from "../ports/fleet.ts";
+import type { FleetControl, FleetStore, WaitingChat } from "../ports/fleet.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { AwayReplies, MessageStore, NewReply, WorkQueue } from "../ports/serve.ts";
-
-export interface KeepMachineDeps {
-  readonly fleet: Pick<FleetStore, "enter" | "beat" | "leave">;
-  readonly load: () => MachineLoad;
-  readonly timers: Timers;
-  /** Another incarnation has this machine's id by now: a home was copied, or this one was thought dead. */
-  readonly onReplaced: () => void;
-  readonly newerSchema: () => Promise<NewerSchema>;
-  /** Once for each name; when one is breaking, this process must end. */
-  readonly onNewerSchema: (newer: NewerSchema) => void;
-  readonly onTrouble: (error: unknown) => void;
-}
+import { repeat } from "../serve/take-work.ts";
 
 /** A silent incarnation is watched so long; one that was too slow to speak in it notices that it was replaced, and ends. */
 const WATCH_MS = BEAT_MS + 1_000;
@@ -35,55 +24,6 @@ export async function enterFleet(
   }
   const last = await fleet.enter(first.seenAt);
   return last.status === "entered" ? null : { takenBy: last.name };
-}
-
-/** Beats until it is stopped. Drains on request: the machine is still there, and takes nothing new. */
-function keepMachine(deps: KeepMachineDeps): {
-  start(): Promise<void>;
-  tell(): Promise<void>;
-  stop(): Promise<void>;
-} {
-  const { fleet, load, timers, onReplaced, onTrouble } = deps;
-  const state = { stopped: false, cancel: () => {}, last: Promise.resolve() };
-  const named = new Set<string>();
-
-  async function beat(): Promise<void> {
-    if ((await fleet.beat(load())) === "replaced" && !state.stopped) {
-      state.stopped = true;
-      onReplaced();
-      return;
-    }
-    await lookAtSchema();
-  }
-  async function lookAtSchema(): Promise<void> {
-    const { added, breaking } = await deps.newerSchema();
-    const fresh = [...added, ...breaking].filter((name) => !named.has(name));
-    if (fresh.length === 0 || state.stopped) return;
-    for (const name of fresh) named.add(name);
-    deps.onNewerSchema({ added, breaking });
-  }
-  /** One beat after the other: the row that leaving writes is the last one. */
-  function beatNext(): Promise<void> {
-    state.last = state.last.then(beat).catch(onTrouble);
-    return state.last;
-  }
-  function again(): void {
-    if (state.stopped) return;
-    state.cancel = timers.after(BEAT_MS, () => void beatNext().finally(again));
-  }
-  return {
-    async start() {
-      await beat();
-      again();
-    },
-    tell: beatNext,
-    async stop() {
-      state.stopped = true;
-      state.cancel();
-      await state.last;
-      await fleet.leave().catch(onTrouble);
-    },
-  };
 }
 
 const DEAD_SHOWN = 100;
@@ -120,7 +60,7 @@ export interface NotifyWaitingDeps {
   readonly store: Pick<MessageStore, "post">;
   /** Whether this process can speak on a channel. */
   readonly reaches: (channel: string) => boolean;
-  readonly messages: () => ServeMessages;
+  readonly words: () => ServeMessages;
   readonly uuid: () => string;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
@@ -132,13 +72,8 @@ const AT_ONCE = 50;
 const BREAK_MS = WAITING_LOOK_MS + 3_000;
 
 /** While the machine of a message's workspace is away, another one notifies the chat, once; itself when it is back. */
-export function createWaitingNotifier(deps: NotifyWaitingDeps): {
-  /** Sent to chats that read that this machine is away, before anything of theirs is answered. */
-  tellBack(): Promise<void>;
-  tellAway(): Promise<void>;
-  start(): () => Promise<void>;
-} {
-  const { fleet, store, messages, timers } = deps;
+export function createWaitingNotifier(deps: NotifyWaitingDeps) {
+  const { fleet, store, words, timers } = deps;
   const notice = ({ channel, chatId, userId }: WaitingChat, text: string): NewReply => {
     const at = timers.now().toISOString();
     const content = { kind: "notice", text } as const;
@@ -153,41 +88,21 @@ export function createWaitingNotifier(deps: NotifyWaitingDeps): {
     if (reach.reached(now) > now - DEAD_AFTER_MS) return;
     for (const chat of waiting)
       if (deps.reaches(chat.channel))
-        await store.post(notice(chat, messages().machineAway(chat.machineName)), (within) =>
+        await store.post(notice(chat, words().machineAway(chat.machineName)), (within) =>
           fleet.noteAwayNotice(chat, within),
         );
   }
 
   return {
     tellAway,
+    /** Sent to chats that read that this machine is away, before anything of theirs is answered. */
     async tellBack() {
       for (const chat of await fleet.listAwayNotices())
-        await store.post(notice(chat, messages().machineBack(chat.machineName)), (within) =>
+        await store.post(notice(chat, words().machineBack(chat.machineName)), (within) =>
           fleet.forgetAwayNotices(chat, within),
         );
     },
     start: () => repeat(tellAway, WAITING_LOOK_MS, deps),
-  };
-}
-
-/** Looks in turns. What it returns ends that, and waits for a look under way: nothing asks a store that is closed then. */
-function repeat(
-  look: () => Promise<void>,
-  everyMs: number,
-  { timers, onTrouble }: Pick<NotifyWaitingDeps, "timers" | "onTrouble">,
-): () => Promise<void> {
-  const state = { stopped: false, cancel: () => {}, last: Promise.resolve() };
-  const lookAndRepeat = () => {
-    state.last = look().catch(onTrouble).finally(again);
-  };
-  const again = () => {
-    if (!state.stopped) state.cancel = timers.after(everyMs, lookAndRepeat);
-  };
-  again();
-  return () => {
-    state.stopped = true;
-    state.cancel();
-    return state.last;
   };
 }
 
@@ -202,11 +117,7 @@ export interface AwayRepliesDeps {
 const AWAY_LOOK_MS = 3_000;
 
 /** Replies that are written and wait for a machine that is away: any machine with their channel sends them. */
-export function createAwayReplies(deps: AwayRepliesDeps): {
-  list(): readonly AwayReplies[];
-  look(): Promise<void>;
-  start(): () => Promise<void>;
-} {
+export function createAwayReplies(deps: AwayRepliesDeps) {
   const state: { found: readonly AwayReplies[] } = { found: [] };
 
   async function look(): Promise<void> {
@@ -225,63 +136,65 @@ export function createAwayReplies(deps: AwayRepliesDeps): {
 
 const LEAVE_MS = 2_000;
 
-export interface MachineDeps {
-  readonly fleet: KeepMachineDeps["fleet"] & NotifyWaitingDeps["fleet"];
-  readonly store: NotifyWaitingDeps["store"];
+export interface MachineDeps extends NotifyWaitingDeps {
+  readonly fleet: NotifyWaitingDeps["fleet"] & Pick<FleetStore, "beat" | "leave">;
   /** Messages that are being answered now. */
   readonly busy: () => number;
   readonly lacking: () => readonly string[];
-  readonly newerSchema: KeepMachineDeps["newerSchema"];
-  readonly reaches: NotifyWaitingDeps["reaches"];
-  readonly words: () => ServeMessages;
-  readonly uuid: () => string;
-  readonly timers: Timers;
+  readonly newerSchema: () => Promise<NewerSchema>;
   readonly log: (text: string) => void;
   /** Called if this process must not continue. */
   readonly end: () => void;
-  readonly onTrouble: (error: unknown) => void;
 }
 
-export interface Machine {
-  /** Still here, and takes nothing new. */
-  drain(): void;
-  leave(): Promise<void>;
-}
+export type Machine = Awaited<ReturnType<typeof openMachine>>;
 
-/** Reports that this machine is present, and notifies chats of machines that are away, until the process ends. */
-export async function openMachine(deps: MachineDeps): Promise<Machine> {
-  const { fleet, store, words, timers, log, onTrouble } = deps;
-  const state = { draining: false };
-  const keeping = keepMachine({
-    fleet,
-    load: () => ({ busy: deps.busy(), draining: state.draining, lacking: deps.lacking() }),
-    timers,
-    onReplaced: () => {
-      log(words().machineReplaced);
-      deps.end();
-    },
-    newerSchema: deps.newerSchema,
-    onNewerSchema: ({ added, breaking }) => {
-      if (breaking.length === 0) return log(words().schemaAdded(added.join(", ")));
-      log(words().schemaBroken(breaking.join(", ")));
-      deps.end();
-    },
-    onTrouble,
-  });
-  const { reaches, uuid } = deps;
-  const teller = createWaitingNotifier({ fleet, store, reaches, messages: words, uuid, timers, onTrouble });
-  await keeping.start();
+/** Beats, so that this machine is present, and notifies chats of machines that are away, until the process ends. */
+export async function openMachine(deps: MachineDeps) {
+  const { fleet, words, timers, log, onTrouble } = deps;
+  const state = { draining: false, isOver: false, last: Promise.resolve() };
+  const named = new Set<string>();
+
+  async function beat(): Promise<void> {
+    const load = { busy: deps.busy(), draining: state.draining, lacking: deps.lacking() };
+    if ((await fleet.beat(load)) !== "replaced" || state.isOver) return lookAtSchema();
+    // Another incarnation has this machine's id by now: a home was copied, or this one was thought dead.
+    state.isOver = true;
+    log(words().machineReplaced);
+    deps.end();
+  }
+  async function lookAtSchema(): Promise<void> {
+    const { added, breaking } = await deps.newerSchema();
+    const fresh = [...added, ...breaking].filter((name) => !named.has(name));
+    if (fresh.length === 0 || state.isOver) return;
+    for (const name of fresh) named.add(name);
+    if (breaking.length === 0) return log(words().schemaAdded(added.join(", ")));
+    log(words().schemaBroken(breaking.join(", ")));
+    deps.end();
+  }
+  /** One beat after the other: the row that leaving writes is the last one. */
+  function beatNext(): Promise<void> {
+    state.last = state.last.then(beat).catch(onTrouble);
+    return state.last;
+  }
+
+  await beat();
+  const stopBeats = repeat(beatNext, BEAT_MS, deps);
+  const teller = createWaitingNotifier(deps);
   await teller.tellBack();
   const stopTelling = teller.start();
   return {
+    /** Still here, and takes nothing new. */
     drain() {
       state.draining = true;
       void stopTelling();
-      void keeping.tell();
+      void beatNext();
     },
     /** A store that does not answer is not waited for: silence says the same, later. */
     async leave() {
-      const left = Promise.all([stopTelling(), keeping.stop()]);
+      state.isOver = true;
+      const gone = stopBeats().then(() => state.last.then(fleet.leave).catch(onTrouble));
+      const left = Promise.all([stopTelling(), gone]);
       await Promise.race([left, new Promise<void>((resolve) => void timers.after(LEAVE_MS, resolve))]);
     },
   };

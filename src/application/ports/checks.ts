@@ -16,11 +16,7 @@ export interface CheckMemory {
 
 /** The results of the checks over the unchanged workspace, or why there are none. */
 export type Baseline =
-  | {
-      readonly ok: true;
-      readonly fingerprint: string;
-      readonly results: readonly CheckResult[];
-    }
+  | { readonly ok: true; readonly fingerprint: string; readonly results: readonly CheckResult[] }
   | { readonly ok: false; readonly why: WhyNotChecked };
 
 /** A test file, or a test of Go, that does not end here. */

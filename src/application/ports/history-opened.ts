@@ -1,3 +1,4 @@
+import type { SettingEdit } from "../../config/config.ts";
 import type { TokenCounts } from "../../domain/models/model-facts.ts";
 import type { CompareDeps, ContestantDeps } from "../history/compare.ts";
 import type { CaseDeps } from "../history/find-cases.ts";
@@ -63,7 +64,5 @@ export interface OpenedCompare {
   /** The user's own file, which `--adopt` writes. */
   readonly configFile: string;
   /** Null, or why nothing was written. */
-  changeConfig(
-    edits: readonly { readonly path: readonly string[]; readonly value: unknown }[],
-  ): Promise<string | null>;
+  changeConfig(edits: readonly SettingEdit[]): Promise<string | null>;
 }

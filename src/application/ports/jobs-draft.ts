@@ -118,11 +118,7 @@ export interface DraftAttempt {
   /** Counts from 1; journal events carry it. */
   readonly attempt: number;
   readonly work: /** `commands`: those of the patch that the draft runs; without it, all. */
-    | {
-        readonly patch: string;
-        readonly parsed?: ParseResult;
-        readonly commands?: readonly PatchCommand[];
-      }
+    | { readonly patch: string; readonly parsed?: ParseResult; readonly commands?: readonly PatchCommand[] }
     | { readonly commands: readonly PatchCommand[] }
     /** Refused where nothing confines it. It never runs a second time by itself. */
     | { readonly head: HeadProcess };

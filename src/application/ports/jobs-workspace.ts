@@ -171,11 +171,7 @@ export type PreviewCommit =
   | { readonly status: "not-a-preview"; readonly job: StoredJob }
   | { readonly status: "busy" }
   /** Its record cannot be read, or its staged changes are lost. */
-  | {
-      readonly status: "unusable";
-      readonly reason: UnusableJob;
-      readonly paths: readonly string[];
-    }
+  | { readonly status: "unusable"; readonly reason: UnusableJob; readonly paths: readonly string[] }
   | { readonly status: "conflict"; readonly job: StoredJob; readonly conflicts: readonly Conflict[] };
 
 export type PreviewDiscard =
@@ -223,24 +219,8 @@ export type JobRequest = Omit<ExecuteRequest, Choice> & { readonly [K in Choice]
 /** `worker.limits`: 0 means no limit; sizes in bytes. */
 export type LimitSettings = Config["worker"]["limits"];
 
-/** The slice of `worker:` that jobs are carried out by. Times are in seconds, sizes in bytes. */
-export interface WorkerConfig {
-  readonly dry_run: boolean;
-  readonly stop_on_error: boolean;
-  readonly auto_commit: boolean;
-  readonly commit_message_prefix: string;
-  readonly command_timeout: number;
-  readonly git_timeout: number;
-  readonly show_execution_summary: boolean;
-  readonly undo_quota: number;
-  readonly journal_days: number;
-  readonly output_limit: number;
-  readonly env_pass: readonly string[];
-  readonly run_hooks: boolean;
-  readonly confine: "auto" | "on" | "off";
-  readonly limits: LimitSettings;
-  readonly network: { readonly mode: "on" | "off" | "allow_list" };
-}
+/** Times are in seconds, sizes in bytes. */
+export type WorkerConfig = Config["worker"];
 
 export type HookSettings = Config["hooks"];
 

@@ -1,6 +1,6 @@
-import type { Config } from "../../config/config.ts";
+import type { Config, SettingEdit } from "../../config/config.ts";
 import type { CompareResult } from "../history/compare.ts";
-import type { NewTurn } from "./chat.ts";
+import type { DailyNote, NewTurn, Session } from "./chat.ts";
 import type { EnvironmentReader } from "./containers.ts";
 import type { Chat } from "./serve.ts";
 import type { TaskReader } from "./tasks.ts";
@@ -20,30 +20,13 @@ export interface ComparisonReader {
 
 export interface SessionReader {
   /** Of these chats (`<channel>:<chatId>`), newest first. */
-  list(keys: readonly string[], limit: number): Promise<readonly SessionSummary[]>;
+  list(keys: readonly string[], limit: number): Promise<readonly Session[]>;
   /** The notes that the cut-overs of past days left; newest first. */
   notes(keys: readonly string[], limit: number): Promise<readonly DailyNote[]>;
   /** Chats at the terminals of this machine, named and unnamed, about the served workspace; newest first. */
   terminalChats(limit: number): Promise<readonly Chat[]>;
   /** The end of the last session of a chat, oldest first; for chats whose messages did not pass through this server. */
-  lastTurns(key: string, limit: number): Promise<readonly SpokenTurn[]>;
-}
-
-export type SpokenTurn = Pick<NewTurn, "at" | "role" | "agent" | "text">;
-
-export interface SessionSummary {
-  /** `YYYYMMDD-<channel>-<chatId>`. */
-  readonly id: string;
-  readonly key: string;
-  readonly startedAt: string;
-  readonly updatedAt: string;
-  readonly turns: number;
-}
-
-export interface DailyNote {
-  readonly day: string;
-  readonly key: string;
-  readonly text: string;
+  lastTurns(key: string, limit: number): Promise<readonly NewTurn[]>;
 }
 
 /** The configuration while serving: the settings in effect, and the one file that the console may write. */
@@ -66,12 +49,6 @@ export interface SettingsRead {
   readonly config: Config;
   /** The variable, the flag or the workspace's own file that sets a key so that the file cannot; null: none. */
   readonly lockedBy: (key: string) => string | null;
-}
-
-export interface SettingEdit {
-  readonly path: readonly (string | number)[];
-  /** Undefined takes it out. */
-  readonly value: unknown;
 }
 
 export interface TrustState {

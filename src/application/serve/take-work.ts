@@ -179,7 +179,7 @@ const AGAIN_MS = 1_000;
 export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDeps) {
   const held = new Map<Work, AbortController>();
   const stopping = new AbortController();
-  const next = { cancel: () => {} };
+  const next = { stop: async () => {} };
 
   async function beat(): Promise<void> {
     const at = guard?.clock() ?? 0;
@@ -196,11 +196,6 @@ export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDe
       for (const controller of held.values()) controller.abort();
     },
   });
-
-  function again(): void {
-    if (stopping.signal.aborted) return;
-    next.cancel = timers.after(BEAT_MS, () => void beat().catch(onTrouble).finally(again));
-  }
 
   return {
     /** Until `drop`; the signal ends when the work was lost to another process. */
@@ -226,12 +221,12 @@ export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDe
     /** The work of dead processes is free when this resolves. */
     async start(): Promise<void> {
       await beat();
-      again();
+      if (!stopping.signal.aborted) next.stop = repeat(beat, BEAT_MS, { timers, onTrouble });
     },
     /** Ends are tried once more and not repeated. */
     stop(): void {
       stopping.abort();
-      next.cancel();
+      void next.stop();
     },
   };
 }
@@ -248,4 +243,25 @@ export function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<
     const cancel = timers.after(ms, done);
     signal.addEventListener("abort", done, { once: true });
   });
+}
+
+/** Looks in turns. What it returns ends that, and waits for a look under way: nothing asks a store that is closed then. */
+export function repeat(
+  look: () => Promise<void>,
+  everyMs: number,
+  deps: { readonly timers: Timers; readonly onTrouble: (error: unknown) => void },
+): () => Promise<void> {
+  const state = { stopped: false, cancel: () => {}, last: Promise.resolve() };
+  const lookAndRepeat = () => {
+    state.last = look().catch(deps.onTrouble).finally(again);
+  };
+  const again = () => {
+    if (!state.stopped) state.cancel = deps.timers.after(everyMs, lookAndRepeat);
+  };
+  again();
+  return () => {
+    state.stopped = true;
+    state.cancel();
+    return state.last;
+  };
 }

@@ -260,9 +260,9 @@ function toTaskFacts(
   { task, runner }: TaskFile,
   { id, meta, image }: { readonly id: string; readonly meta: Model | null; readonly image: string },
 ): TaskFacts | { readonly unreadable: string } {
-  const { path, text = "" } = task.prd;
-  const prd = path === undefined ? text : attemptOr(null, () => readText(path));
-  if (prd === null) return { unreadable: path ?? "" };
+  const path = "path" in task.prd ? task.prd.path : "";
+  const prd = "text" in task.prd ? task.prd.text : attemptOr(null, () => readText(path));
+  if (prd === null) return { unreadable: path };
   return {
     id,
     title: task.title ?? (prd.trim().split("\n")[0] ?? "").slice(0, 80) ?? id,

@@ -1,3 +1,4 @@
+import type { ProjectSettings } from "../../config/task-file.ts";
 import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import type { PriorProgress, StepFacts, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
@@ -46,11 +47,6 @@ export interface SolveDeps {
   readonly uuid: () => string;
   /** Says that this process lives and works on the task. */
   readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
-}
-
-interface ProjectSettings {
-  readonly rules: readonly string[];
-  readonly checkCommand: string | null;
 }
 
 interface SolveConfig {

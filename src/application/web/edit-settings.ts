@@ -1,9 +1,9 @@
-import type { Config } from "../../config/config.ts";
+import type { Config, SettingEdit } from "../../config/config.ts";
 import type { AgentRole, CoderRole } from "../../domain/chat/agents.ts";
 import { resolveTimeZone } from "../../domain/platform/days.ts";
 import type { ManageMessages } from "../../domain/texts/web.ts";
 import type { Schedule } from "../ports/serve.ts";
-import type { SettingEdit, SettingsStore } from "../ports/web.ts";
+import type { SettingsStore } from "../ports/web.ts";
 
 /** Null when it was done, else why not, for a person. */
 export type SettingRefusal = string | null;

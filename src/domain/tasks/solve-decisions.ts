@@ -1,6 +1,6 @@
 import type { ChecksFacts } from "../checks/findings.ts";
 import { jsonInAnswer } from "../platform/json-text.ts";
-import { unusableAnswer } from "./meta-protocol.ts";
+import { type MetaAnswer, unusableAnswer } from "./meta-protocol.ts";
 
 /** The phase of a task from a forge. Phases run in this order; a resumed task begins its phase again. */
 export const PHASES = ["gather", "plan", "prepare", "work", "verify", "publish"] as const;
@@ -37,11 +37,7 @@ export interface SolvePlan {
 const MAX_STEPS = 20;
 const STEP_CHARS = 400;
 
-export type PlanReading =
-  | { readonly ok: true; readonly value: SolvePlan }
-  | { readonly ok: false; readonly problem: string };
-
-export function readSolvePlan(answer: string, environments: readonly string[]): PlanReading {
+export function readSolvePlan(answer: string, environments: readonly string[]): MetaAnswer<SolvePlan> {
   const json = jsonInAnswer(answer, (value) => "steps" in value);
   if (json === undefined) {
     const listed = stepsInProse(answer);

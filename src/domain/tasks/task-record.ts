@@ -9,17 +9,9 @@ export type TaskEvent = TaskEventFacts & { readonly at: string };
 export type TaskEventFacts =
   | { readonly type: "created"; readonly task: TaskFacts }
   /** The container is there. `notes` is what a person should know of it. */
-  | {
-      readonly type: "prepared";
-      readonly image: string;
-      readonly notes: readonly string[];
-    }
+  | { readonly type: "prepared"; readonly image: string; readonly notes: readonly string[] }
   | { readonly type: "planning" }
-  | {
-      readonly type: "planned";
-      readonly criteria: readonly Criterion[];
-      readonly usage: TaskUsage;
-    }
+  | { readonly type: "planned"; readonly criteria: readonly Criterion[]; readonly usage: TaskUsage }
   /** A turn of the planning model. */
   | {
       readonly type: "decided";
@@ -35,11 +27,7 @@ export type TaskEventFacts =
   /** The change of the last run, with those before it that had not landed, was to be brought in: how that ended. */
   | { readonly type: "landed"; readonly loop: number; readonly job: RunJob }
   /** The planner called it done, and the tests do not. */
-  | {
-      readonly type: "refused";
-      readonly loop: number;
-      readonly exitCode: number | null;
-    }
+  | { readonly type: "refused"; readonly loop: number; readonly exitCode: number | null }
   | { readonly type: "validating"; readonly loop: number }
   | {
       readonly type: "assessed";

@@ -468,7 +468,7 @@ export interface FolderWorkspaceDeps
   > {
   readonly storage: Storage;
   readonly home: string;
-  readonly config: WorkerConfig & { readonly copy_limit: number };
+  readonly config: WorkerConfig;
   readonly staging: Staging;
   /** Stages jobs with processes; loaded with the first. */
   readonly sandbox: NonNullable<TransactionDeps["sandbox"]>;

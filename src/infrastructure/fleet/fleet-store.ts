@@ -213,7 +213,7 @@ function processRow({ owner, machineId, kind, workspace, root, labels, lanes, ve
 }
 
 export interface FleetHere
-  extends Pick<ProcessHere, "owner" | "root" | "kind" | "labels" | "lanes" | "version" | "place"> {
+  extends Omit<ProcessHere, "machineId" | "machineName" | "incarnation" | "workspace"> {
   readonly db: Kysely<Database>;
   readonly home: string;
   readonly workspaceName: string;
@@ -221,20 +221,9 @@ export interface FleetHere
 }
 
 /** This process in the fleet: one machine where the store is embedded. */
-export function openFleet({ db, home, workspaceName, now, ...here }: FleetHere): FleetStore {
-  const { owner, root, kind, labels, lanes, version, place } = here;
-  const me: ProcessHere = {
-    owner,
-    root,
-    kind,
-    labels,
-    lanes,
-    version,
-    place,
-    machineId: readMachineId(home),
-    machineName: hostname(),
-    incarnation: `${place} ${homeMark(home)}`,
-    workspace: workspaceName,
-  };
-  return createFleetStore({ db, now, me });
+export function openFleet({ db, home, workspaceName: workspace, now, ...here }: FleetHere): FleetStore {
+  // The first to ask for the id makes the home.
+  const machineId = readMachineId(home);
+  const machine = { machineId, machineName: hostname(), incarnation: `${here.place} ${homeMark(home)}` };
+  return createFleetStore({ db, now, me: { ...here, ...machine, workspace } });
 }

@@ -18,29 +18,13 @@ export function createSessionReader({ db, workspace, store, chatsOf }: SessionRe
   return {
     async list(keys, limit) {
       const lists = await Promise.all(keys.map((key) => store.list(key, limit)));
-      return lists
-        .flat()
-        .map(({ id, chatKey, openedAt, closedAt, turns }) => ({
-          id,
-          key: chatKey,
-          startedAt: openedAt,
-          updatedAt: closedAt ?? openedAt,
-          turns,
-        }))
-        .sort((x, y) => (x.startedAt < y.startedAt ? 1 : -1))
-        .slice(0, limit);
+      const newest = lists.flat().sort((x, y) => (x.openedAt < y.openedAt ? 1 : -1));
+      return newest.slice(0, limit);
     },
     async notes(keys, limit) {
       const lists = await Promise.all(keys.map((key) => store.notes(key, limit)));
-      return lists
-        .flat()
-        .sort((x, y) => (x.savedAt < y.savedAt ? 1 : -1))
-        .slice(0, limit)
-        .map(({ chatKey, sessionId, text }) => ({
-          day: sessionId.replace(/^(\d{4})(\d\d)(\d\d).*$/, "$1-$2-$3"),
-          key: chatKey,
-          text,
-        }));
+      const newest = lists.flat().sort((x, y) => (x.savedAt < y.savedAt ? 1 : -1));
+      return newest.slice(0, limit);
     },
     async terminalChats(limit) {
       const all = await chatsOf(TERMINAL).list();
@@ -64,9 +48,7 @@ export function createSessionReader({ db, workspace, store, chatsOf }: SessionRe
     },
     async lastTurns(key, limit) {
       const [last] = await store.list(key, 1);
-      if (last === undefined) return [];
-      const { turns } = await store.lastTurns(key, last.id, limit, 0);
-      return turns.map(({ at, role, agent, text }) => ({ at, role, agent, text }));
+      return last === undefined ? [] : (await store.lastTurns(key, last.id, limit, 0)).turns;
     },
   };
 }

@@ -25,7 +25,7 @@ function bench() {
     },
     store: { post: async (reply) => void posted.push(reply) },
     reaches: () => true,
-    messages: () => serveMessagesFor("en"),
+    words: () => serveMessagesFor("en"),
     uuid: () => "id",
     timers: { now: () => new Date(clock.at), after: () => () => {} },
     onTrouble: () => {},
@@ -54,7 +54,6 @@ function enterMachine(given: {
 }) {
   return openMachine({
     fleet: {
-      enter: async () => ({ status: "entered" }),
       beat: async () => "held",
       leave: async () => {},
       waitingForAway: async () => [],

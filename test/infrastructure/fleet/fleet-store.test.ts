@@ -71,7 +71,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       fleet,
       store: messages.store,
       reaches: (channel) => channel === "test",
-      messages: () => serveMessagesFor("en"),
+      words: () => serveMessagesFor("en"),
       uuid: () => crypto.randomUUID(),
       timers,
       onTrouble: () => {},

@@ -1,6 +1,6 @@
 import { giveWay } from "../../../application/platform/give-way.ts";
+import type { DailyNote, NewTurn, Session } from "../../../application/ports/chat.ts";
 import type { Chat, ChatKey } from "../../../application/ports/serve.ts";
-import type { DailyNote, SessionSummary, SpokenTurn } from "../../../application/ports/web.ts";
 import type { AgentName } from "../../../domain/chat/agents.ts";
 import { empty, page } from "../layout.ts";
 import { markdown, windowEnd } from "../markdown.ts";
@@ -11,9 +11,12 @@ import { chatAddress, chatPage, chatTitleOf, listChats, mayRead, readJobsOfExcha
 
 interface SessionsView {
   readonly chats: readonly Chat[];
-  readonly sessions: readonly SessionSummary[];
+  readonly sessions: readonly Session[];
   readonly notes: readonly DailyNote[];
 }
+
+/** The day with which the id of a session begins. */
+const DATE = /^(\d{4})(\d\d)(\d\d).*$/;
 
 function sessionsPage(context: PageContext, { chats, sessions, notes }: SessionsView): Markup {
   const { t } = context;
@@ -27,16 +30,16 @@ ${
     ? empty(t.sessionsEmptyTitle, t.sessionsEmpty)
     : html`<ul class="rows">${chats.map((chat) => html`<li><a class="row" href="/sessions/${encodeURIComponent(chat.channel)}/${encodeURIComponent(chat.chatId)}"><span class="state plain">${chat.channel}</span><span class="title">${chatTitleOf(t, chat)}</span><span class="meta">${visible(chat.userId)} · ${t.messagesCount(chat.messages)} · ${moment(context, chat.lastAt)}</span></a></li>`)}</ul>`
 }
-${sessions.length > 0 && html`<h2>${t.daysTitle}</h2><ul class="rows">${sessions.map((session) => html`<li><div class="row"><span class="title" title="${session.id}">${titles.get(session.key) ?? visible(session.key)}</span><span class="meta">${t.turnsCount(session.turns)} · ${moment(context, session.updatedAt)}</span></div></li>`)}</ul>`}
+${sessions.length > 0 && html`<h2>${t.daysTitle}</h2><ul class="rows">${sessions.map((session) => html`<li><div class="row"><span class="title" title="${session.id}">${titles.get(session.chatKey) ?? visible(session.chatKey)}</span><span class="meta">${t.turnsCount(session.turns)} · ${moment(context, session.closedAt ?? session.openedAt)}</span></div></li>`)}</ul>`}
 <h2>${t.notesTitle}</h2>
-${notes.length === 0 ? html`<p class="note">${t.notesEmpty}</p>` : notes.map((note) => html`<article class="card note-card"><h3>${note.day} <span class="meta">${titles.get(note.key) ?? visible(note.key)}</span></h3><div class="text">${markdown(note.text.slice(0, windowEnd(note.text, 0)))}</div></article>`)}`,
+${notes.length === 0 ? html`<p class="note">${t.notesEmpty}</p>` : notes.map((note) => html`<article class="card note-card"><h3>${note.sessionId.replace(DATE, "$1-$2-$3")} <span class="meta">${titles.get(note.chatKey) ?? visible(note.chatKey)}</span></h3><div class="text">${markdown(note.text.slice(0, windowEnd(note.text, 0)))}</div></article>`)}`,
   });
 }
 
 const SHOWN_TURNS = 100;
 
 /** A chat whose messages went another way than through this server: to be read only. */
-function spokenPage(context: PageContext, chat: ChatKey, turns: readonly SpokenTurn[]): Markup {
+function spokenPage(context: PageContext, chat: ChatKey, turns: readonly NewTurn[]): Markup {
   const { t } = context;
   const title = chatTitleOf(t, { ...chat, firstText: turns.find(({ role }) => role === "user")?.text ?? "" });
   return page(context, {
