@@ -15,7 +15,7 @@ import {
 import { createWebChannel } from "../../src/adapters/web/host.ts";
 import type { Timers } from "../../src/application/ports/platform.ts";
 import type { Channel, Receive } from "../../src/application/ports/serve.ts";
-import { lineMessagesFor, slackMessagesFor, telegramMessagesFor } from "../../src/domain/texts/channels.ts";
+import { channelMessagesFor } from "../../src/domain/texts/channels.ts";
 import { openSqlite } from "../../src/infrastructure/store/open-store.ts";
 import { createPages } from "../adapters/web/pages-kit.ts";
 import { createFakeChannel } from "../fakes/channel.ts";
@@ -83,7 +83,7 @@ describeChannel("LINE", async (receive) => {
     content: { url: line.url, token: "access" },
     counter: { used: async () => 0, add: async () => {} },
     quota: () => 200,
-    wording: () => ({ texts: lineMessagesFor("en"), jobUrl: () => null }),
+    wording: () => ({ texts: channelMessagesFor("en"), jobUrl: () => null }),
     timers: realTimers,
   });
   const hook = createLineWebhook({
@@ -135,7 +135,7 @@ describeChannel("LINE", async (receive) => {
 /** Slack's own client against a Slack of this machine. */
 describeChannel("Slack", async (receive) => {
   const slack = startSlack({ botToken: "xoxb", appToken: "xapp" });
-  const texts = () => slackMessagesFor("en");
+  const texts = () => channelMessagesFor("en");
   const app = createSlackApp({
     botToken: "xoxb",
     appToken: null,
@@ -208,7 +208,7 @@ describeChannel("Telegram", async (receive) => {
   const channel = createTelegramChannel({
     pollTrouble: () => null,
     client,
-    texts: () => telegramMessagesFor("en"),
+    texts: () => channelMessagesFor("en"),
     timers: realTimers,
     describe: () => null,
     fileUrl: (path) => `${telegram.url}/file/bot1:token/${path}`,

@@ -17,7 +17,7 @@ import { createWebhooks } from "../../src/adapters/forges/webhooks.ts";
 import type { Receive } from "../../src/application/ports/serve.ts";
 import { chooseMessageLane } from "../../src/application/serve/receive-messages.ts";
 import { takeInEvent } from "../../src/application/tasks/intake.ts";
-import { lineMessagesFor, slackMessagesFor } from "../../src/domain/texts/channels.ts";
+import { channelMessagesFor } from "../../src/domain/texts/channels.ts";
 import { DELIVERY_FORMATS } from "../../src/infrastructure/forges/forge-registry.ts";
 import { openSqlite } from "../../src/infrastructure/store/open-store.ts";
 import { openTasks } from "../application/tasks/solve-store-kit.ts";
@@ -115,7 +115,7 @@ test("Slack: events, buttons and commands of another shape are acknowledged or r
     signingSecret: SECRET,
     apiUrl: slack.url,
     receive,
-    texts: () => slackMessagesFor("en"),
+    texts: () => channelMessagesFor("en"),
     timers: createManualTimers(),
     onTrouble: () => {},
   });
@@ -168,7 +168,7 @@ test("LINE: events of another shape are passed over, and the others of their req
     content: { url: line.url, token: "access" },
     counter: { used: async () => 0, add: async () => {} },
     quota: () => 200,
-    wording: () => ({ texts: lineMessagesFor("en"), jobUrl: () => null }),
+    wording: () => ({ texts: channelMessagesFor("en"), jobUrl: () => null }),
     timers: createManualTimers(),
   });
   closers.push(() => line.stop());

@@ -13,7 +13,7 @@ import type {
 } from "../../application/ports/serve.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
-import type { LineMessages } from "../../domain/texts/channels.ts";
+import type { ChannelMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
 import { actionsIn, mapMarkdown } from "./channel-message.ts";
 import {
@@ -58,7 +58,7 @@ const DATA_UNITS = 300;
 const COLLECT = "picoclaw:collect";
 
 interface LineWording {
-  readonly texts: LineMessages;
+  readonly texts: ChannelMessages;
   /** Where the console shows a job; null when it has no address that others reach. */
   readonly jobUrl: (jobId: string) => string | null;
 }
@@ -88,7 +88,7 @@ function toLineMessages(content: Outgoing, wording: LineWording): messagingApi.T
 }
 
 /** The message that spends a reply token before it runs out. */
-function interimMessage(texts: LineMessages): messagingApi.TextMessage {
+function interimMessage(texts: ChannelMessages): messagingApi.TextMessage {
   return {
     type: "text",
     text: texts.stillWorking,

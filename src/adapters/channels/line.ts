@@ -13,7 +13,7 @@ export const line: ChannelEntry = {
     if (secret === undefined || token === undefined) return null;
     const { messagingApi } = await import("@line/bot-sdk");
     const { createLineChannel, createLineWebhook, LIMIT_BYTES } = await import("./line-channel.ts");
-    const { lineMessagesFor } = await import("../../domain/texts/channels.ts");
+    const { channelMessagesFor } = await import("../../domain/texts/channels.ts");
     const channel = createLineChannel({
       client: new messagingApi.MessagingApiClient({
         channelAccessToken: token,
@@ -23,7 +23,7 @@ export const line: ChannelEntry = {
       counter: await deps.openPushCounter(),
       quota: () => config().line.push_quota,
       wording: () => ({
-        texts: lineMessagesFor(locale()),
+        texts: channelMessagesFor(locale()),
         jobUrl: (jobId) => (deps.publicUrl === null ? null : `${deps.publicUrl}/jobs/${jobId}`),
       }),
       timers,

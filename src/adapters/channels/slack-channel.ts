@@ -4,7 +4,7 @@ import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
 import type { Channel, Delivery, Outgoing, StoredMessage } from "../../application/ports/serve.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
-import type { SlackMessages } from "../../domain/texts/channels.ts";
+import type { ChannelMessages } from "../../domain/texts/channels.ts";
 import { formatCost, splitText } from "../../domain/texts/format-text.ts";
 import {
   actionsIn,
@@ -119,7 +119,7 @@ export interface SlackRendering {
 }
 
 /** A reply in Block Kit: the text in sections, who answered, and buttons. Past five sections the whole is a file. */
-export function toBlocks(content: Outgoing, texts: SlackMessages): SlackRendering {
+export function toBlocks(content: Outgoing, texts: ChannelMessages): SlackRendering {
   const text = content.kind === "notice" ? content.text : content.reply.text;
   // Only the visible part is rendered: rendering a whole long text would block other messages.
   const head = text.slice(0, 2 * SECTION_CHARS * (SECTIONS + 1));
@@ -187,7 +187,7 @@ function actionBlocks(all: readonly JobAction[]): Block[] {
 
 export interface SlackChannelDeps {
   readonly client: SlackClient;
-  readonly texts: () => SlackMessages;
+  readonly texts: () => ChannelMessages;
   readonly timers: Timers;
   /** The progress in one line. */
   readonly describe: (event: ChatEvent) => string | null;

@@ -8,7 +8,7 @@ import {
   parseEventForm,
   readObject,
 } from "../../domain/platform/json-members.ts";
-import type { SlackMessages } from "../../domain/texts/channels.ts";
+import type { ChannelMessages } from "../../domain/texts/channels.ts";
 import { answerEvent, inTime, type ServiceTrouble } from "./service-call.ts";
 import { ACTION, type Block, fromSlackText } from "./slack-channel.ts";
 import { createSlackSocket } from "./slack-socket.ts";
@@ -21,7 +21,7 @@ export interface SlackAppDeps {
   /** Another address than Slack's own. */
   readonly apiUrl: string | null;
   readonly receive: Receive;
-  readonly texts: () => SlackMessages;
+  readonly texts: () => ChannelMessages;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
 }

@@ -14,10 +14,10 @@ export const slack: ChannelEntry = {
     if (botToken === undefined || (appToken === null && signingSecret === null)) return null;
     const { createSlackApp, LIMIT_BYTES } = await import("./slack-events.ts");
     const { createSlackChannel } = await import("./slack-channel.ts");
-    const { slackMessagesFor } = await import("../../domain/texts/channels.ts");
+    const { channelMessagesFor } = await import("../../domain/texts/channels.ts");
     const { chatMessagesFor } = await import("../../domain/texts/chat.ts");
     const { describeEvent } = await import("../../application/chat/describe-event.ts");
-    const texts = () => slackMessagesFor(locale());
+    const texts = () => channelMessagesFor(locale());
     const app = createSlackApp({
       botToken,
       appToken,

@@ -18,7 +18,7 @@ import { pause } from "../../application/serve/take-work.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import { MOST_IMAGE_BYTES } from "../../domain/platform/image.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
-import type { TelegramMessages } from "../../domain/texts/channels.ts";
+import type { ChannelMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
 import {
   actionsIn,
@@ -142,7 +142,7 @@ interface TelegramMessage {
   readonly file: string | null;
 }
 
-function toTelegramMessages(content: Outgoing, texts: TelegramMessages): TelegramMessage {
+function toTelegramMessages(content: Outgoing, texts: ChannelMessages): TelegramMessage {
   const text = (content.kind === "notice" ? content.text : content.reply.text).trim() || "…";
   const keyboard = keyboardOf(actionsIn(content));
   const head = text.slice(0, TEXT_UNITS * (PIECES + 2));
@@ -254,7 +254,7 @@ function wordProgress({ text, note, steps = "" }: Progress): string {
 
 export interface TelegramChannelDeps {
   readonly client: Api;
-  readonly texts: () => TelegramMessages;
+  readonly texts: () => ChannelMessages;
   readonly timers: Timers;
   /** The progress in one line. */
   readonly describe: (event: ChatEvent) => string | null;
@@ -520,7 +520,7 @@ export async function setTelegramWebhook(client: Api, url: string, secret: strin
 export interface PollDeps {
   readonly client: Pick<Api, "deleteWebhook" | "getUpdates">;
   readonly take: TakeUpdate;
-  readonly texts: () => Pick<TelegramMessages, "pollsElsewhere">;
+  readonly texts: () => Pick<ChannelMessages, "pollsElsewhere">;
   readonly timers: Timers;
   /** Called after each poll; null: Telegram answered. */
   readonly onPolled: (trouble: ServiceTrouble | null) => void;
@@ -535,7 +535,7 @@ function readUpdates(answer: unknown): readonly Update[] {
   throw new Error("the answer to getUpdates is not a list of updates");
 }
 
-function toPollTrouble(error: unknown, { pollsElsewhere }: Pick<TelegramMessages, "pollsElsewhere">) {
+function toPollTrouble(error: unknown, { pollsElsewhere }: Pick<ChannelMessages, "pollsElsewhere">) {
   const detail = `getUpdates: ${toDelivered(error).reason}`;
   const isElsewhere =
     error instanceof GrammyError && error.error_code === 409 && !/webhook/i.test(error.description);

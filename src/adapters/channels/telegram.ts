@@ -13,13 +13,13 @@ export const telegram: ChannelEntry = {
     const secret = secrets.resolve(settings.webhook_secret) ?? null;
     const service = await import("./telegram-channel.ts");
     const { chatMessagesFor } = await import("../../domain/texts/chat.ts");
-    const { telegramMessagesFor } = await import("../../domain/texts/channels.ts");
+    const { channelMessagesFor } = await import("../../domain/texts/channels.ts");
     const { describeEvent } = await import("../../application/chat/describe-event.ts");
     const trouble = (error: unknown) => onTrouble(error, "telegram");
     const client = service.createTelegramClient({ token, apiUrl: settings.base_url });
     const take = service.createTelegramUpdates({ client, receive });
     const closed = new AbortController();
-    const texts = () => telegramMessagesFor(locale());
+    const texts = () => channelMessagesFor(locale());
     let pollTrouble: ServiceTrouble | null = null;
     const onPolled = (trouble: ServiceTrouble | null) => {
       pollTrouble = trouble;

@@ -2,7 +2,6 @@ import * as en from "./en/chat.ts";
 import * as ja from "./ja/chat.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
 /** Everything the conversation says to a person in its own name. */

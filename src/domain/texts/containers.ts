@@ -2,7 +2,6 @@ import * as en from "./en/containers.ts";
 import * as ja from "./ja/containers.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
 /** Texts of `doctor` about the Docker engine. Nothing here ends in a newline. */

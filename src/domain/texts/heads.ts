@@ -2,7 +2,6 @@ import * as en from "./en/heads.ts";
 import * as ja from "./ja/heads.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
 /** Texts about the user's own agents as heads. */

@@ -2,7 +2,6 @@ import * as en from "./en/jobs-running.ts";
 import * as ja from "./ja/jobs-running.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
 /** Texts of the list of what runs now, at a terminal and in the console. */

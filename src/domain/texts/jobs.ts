@@ -2,7 +2,6 @@ import * as en from "./en/jobs.ts";
 import * as ja from "./ja/jobs.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
 /** Texts that every command may need: jobs, files, configuration, usage. Nothing here ends in a newline. */

@@ -1,4 +1,7 @@
-/** The languages PicoClaw speaks, each by its own name. A language's texts are in the folder named by its code. */
+/**
+ * The languages PicoClaw speaks, each by its own name. A language's texts are in the folder named by its code. English is their type:
+ * another language that lacks a text does not compile.
+ */
 export const LANGUAGES = { ja: "日本語", en: "English" } as const;
 
 export type Locale = keyof typeof LANGUAGES;

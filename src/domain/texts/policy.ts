@@ -2,7 +2,6 @@ import * as en from "./en/policy.ts";
 import * as ja from "./ja/policy.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
 /** Texts about commands that policy refuses. */

@@ -2,7 +2,6 @@ import * as en from "./en/serve.ts";
 import * as ja from "./ja/serve.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
 /** Texts of `serve`, in chats and on the terminal. */

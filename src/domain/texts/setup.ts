@@ -2,7 +2,6 @@ import * as en from "./en/setup.ts";
 import * as ja from "./ja/setup.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
 /** Texts of `init`, and the comments of the file it writes. */

@@ -2,7 +2,6 @@ import * as en from "./en/tasks.ts";
 import * as ja from "./ja/tasks.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
 /** Texts of a task from a forge: on the issue, in the pull request, in the terminal. */

@@ -8,7 +8,7 @@ import { toBlocks } from "../../../src/adapters/channels/slack-channel.ts";
 import { WINDOW_CHARACTERS } from "../../../src/adapters/web/markdown.ts";
 import { say } from "../../../src/application/chat/reply-words.ts";
 import type { Reply } from "../../../src/application/ports/chat.ts";
-import { slackMessagesFor } from "../../../src/domain/texts/channels.ts";
+import { channelMessagesFor } from "../../../src/domain/texts/channels.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
@@ -122,7 +122,7 @@ test("the rest is read window by window to the end, by those alone who may read 
 
 test("a channel renders what it can show", () => {
   const reply = { text: answer(3_900_000), ok: true, sessionId: "s", jobs: [], actions: [] };
-  const texts = slackMessagesFor("en");
+  const texts = channelMessagesFor("en");
   toBlocks({ kind: "notice", text: LINE }, texts);
   const before = cpuTimeMs();
   const shown = toBlocks({ kind: "reply", reply }, texts);

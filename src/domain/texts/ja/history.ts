@@ -1,4 +1,5 @@
 import type { NotACase } from "../../history/case.ts";
+import type * as en from "../en/history.ts";
 import { jobOrder, type WordTable, wordBy } from "../format-text.ts";
 import { runningTexts } from "./jobs-running.ts";
 
@@ -25,32 +26,32 @@ const causes: WordTable<"code", NotACase> = {
 };
 const notACase = wordBy("code", causes, ({ code }) => `理由は新しいバージョンの PicoClaw が記録（${code}）`);
 
-export const historyTexts = {
+export const historyTexts: typeof en.historyTexts = {
   whyUsage:
     "行または削除された文を指定してください: picoclaw why src/app.ts:12、または picoclaw why --removed '文'",
-  noFile: (path: string) => `ワークスペースに ${path} というファイルはありません。`,
-  notText: (path: string) => `${path} はテキストファイルではありません。`,
-  noLine: (path: string, lines: number) => `${path} は ${lines} 行です。`,
-  writtenBy: (job: string, time: string) => `${job} が書きました（${time}）`,
-  removedBy: (path: string, line: number, job: string, time: string) =>
+  noFile: (path) => `ワークスペースに ${path} というファイルはありません。`,
+  notText: (path) => `${path} はテキストファイルではありません。`,
+  noLine: (path, lines) => `${path} は ${lines} 行です。`,
+  writtenBy: (job, time) => `${job} が書きました（${time}）`,
+  removedBy: (path, line, job, time) =>
     `${path}:${line} は ${job} が削除しました（${time}）`,
-  neverRemoved: (text: string) => `この文を含む行を削除したジョブの記録はありません: ${text}`,
+  neverRemoved: (text) => `この文を含む行を削除したジョブの記録はありません: ${text}`,
   request: "依頼:",
   by: "担当:",
   source: runningTexts.source,
   plan: "計画:",
   checks: "チェック:",
   notChecked: "実行されていません",
-  exit: (code: number | null) =>
+  exit: (code) =>
     code === 0 ? "成功" : code === null ? "終わりませんでした" : `終了コード ${code}`,
-  tests: (passed: number, failed: number) =>
+  tests: (passed, failed) =>
     failed > 0 ? `${failed} 件失敗、${passed} 件成功` : `${passed} 件成功`,
   attempts: "試行回数:",
-  number: (count: number) => count.toLocaleString("ja-JP"),
-  tokens: (count: string) => `${count} トークン`,
-  statsDays: (most: number) => `日数は 1 から ${most} までの数です。`,
-  statsNone: (days: number) => `直近 ${days} 日間、モデルへの問い合わせもジョブもありません。`,
-  statsTotal: (days: number, [requests, tokens, cost, jobs, firstTry, undone]: readonly string[]) =>
+  number: (count) => count.toLocaleString("ja-JP"),
+  tokens: (count) => `${count} トークン`,
+  statsDays: (most) => `日数は 1 から ${most} までの数です。`,
+  statsNone: (days) => `直近 ${days} 日間、モデルへの問い合わせもジョブもありません。`,
+  statsTotal: (days, [requests, tokens, cost, jobs, firstTry, undone]) =>
     `直近 ${days} 日間: リクエスト ${requests} 件、${tokens} トークン、${cost}。ジョブ ${jobs} 件、1 回目で成功 ${firstTry}、取り消し ${undone} 件。`,
   statsDay: "日付",
   statsModel: "モデル",
@@ -59,46 +60,46 @@ export const historyTexts = {
   replaced: "置き換えた行:",
   replacedNothing: "置き換えた行はありません。",
   replacedBy: "置き換え後:",
-  renamedFrom: (names: readonly string[]) => `以前のファイル名: ${names.join("、その前は ")}`,
-  byHand: (after: string | null, before: string | null): string =>
+  renamedFrom: (names) => `以前のファイル名: ${names.join("、その前は ")}`,
+  byHand: (after, before) =>
     `${after === null ? "" : `${after} の後`}${before === null ? "" : `、${before} の前`}${after === null && before === null ? "" : "に "}PicoClaw の外で変更されました。誰がなぜ変えたかは分かりません。`,
-  gone: (job: string) =>
+  gone: (job) =>
     `${job} がこのファイルを変更しましたが、元のファイルはもう保存されていないため（取り消し用の容量）、これより前はたどれません。`,
-  commit: (commit: string, author: string, time: string, subject: string) =>
+  commit: (commit, author, time, subject) =>
     `コミット ${commit}（${author}、${time}）: ${subject}`,
   older: "この行は記録にあるどのジョブより古く、どのコミットにも含まれていません。",
-  stateGone: (path: string) =>
+  stateGone: (path) =>
     `${path} の当時の内容は表示できません。後のジョブの元のファイルがもう保存されていません。`,
-  notInState: (path: string, job: string) => `${job} の後、${path} というファイルはありませんでした。`,
+  notInState: (path, job) => `${job} の後、${path} というファイルはありませんでした。`,
   notStandingHere:
     "このジョブは現在の workspace に含まれていない（取り消し済み、プレビュー、または未適用）ため、行をたどれません。",
-  notStanding: (job: string) =>
+  notStanding: (job) =>
     `${job} はワークスペースに入っていません（取り消し済み、プレビュー、または未適用）。`,
   noJobs: "このワークスペースを変更したジョブはまだありません。",
-  badRange: (jobId: string) => `${jobId} は適用中ではないため、比べられる状態がありません。`,
-  backwards: ([from = "", to = ""]: readonly string[]) =>
+  badRange: (jobId) => `${jobId} は適用中ではないため、比べられる状態がありません。`,
+  backwards: ([from = "", to = ""]) =>
     `${from} は ${to} より後のジョブです。${from} から ${to} に戻る変更を表示します。逆向き: picoclaw diff ${`${to}..${from}`.replaceAll("#", "")}`,
-  handEdits: (paths: readonly string[], more: number) =>
+  handEdits: (paths, more) =>
     `この間に PicoClaw の外でも変更されています: ${paths.join("、")}${more > 0 ? ` ほか ${more} 件` : ""}`,
   bisectUsage: "失敗するコマンドを指定してください: picoclaw bisect -- npm test",
-  bisectStart: (jobs: number) => `${jobs} 件のジョブを調べます。ワークスペースは変更しません。`,
-  probe: (after: string | null, verdict: "passes" | "fails" | "skipped"): string =>
+  bisectStart: (jobs) => `${jobs} 件のジョブを調べます。ワークスペースは変更しません。`,
+  probe: (after, verdict) =>
     `  ${{ passes: "✓", fails: "✗", skipped: "?" }[verdict]} ${after === null ? "最も古いジョブの前" : `${after} の後`}`,
-  found: (job: string, probes: number) => `コマンドは ${job} から失敗します（${probes} 回実行）。`,
-  foundByHand: (paths: readonly string[], after: string) =>
+  found: (job, probes) => `コマンドは ${job} から失敗します（${probes} 回実行）。`,
+  foundByHand: (paths, after) =>
     `コマンドは ${after} の後の、PicoClaw の外での変更から失敗します: ${paths.join("、")}`,
-  skipped: (jobs: readonly string[]) =>
+  skipped: (jobs) =>
     `判定できず（終了コード 125）、こちらが最初の可能性もあります: ${jobs.join("、")}`,
-  undoHint: (job: string) => `後の変更を残して取り消すには: ${jobOrder("terminal", "undo", job)}`,
+  undoHint: (job) => `後の変更を残して取り消すには: ${jobOrder("terminal", "undo", job)}`,
   passesNow: "今のワークスペースではコマンドは成功します。探すものはありません。",
-  failsBefore: (jobs: number) =>
+  failsBefore: (jobs) =>
     `元のファイルが残っている ${jobs} 件のジョブのうち、最も古いものより前からコマンドは失敗しています。`,
-  cannotRun: (message: string) => `コマンドを実行できませんでした: ${message}`,
+  cannotRun: (message) => `コマンドを実行できませんでした: ${message}`,
   compareUsage:
     "比べる相手を指定してください: picoclaw compare coder1 coder3、モデル（claude/claude-sonnet-5-5）、エージェント（claude-code）。ほかに picoclaw compare cases",
-  sameContestant: (word: string) =>
+  sameContestant: (word) =>
     `${word} が 2 回指定されています。同じ相手どうしは比べられません。繰り返すには --repeat 3 を使ってください`,
-  badContestant: (word: string) =>
+  badContestant: (word) =>
     `比べられません: ${word}。coder1〜coder3、設定済みプロバイダの PROVIDER/MODEL、または claude-code、codex-cli、gemini-cli（acp は事例にないネットワークが必要）を使います。設定はコンマの後に: coder1,coder.attempts=2`,
   noPlays: {
     "not-confined":
@@ -108,31 +109,31 @@ export const historyTexts = {
   },
   compareBusy: "同じ比較が別のプロセスで実行中です。",
   noCases: "使える事例がまだありません。理由: picoclaw compare cases",
-  caseCount: (cases: number, others: number) =>
+  caseCount: (cases, others) =>
     `事例 ${cases} 件。${others === 0 ? "" : `ほかの変更 ${others} 件は使えません:`}`,
-  issuesRead: (issues: number | null) =>
+  issuesRead: (issues) =>
     issues === null
       ? "Issue は読んでいません。プロジェクトのフォージに問い合わせられません（リモート、forges.*.token）。"
       : `新しい Issue を ${issues} 件読みました。`,
   caseUnseen: "未確認",
-  caseSeen: (seconds: number) => `赤と緑を確認済み、${seconds.toFixed(1)} 秒`,
-  caseUnknown: (id: string) => `${id} という事例や変更はありません。一覧: picoclaw compare cases`,
+  caseSeen: (seconds) => `赤と緑を確認済み、${seconds.toFixed(1)} 秒`,
+  caseUnknown: (id) => `${id} という事例や変更はありません。一覧: picoclaw compare cases`,
   caseChanged: { add: "追加しました", drop: "外しました", edit: "依頼を変更しました" },
   notACase,
-  seeing: (title: string, why: string | null, found: number) =>
+  seeing: (title, why, found) =>
     why === null ? `  ✓ ${title}（${found}）` : `  – ${title}: ${why}`,
-  estimate: (plays: number, usd: number | null, seconds: number | null, budget: number) =>
+  estimate: (plays, usd, seconds, budget) =>
     `${plays} 回。${usd === null ? "費用はまだ不明" : `約 $${usd.toFixed(2)}`}、${seconds === null ? "時間はまだ不明" : `約 ${Math.ceil(seconds / 60)} 分`}。$${budget.toFixed(2)} で止まります（--budget）。`,
-  played: (contestant: string, title: string, solved: boolean, left: number, usd: number) =>
+  played: (contestant, title, solved, left, usd) =>
     `  ${solved ? "✓" : "✗"} ${contestant}: ${title}（残り ${left}、$${usd.toFixed(2)}）`,
-  notPlayed: (contestant: string, id: string, failure: string) =>
+  notPlayed: (contestant, id, failure) =>
     `  ! ${contestant}: ${id} は実行できず: ${failure}`,
   playFailure: {
     "no-judge": "隠したテストを実行できませんでした",
     budget: "終わる前に予算の割り当てを使い切りました（--budget）",
   },
-  cutOff: (failure: string) => `作業の途中でモデルのサーバーが失敗しました（${failure}）`,
-  givenUp: (contestant: string, failures: number) =>
+  cutOff: (failure) => `作業の途中でモデルのサーバーが失敗しました（${failure}）`,
+  givenUp: (contestant, failures) =>
     `  ! ${contestant} は ${failures} 回続けて失敗したため、これ以上は依頼しません。`,
   compareHeader: "相手|事例|解決|95 %|チェック済み|誤った完了|リクエスト|トークン|費用|時間".split("|"),
   costUnknown: "?",
@@ -143,14 +144,14 @@ export const historyTexts = {
     stopped: "止めました。同じコマンドで続きから始まります。",
     "no-cases": "",
   },
-  pairUnknown: (one: string, other: string, cases: number) =>
+  pairUnknown: (one, other, cases) =>
     `${cases} 件の事例では ${one} と ${other} の差は分かりません。`,
-  pairKnown: (better: string, worse: string, more: number, less: number, p: number) =>
+  pairKnown: (better, worse, more, less, p) =>
     `${better} は ${worse} より優れています: ${better} だけが解決 ${more} 件、${worse} だけが解決 ${less} 件（p = ${p.toFixed(3)}）。`,
-  drift: (run: string, shares: string) => `以前（${run}）: ${shares}`,
-  adopted: (name: string, solved: number, plays: number, share: string, file: string) =>
+  drift: (run, shares) => `以前（${run}）: ${shares}`,
+  adopted: (name, solved, plays, share, file) =>
     `最初は ${name}: あなたの事例 ${plays} 件中 ${solved} 件${share}。${file} に書きました（roles.default_coder、roles.measured、coder.escalate）。`,
-  adoptedShare: (part: number) => `、費用は ${Math.round(part * 100)} %`,
+  adoptedShare: (part) => `、費用は ${Math.round(part * 100)} %`,
   notAdopted: "何も書いていません。この測定では順番を決められません。事例か --repeat を増やしてください。",
   notAdoptable: "何も書いていません。順番を決められるのは coder1、coder2、coder3 だけです。",
   compareTitle: "自分の事例での比較",

@@ -8,7 +8,7 @@ import {
 } from "../../../../src/adapters/channels/line-channel.ts";
 import type { Reply } from "../../../../src/application/ports/chat.ts";
 import type { Delivery, InboundMessage, ReceiveResult } from "../../../../src/application/ports/serve.ts";
-import { lineMessagesFor } from "../../../../src/domain/texts/channels.ts";
+import { channelMessagesFor } from "../../../../src/domain/texts/channels.ts";
 import { startLine } from "../../../fakes/line/line-server.ts";
 import { PNG } from "../../../fakes/pictures.ts";
 import { createManualTimers } from "../../../fakes/timers.ts";
@@ -28,7 +28,7 @@ describe("LINE", () => {
   let hook: (request: Request) => Promise<Response>;
 
   const start = () => {
-    const texts = lineMessagesFor("ja");
+    const texts = channelMessagesFor("ja");
     channel = createLineChannel({
       client: new messagingApi.MessagingApiClient({ channelAccessToken: TOKEN, baseURL: line.url }),
       content: { url: line.url, token: TOKEN },

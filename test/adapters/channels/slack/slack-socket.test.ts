@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createSlackChannel } from "../../../../src/adapters/channels/slack-channel.ts";
 import { createSlackApp, type SlackApp } from "../../../../src/adapters/channels/slack-events.ts";
 import type { Channel, InboundMessage } from "../../../../src/application/ports/serve.ts";
-import { slackMessagesFor } from "../../../../src/domain/texts/channels.ts";
+import { channelMessagesFor } from "../../../../src/domain/texts/channels.ts";
 import { startSlack } from "../../../fakes/slack/slack-server.ts";
 import { createManualTimers } from "../../../fakes/timers.ts";
 
@@ -25,7 +25,7 @@ describe("Slack's Socket Mode", () => {
     timers = createManualTimers();
     received = [];
     troubles = [];
-    const texts = () => slackMessagesFor("en");
+    const texts = () => channelMessagesFor("en");
     app = createSlackApp({
       ...TOKENS,
       signingSecret: null,

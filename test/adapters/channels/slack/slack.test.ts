@@ -15,7 +15,7 @@ import type {
   ReceiveResult,
   StoredMessage,
 } from "../../../../src/application/ports/serve.ts";
-import { slackMessagesFor } from "../../../../src/domain/texts/channels.ts";
+import { channelMessagesFor } from "../../../../src/domain/texts/channels.ts";
 import { discardedPiece } from "../../../fakes/conversation.ts";
 import { PNG } from "../../../fakes/pictures.ts";
 import { startSlack } from "../../../fakes/slack/slack-server.ts";
@@ -54,13 +54,13 @@ describe("Slack", () => {
         arrived();
         return outcome;
       },
-      texts: () => slackMessagesFor("en"),
+      texts: () => channelMessagesFor("en"),
       timers: clock,
       onTrouble: () => {},
     });
     channel = createSlackChannel({
       client: app.client,
-      texts: () => slackMessagesFor("en"),
+      texts: () => channelMessagesFor("en"),
       timers: clock,
       describe: ({ type }) => type,
       files: { token: TOKENS.botToken, apiUrl: slack.url },
@@ -274,7 +274,7 @@ describe("Slack", () => {
   test("an app that may not read files reports which right it lacks", async () => {
     const other = createSlackChannel({
       client: app.client,
-      texts: () => slackMessagesFor("en"),
+      texts: () => channelMessagesFor("en"),
       timers,
       describe: () => null,
       files: { token: "xoxb-other", apiUrl: slack.url },
