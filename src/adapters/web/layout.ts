@@ -134,9 +134,9 @@ export function managePage(
   const tab = (one: ManageSection) =>
     html`<a href="${MANAGE_ADDRESSES[one]}" ${one === section && html`aria-current="page"`}>${words.pages[one]}</a>`;
   return page(context, {
-    title: `${words.title}: ${words.pages[section]}`,
+    title: `${context.t.nav.manage}: ${words.pages[section]}`,
     section: MANAGE_ADDRESSES.access,
-    body: html`<h1>${words.title}</h1>
+    body: html`<h1>${context.t.nav.manage}</h1>
 <nav class="choice manage-tabs" aria-label="${words.tabs}">${MANAGE_SECTIONS.map(tab)}</nav>
 ${context.notice?.at === undefined && noticeBox(context.notice)}
 ${body(words)}`,

@@ -36,10 +36,10 @@ function answerLines(
   return {
     ...answerInEveryLanguage((locale) =>
       word(memoryMessagesFor(locale), locale)
-        .map(({ about, words, message }) => `${about}: ${words} (${message})`)
+        .map(([about, words, message]) => `${about}: ${words} (${message})`)
         .join("\n"),
     ),
-    choices: own.map(({ about, words, message }) => ({ label: about, description: words, message })),
+    choices: own.map(([label, description, message]) => ({ label, description, message })),
   };
 }
 
@@ -61,7 +61,7 @@ export async function tellStatus(
   );
   const jobs = jobsVisibleTo(chat, look);
   const waiting = jobs.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined);
-  const last = jobs.findLast(({ changes }) => changes.length > 0) ?? null;
+  const last = jobs.filter(({ changes }) => changes.length > 0).slice(-1);
   const facts = {
     folder: chat.workspace.root,
     talks,
@@ -75,11 +75,10 @@ export async function tellStatus(
   return answerLines(chat, (words, locale) =>
     words.status({
       ...facts,
-      lastJob: last && {
-        name: nameJob(last),
-        title: last.title,
-        status: wordJobStatus(chat, messagesFor(locale), last),
-      },
+      lastJobs: last.map((job) => ({
+        name: nameJob(job),
+        words: `${wordJobStatus(chat, messagesFor(locale), job)}: ${job.title}`,
+      })),
     }),
   );
 }

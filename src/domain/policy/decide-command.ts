@@ -1,3 +1,4 @@
+import { fillHoles } from "../texts/format-text.ts";
 import type { Locale } from "../texts/locale.ts";
 import { commandMessages } from "../texts/policy.ts";
 import { type CommandPolicy, startsWithWords } from "./allowed-commands.ts";
@@ -160,12 +161,11 @@ function shownName(name: string, args: readonly ShellWord[], entries: readonly s
 const SHOWN = 200;
 
 /** Which rule, why, and what to do instead: for the model that proposed the command and for people. */
-export function explainRefusal(refusal: Refusal, locale: Locale): string {
-  const messages = commandMessages(locale);
-  const facts = { name: refusal.name ?? "", detail: refusal.detail ?? "" };
-  const text = messages.rule(refusal.rule, facts);
-  const [line = "", ...more] = refusal.command.trim().split("\n");
+export function explainRefusal({ rule, command, ...facts }: Refusal, locale: Locale): string {
+  const { refused, rules } = commandMessages(locale);
+  const [reason, instead] = rules[rule].map((text) => fillHoles(text, facts));
+  const [line = "", ...more] = command.trim().split("\n");
   const shown =
     [...line].length > SHOWN || more.length > 0 ? `${[...line].slice(0, SHOWN).join("")} …` : line;
-  return messages.refused({ rule: refusal.rule, command: shown, text });
+  return `${refused} (${rule}): ${reason}\n  ${shown}\n${instead}`;
 }

@@ -3,14 +3,11 @@ export interface StoreTrouble {
   /** The file, or the address without a password. */
   readonly name: string;
   readonly detail: string;
-  /** The file exists but is not a store, or no longer one. */
-  readonly damaged: boolean;
-  readonly newer: boolean;
-  readonly older: boolean;
-  /** The server is there, and does not show the certificate that was asked for. */
-  readonly distrusted: boolean;
-  /** The store is there, and takes no writes: a standby, or kept from being written. */
-  readonly readOnly: boolean;
+  /**
+   * `newer`, `older`: the version that made its tables. `damaged`: a file that is not a store. `distrusted`: the server's certificate
+   * is not the one that was asked for. `read-only`: a server that takes no writes.
+   */
+  readonly why: "newer" | "older" | "damaged" | "distrusted" | "read-only" | "unreachable";
 }
 
 export interface NewerSchema {

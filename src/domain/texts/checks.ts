@@ -9,6 +9,7 @@ import {
 import { countFailing, type NewTests, type TestCounts, totalTests } from "../checks/test-results.ts";
 import { failingTests, type KnownCheck, type LowerRung } from "../checks/verdict.ts";
 import { type CheckWords, checkWords as en } from "./en/checks.ts";
+import { fillHoles } from "./format-text.ts";
 import { checkWords as ja } from "./ja/checks.ts";
 import type { Locale } from "./locale.ts";
 
@@ -52,8 +53,7 @@ const RED_SHOWN = 10;
 function createChecksMessages({ why, whyProposed, whyLower, state, beside: besides, said }: CheckWords) {
   const say = (code: Code, holes: Holes = {}): string => {
     const template = said[code];
-    const text = typeof template === "string" ? template : template[holes.n === 1 ? 0 : 1];
-    return text.replace(/\{(\w+)\}/g, (_, hole: string) => String(holes[hole] ?? ""));
+    return fillHoles(typeof template === "string" ? template : template[holes.n === 1 ? 0 : 1], holes);
   };
   const count = (code: Code, n: number, holes: Holes = {}) => (n > 0 ? [say(code, { n, ...holes })] : []);
   const join = (parts: readonly string[]) => parts.join(say("separator"));

@@ -7,6 +7,11 @@ export function cutMiddle(text: string, limit: number): string {
   return `${head}\n… [${text.length - 2 * half} characters cut] …\n${tail}`;
 }
 
+/** A sentence whose `{holes}` are filled. */
+export function fillHoles(template: string, holes: Readonly<Record<string, string | number>>): string {
+  return template.replace(/\{(\w+)\}/g, (_, hole: string) => String(holes[hole] ?? ""));
+}
+
 /** A sentence, or how facts become one. */
 export type Wording<Fact> = string | ((fact: Fact) => string);
 
@@ -44,6 +49,27 @@ export function jobOrder(
   const job = name.replace(/(?<!\S)#(?=\d)/g, "");
   return `picoclaw ${{ apply: `apply --job ${job}`, diff: `show ${job} --diff` }[order as string] ?? `${order} ${job}`}`;
 }
+
+/** Why a job was rolled back, by its recorded reason: a code, or a code with a detail behind a colon. */
+export const wordRollbackBy =
+  (known: Readonly<Record<string, string>>) =>
+  (reason: string): string => {
+    const [, code = "", detail = ""] = /^(\w+)(?:: (.*))?$/s.exec(reason) ?? [];
+    const words = known[reason] ?? known[code];
+    if (words === undefined || detail === "") return words ?? reason;
+    if (known[detail] !== undefined) return known[detail];
+    // Its detail is the sentence of who could not answer, and why.
+    return code === "unanswered" ? detail : `${words}: ${detail}`;
+  };
+
+/** The state of a task of either kind, with the phase of one that runs: `running: verify ⏸`. */
+export const wordTaskStateBy =
+  (states: Readonly<Record<string, string>>, phases: Readonly<Record<string, string>>) =>
+  (state: string): string => {
+    const [name = "", phase = ""] = state.replace(/ ⏸$/, "").split(": ");
+    const [words, step] = [states[name] ?? name, phases[phase]];
+    return `${step === undefined ? words : `${words}: ${step}`}${state.endsWith(" ⏸") ? " ⏸" : ""}`;
+  };
 
 /** `1 file`, `2 files`. */
 export function many(count: number, one: string, more = `${one}s`): string {
@@ -85,6 +111,18 @@ export function formatBytes(bytes: number): string {
     unit += 1;
   }
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${BYTE_UNITS[unit]}`;
+}
+
+/** A day with its weekday and a time of day in a zone, as a language writes them. */
+export function formatMoment(
+  at: string,
+  timeZone: string,
+  language: string,
+  month: "short" | "numeric",
+): string {
+  const [time, day] = ["2-digit", "numeric"] as const;
+  const shown = { weekday: "short", day, month, year: day, hour: time, minute: time } as const;
+  return new Date(at).toLocaleString(language, { timeZone, ...shown });
 }
 
 /** `2026-03-01 09:30:05` in the zone of this machine. */

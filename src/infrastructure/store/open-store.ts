@@ -126,12 +126,16 @@ function storeNameOf(place: StoreLocation): Pick<StoreTrouble, "kind" | "name"> 
 }
 
 function troubleOf(place: StoreLocation, cause: unknown): StoreTrouble {
-  const detail = detailOf(cause);
-  const damaged = /not a database|malformed|corrupt/i.test(detail);
-  const distrusted = /certificate|altnames|sslrootcert/i.test(detail);
-  const [newer, older] = [cause instanceof NewerStore, cause instanceof OlderStore];
-  const readOnly = readStoreAway(cause) === "read-only";
-  return { ...storeNameOf(place), detail, damaged, newer, older, distrusted, readOnly };
+  const [name, detail] = [storeNameOf(place), detailOf(cause)];
+  const why = (): StoreTrouble["why"] => {
+    if (cause instanceof NewerStore) return "newer";
+    if (cause instanceof OlderStore) return "older";
+    if (name.kind === "sqlite")
+      return /not a database|malformed|corrupt/i.test(detail) ? "damaged" : "unreachable";
+    if (/certificate|altnames|sslrootcert/i.test(detail)) return "distrusted";
+    return readStoreAway(cause) === "read-only" ? "read-only" : "unreachable";
+  };
+  return { ...name, detail, why: why() };
 }
 
 function detailOf(cause: unknown): string {

@@ -183,7 +183,7 @@ function wholeTextPage(
   return page(context, {
     title: t.wholeAnswer(bytesText(text.length)),
     section: "/chat",
-    body: html`<p class="crumb"><a href="${back}">${t.chatTitle}</a></p>
+    body: html`<p class="crumb"><a href="${back}">${t.nav.chat}</a></p>
 <div class="reply"><div class="body"><div class="text">${markdown(text.slice(from, end))}</div></div></div>
 <nav class="pager" aria-label="${t.pages}">${from > 0 && to(Math.max(0, from - WINDOW_CHARACTERS), t.pageBefore)}<span>${bytesText(end)} / ${bytesText(text.length)}</span>${end < text.length && to(end, t.pageAfter)}</nav>`,
   });
@@ -221,16 +221,16 @@ export async function chatPage(context: PageContext, view: ChatView): Promise<Ma
   const busy = view.exchanges.some(({ message }) => message.state !== "done");
   const key = `${view.channel}:${view.chatId}`;
   return page(context, {
-    title: t.chatTitle,
+    title: t.nav.chat,
     section: "/chat",
     tall: true,
     ...(busy && { refreshSeconds: 3 }),
     body: html`<div class="chat" data-live="/live?chat=${encodeURIComponent(key)}">
-<div class="chat-head"><h1>${t.chatTitle}</h1>
+<div class="chat-head"><h1>${t.nav.chat}</h1>
 ${view.chats.length > 1 && html`<details class="menu"><summary>${t.chats}</summary><ul>${view.chats.map((chat) => html`<li><a href="${chatAddress(chat)}" ${chat.channel === view.channel && chat.chatId === view.chatId && html`aria-current="true"`}>${chat.channel !== "web" && html`<span class="chip">${chat.channel}</span> `}${chatTitleOf(t, chat)} ${moment(context, chat.lastAt)}</a></li>`)}</ul></details>`}
 ${exchanges.length > 0 && html`<details class="menu"><summary>${t.exportChat}</summary><ul>${(["html", "md"] as const).map((form) => html`<li><a href="/export/${encodeURIComponent(view.channel)}/${encodeURIComponent(view.chatId)}?form=${form}" download>${t.exportForms[form]}</a></li>`)}</ul></details>`}
 ${actionButton(context, { action: "/chat/new", label: t.newChat, style: "quiet" })}</div>
-<div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.chatTitle}" data-copy="${t.copy}" data-copied="${t.copied}">
+<div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.nav.chat}" data-copy="${t.copy}" data-copied="${t.copied}">
 ${view.older && html`<p class="older"><a href="/chat/${encodeURIComponent(view.chatId)}?before=${view.exchanges[0]?.message.id}">${t.olderMessages}</a></p>`}
 ${exchanges.length === 0 ? firstWords(context, view) : exchanges}
 </div>

@@ -92,7 +92,7 @@ function jobPage(
     wide: true,
     ...(alive && { refreshSeconds: 3 }),
     body: html`<div data-live="/live?job=${job.jobId}">
-<p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
+<p class="crumb"><a href="/jobs">${t.nav.jobs}</a></p>
 <div id="head" data-part class="job-head"><div><h1>${jobTitle(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} <span>${jobFigures(t, viewed)}</span></p></div>
 <div class="actions">${jobButtons(context, viewed)}</div></div>
 ${end !== "" && html`<p class="note">${visible(end)}</p>`}
@@ -146,7 +146,7 @@ function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
   const address = isOwn
     ? `/chat/${encodeURIComponent(chatId)}`
     : `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
-  return html`<dt>${t.chatTitle}</dt><dd><a href="${address}" title="${chat}">${t.openJob}</a></dd>`;
+  return html`<dt>${t.nav.chat}</dt><dd><a href="${address}" title="${chat}">${t.openJob}</a></dd>`;
 }
 
 /** Which model worked, in how many attempts, what its checks counted and what it cost. */
@@ -212,10 +212,10 @@ function jobsPage(context: PageContext, { found, running, query }: JobsView): Ma
   const { jobs } = found;
   const isNarrowed = [query.text, query.status, query.chat, query.day, query.path].some((one) => one !== "");
   return page(context, {
-    title: t.jobsTitle,
+    title: t.nav.jobs,
     section: "/jobs",
     ...(jobs.some(({ alive }) => alive) && { refreshSeconds: 5 }),
-    body: html`<h1>${t.jobsTitle}</h1>
+    body: html`<h1>${t.nav.jobs}</h1>
 ${noticeBox(context.notice)}
 ${runningView(context, running)}
 ${(isNarrowed || found.total > 0) && filters(context, found, query)}
@@ -244,7 +244,7 @@ function filters({ t, words }: PageContext, { chats }: FoundJobs<ViewedJob>, que
   return html`<form class="filters" method="get" action="/jobs" role="search">
 <label class="wide"><span>${t.jobsSearch}</span><input type="search" name="q" value="${query.text}" maxlength="200"></label>
 <label><span>${t.columns.state}</span><select name="status">${option("", t.jobsAny, query.status)}${STATUSES.map(status)}</select></label>
-${chats.length > 0 && html`<label><span>${t.chatTitle}</span><select name="chat">${option("", t.jobsAny, query.chat)}${chats.map((chat) => option(chat, visible(chat), query.chat))}</select></label>`}
+${chats.length > 0 && html`<label><span>${t.nav.chat}</span><select name="chat">${option("", t.jobsAny, query.chat)}${chats.map((chat) => option(chat, visible(chat), query.chat))}</select></label>`}
 <label><span>${t.columns.day}</span><input type="date" name="day" value="${query.day}"></label>
 <label><span>${t.jobsFile}</span><input type="text" name="path" value="${query.path}" maxlength="300"></label>
 <button type="submit">${t.jobsFind}</button></form>`;

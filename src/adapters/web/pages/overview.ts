@@ -29,9 +29,9 @@ function systemPage(context: PageContext, view: SystemView): Markup {
   const changed = view.configuration.filter(({ source, next }) => source !== null || next !== undefined);
   const waits = changed.some(({ next }) => next !== undefined);
   return page(context, {
-    title: t.systemTitle,
+    title: t.nav.system,
     section: "/system",
-    body: html`<h1>${t.systemTitle}</h1>
+    body: html`<h1>${t.nav.system}</h1>
 <p class="lead">PicoClaw ${view.version} · ${t.uptime(view.upSeconds)} · <code>${visible(view.workspace)}</code></p>
 <section aria-labelledby="health"><h2 id="health">${t.healthTitle}</h2>
 <p class="state ${bad === 0 ? "good" : "failed"}">${bad === 0 ? t.allWell(isAllSetUp) : t.notAllWell(bad)}</p>
@@ -57,9 +57,9 @@ function tasksPage(
 ): Markup {
   const { t } = context;
   return page(context, {
-    title: t.tasksTitle,
+    title: t.nav.tasks,
     section: "/tasks",
-    body: html`<h1>${t.tasksTitle}</h1>
+    body: html`<h1>${t.nav.tasks}</h1>
 <div id="tasks" data-part data-every="${rereadSeconds(tasks.some(({ tone }) => tone === "running"))}">
 ${
   tasks.length === 0
@@ -172,9 +172,9 @@ ${list.map((row) => html`<tr><td>${first(row)}</td>${figureCells(texts, row).map
   const { number } = texts;
   const mostOf = (show: (value: number) => string) => (value: number) => t.usageMost(show(value));
   return page(context, {
-    title: t.usageTitle,
+    title: t.nav.usage,
     section: "/usage",
-    body: html`<div class="section-head"><h1>${t.usageTitle}</h1>${rows.length > 0 && html`<a href="/usage.csv" download>${t.usageCsv}</a>`}</div>
+    body: html`<div class="section-head"><h1>${t.nav.usage}</h1>${rows.length > 0 && html`<a href="/usage.csv" download>${t.usageCsv}</a>`}</div>
 ${
   rows.length === 0
     ? empty(t.usageEmptyTitle, t.usageEmpty)

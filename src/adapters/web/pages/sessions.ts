@@ -22,9 +22,9 @@ function sessionsPage(context: PageContext, { chats, sessions, notes }: Sessions
   const { t } = context;
   const titles = new Map(chats.map((chat) => [`${chat.channel}:${chat.chatId}`, chatTitleOf(t, chat)]));
   return page(context, {
-    title: t.sessionsTitle,
+    title: t.nav.sessions,
     section: "/sessions",
-    body: html`<h1>${t.sessionsTitle}</h1>
+    body: html`<h1>${t.nav.sessions}</h1>
 ${
   chats.length === 0
     ? empty(t.sessionsEmptyTitle, t.sessionsEmpty)
@@ -45,7 +45,7 @@ function spokenPage(context: PageContext, chat: ChatKey, turns: readonly NewTurn
   return page(context, {
     title,
     section: "/sessions",
-    body: html`<p class="crumb"><a href="/sessions">${t.sessionsTitle}</a></p><h1 title="${chat.chatId}"><span class="state plain">${visible(chat.channel)}</span> ${title}</h1><p class="note">${t.readOnlyChat}</p>
+    body: html`<p class="crumb"><a href="/sessions">${t.nav.sessions}</a></p><h1 title="${chat.chatId}"><span class="state plain">${visible(chat.channel)}</span> ${title}</h1><p class="note">${t.readOnlyChat}</p>
 <div class="spoken">${turns.map(({ at, role, agent, text }) =>
       role === "user"
         ? html`<div class="said"><div class="bubble">${visible(text)}</div><p class="meta">${moment(context, at)}</p></div>`

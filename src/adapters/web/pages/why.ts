@@ -43,7 +43,7 @@ function whyPage(context: PageContext, { job, path, line, seen, found: { why, li
     title,
     section: "/jobs",
     wide: true,
-    body: html`<p class="crumb"><a href="/jobs">${t.jobsTitle}</a> · <a href="/jobs/${encodeURIComponent(seen.jobId)}">${nameJob(job)}</a></p>
+    body: html`<p class="crumb"><a href="/jobs">${t.nav.jobs}</a> · <a href="/jobs/${encodeURIComponent(seen.jobId)}">${nameJob(job)}</a></p>
 <h1>${t.whyLine}</h1>
 <pre class="output wrap" tabindex="0">${visible(wordWhy(historyMessagesFor(t.locale), path, why))}</pre>
 <p class="actions">${origin !== null && origin !== seen.jobId && html`<a href="/jobs/${encodeURIComponent(origin)}">${t.openJob}</a>`}${editor !== null && html` <a href="${editor(path, line)}">${t.openInEditor}</a>`}</p>

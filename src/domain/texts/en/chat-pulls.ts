@@ -14,32 +14,13 @@ export type PullStop =
   /** `kept`: changed files that are never committed. */
   | { readonly why: "nothing"; readonly base: string; readonly kept: readonly string[] }
   | { readonly why: "names-taken"; readonly branch: string }
-  | {
-      readonly why: "forge";
-      readonly forge: string;
-      readonly repository: string;
-      readonly code: string;
-      readonly message: string;
-    }
-  | {
-      readonly why: "not-opened";
-      readonly forge: string;
-      readonly branch: string;
-      readonly code: string;
-      readonly message: string;
-    }
+  | ({ readonly why: "forge" } & Readonly<Record<"forge" | "repository" | "code" | "message", string>>)
+  | ({ readonly why: "not-opened" } & Readonly<Record<"forge" | "branch" | "code" | "message", string>>)
   | { readonly why: "secret"; readonly kept: string | null }
   | { readonly why: "branch-taken"; readonly branch: string; readonly kept: string | null }
-  | {
-      readonly why: "not-pushed";
-      readonly reason: string;
-      readonly branch: string;
-      readonly forge: string;
-      readonly message: string;
-      /** The variable of the token, where there is none. */
-      readonly variable: string | null;
-      readonly kept: string | null;
-    };
+  /** `variable`: that of the token, where there is none. */
+  | ({ readonly why: "not-pushed" } & Readonly<Record<"reason" | "branch" | "forge" | "message", string>> &
+      Readonly<Record<"variable" | "kept", string | null>>);
 
 export type CommitStop =
   | { readonly why: "unavailable" | "no-git" | "no-repository" | "unborn" }
@@ -48,41 +29,31 @@ export type CommitStop =
   /** `changed`: how many files are not committed. */
   | { readonly why: "nothing"; readonly changed: number };
 
-export interface CommitFacts {
-  readonly title: string;
-  readonly files: readonly string[];
-  /** How many changed files it leaves out. */
-  readonly left: number;
-}
+/** `left`: how many changed files it leaves out. */
+type CommitFacts = Readonly<{ title: string; files: readonly string[]; left: number }>;
 
-/** A pull request that was made ready. */
-export interface PullFacts {
-  readonly branch: string;
-  readonly base: string;
-  readonly title: string;
-  /** Files that were committed for it. */
-  readonly files: number;
-}
+/** A pull request that was made ready. `files`: how many were committed for it. */
+type PullFacts = Readonly<Record<"branch" | "base" | "title" | "url", string>> & { readonly files: number };
+type OpenedPull = PullFacts & Readonly<Record<"isNew" | "isDraft", boolean>>;
+type UnopenedPull = PullFacts & Readonly<Record<"variable" | "forge", string>>;
+type PullDraft = Pick<PullFacts, "branch" | "base" | "title"> & { readonly files: readonly string[] };
 
 const nameKeptBranch = (branch: string | null) =>
   branch === null ? "Nothing was changed." : `Nothing was pushed; the commit stays on the branch ${branch}.`;
 
 function forgeTrouble(forge: string, code: string, message: string): string {
-  switch (code) {
-    case "unauthorized":
-      return `${forge} does not accept the token: it is wrong, or it has expired.`;
-    case "forbidden":
-    case "missing-scope":
-      return `The token has no permission for that on ${forge}: ${message}`;
-    case "unreachable":
-    case "timeout":
-    case "server-error":
-      return `${forge} does not answer: ${message}`;
-    case "rate-limited":
-      return `${forge} accepts no more requests for now: ${message}`;
-    default:
-      return `${forge} refused: ${message}`;
-  }
+  if (code === "unauthorized") return `${forge} does not accept the token: it is wrong, or it has expired.`;
+  const noPermission = `The token has no permission for that on ${forge}`;
+  const silent = `${forge} does not answer`;
+  const known: Readonly<Record<string, string>> = {
+    forbidden: noPermission,
+    "missing-scope": noPermission,
+    unreachable: silent,
+    timeout: silent,
+    "server-error": silent,
+    "rate-limited": `${forge} accepts no more requests for now`,
+  };
+  return `${known[code] ?? `${forge} refused`}: ${message}`;
 }
 
 function pushTrouble(reason: string, forge: string, branch: string, message: string): string {
@@ -130,27 +101,9 @@ export const pulls = {
     count === 0 ? `Creating the branch ${branch}.` : `Committing ${many(count, "file")} on ${branch}.`,
   pullPushes: (branch: string, forge: string) => `Pushing ${branch} to ${forge}.`,
   forgeWaits: (forge: string, seconds: number, why: string) => `${forge} asks to wait ${seconds} s: ${why}`,
-  pullDry: ({
-    branch,
-    base,
-    files: paths,
-    title,
-  }: {
-    readonly branch: string;
-    readonly base: string;
-    readonly files: readonly string[];
-    readonly title: string;
-  }) =>
+  pullDry: ({ branch, base, files: paths, title }: PullDraft) =>
     `Would open a pull request from ${branch} to ${base}: ${title}\n${paths.map((path) => `  ${path}`).join("\n")}`,
-  pullOpened: ({
-    branch,
-    base,
-    title,
-    files: count,
-    url,
-    isNew,
-    isDraft,
-  }: PullFacts & { readonly url: string; readonly isNew: boolean; readonly isDraft: boolean }) =>
+  pullOpened: ({ branch, base, title, files: count, url, isNew, isDraft }: OpenedPull) =>
     [
       isNew
         ? `${isDraft ? "Draft pull request" : "Pull request"} opened: ${url}`
@@ -158,13 +111,7 @@ export const pulls = {
       `${title}\n${branch} → ${base}${count === 0 ? "" : `, ${many(count, "file")} committed`}`,
       STAYS,
     ].join("\n\n"),
-  pullByHand: ({
-    branch,
-    title,
-    url,
-    variable,
-    forge,
-  }: PullFacts & { readonly url: string; readonly variable: string; readonly forge: string }) =>
+  pullByHand: ({ branch, title, url, variable, forge }: UnopenedPull) =>
     [
       `The branch ${branch} was pushed, but no pull request was opened: there is no token for ${forge}.`,
       `Open it yourself: ${url}\n${title}`,

@@ -1,5 +1,5 @@
 import type { CronShape } from "../../chat/schedule-sentence.ts";
-import { wordBy } from "../format-text.ts";
+import { formatMoment, wordBy } from "../format-text.ts";
 
 /** A schedule, for display. */
 export interface ScheduleLine {
@@ -41,17 +41,7 @@ const times = wordBy<"kind", CronShape>("kind", {
   other: ({ cron }) => `at the times of ${cron}`,
 });
 
-function when(at: string, timezone: string): string {
-  return new Intl.DateTimeFormat("en-GB", {
-    timeZone: timezone,
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-  }).format(new Date(at));
-}
+const when = (at: string, timezone: string) => formatMoment(at, timezone, "en-GB", "short");
 
 const OUTCOMES = { waits: "not answered yet", answered: "answered", failed: "failed", unknown: "" } as const;
 

@@ -96,12 +96,7 @@ const DROPPED: Readonly<Record<RedReason, string>> = {
   "still-red": "Stopped, nothing changed: still red",
 };
 
-export interface AskedModel {
-  readonly agent: string;
-  readonly role: string;
-  readonly provider: string;
-  readonly model: string;
-}
+export type AskedModel = Readonly<Record<"agent" | "role" | "provider" | "model", string>>;
 
 export interface BudgetWords {
   readonly kind: "warn" | "local" | "unpriced";
@@ -110,11 +105,17 @@ export interface BudgetWords {
   readonly model?: string;
 }
 
-export interface StandInWords {
-  readonly asked: string;
-  readonly answered: string;
-  readonly model: string;
+type StandInWords = Readonly<Record<"asked" | "answered" | "model", string>> & {
   readonly code: ModelTrouble;
+};
+
+/** `costUsd`: null where the model's price is unknown. */
+interface FooterFacts {
+  readonly model: string;
+  readonly local: boolean;
+  readonly tokens: number;
+  readonly cachedTokens?: number | undefined;
+  readonly costUsd: number | null;
 }
 
 type HelpLine = readonly [command: string, what: string];
@@ -304,18 +305,13 @@ export const chatTexts = {
   modelTrouble: trouble,
   retrying: (attempt: number, seconds: number, why: string) => `Retry ${attempt} in ${seconds} s: ${why}`,
   compacted: "That was too long for the model; trying once more with less.",
-  budget: ({ kind, spentUsd, dailyUsd, model }: BudgetWords): string => {
+  budget: ({ kind, spentUsd, dailyUsd, model = "" }: BudgetWords): string => {
     const facts = `$${spentUsd.toFixed(2)} of $${dailyUsd.toFixed(2)}`;
-    switch (kind) {
-      case "warn":
-        return spentUsd < dailyUsd
-          ? `Today's budget is nearly spent (${facts}).`
-          : `Today's budget is spent (${facts}).`;
-      case "local":
-        return `Today's budget is spent; the local model ${model ?? ""} answered (${facts}).`;
-      case "unpriced":
-        return `The price of ${model ?? ""} is unknown, so the budget does not count it: add it to budget.prices.`;
-    }
+    return {
+      warn: `Today's budget is ${spentUsd < dailyUsd ? "nearly " : ""}spent (${facts}).`,
+      local: `Today's budget is spent; the local model ${model} answered (${facts}).`,
+      unpriced: `The price of ${model} is unknown, so the budget does not count it: add it to budget.prices.`,
+    }[kind];
   },
   stoodIn: ({ asked, answered, model, code }: StandInWords): string =>
     `Note: ${asked} could not answer (${BRIEF_TROUBLES[code] ?? "unknown reason"}), so ${answered} (${model}) answered instead (coder.fallback).`,
@@ -512,30 +508,13 @@ export const chatTexts = {
   },
   goodbye: "Bye.",
   stopHint: "stopping… Ctrl-C again quits",
-  footer: ({
-    model,
-    local,
-    tokens,
-    cachedTokens = 0,
-    costUsd,
-  }: {
-    readonly model: string;
-    readonly local: boolean;
-    readonly tokens: number;
-    readonly cachedTokens?: number | undefined;
-    /** Null: the model's price is unknown. */
-    readonly costUsd: number | null;
-  }) =>
+  footer: ({ model, local, tokens, cachedTokens = 0, costUsd }: FooterFacts) =>
     `${model} (${local ? "local" : "cloud"}) · ${tokens} tokens${cachedTokens > 0 ? ` (${cachedTokens} from the cache)` : ""}${costUsd === 0 ? "" : ` · ${formatCost(costUsd ?? 0, costUsd === null)}`}`,
   actions: { undo: "Undo", redo: "Redo", diff: "Diff", apply: "Apply", discard: "Discard", jobs: "Jobs" },
 };
 
-/** A line about a chat, and the command that is about it. */
-export interface ContextLine {
-  readonly about: string;
-  readonly words: string;
-  readonly message: string;
-}
+/** A line about a chat; `message`: the command that is about it. */
+export type ContextLine = readonly [about: string, words: string, message: string];
 
 /** An earlier conversation. */
 interface SessionLine {
@@ -645,10 +624,27 @@ interface StatusFacts {
   readonly dry: boolean;
   readonly isAtWork: boolean;
   readonly previews: readonly { readonly name: string; readonly title: string }[];
-  readonly lastJob: { readonly name: string; readonly status: string; readonly title: string } | null;
+  /** The last job that changed something, if there is one. */
+  readonly lastJobs: readonly { readonly name: string; readonly words: string }[];
   readonly spentUsd: number;
   readonly dailyUsd: number | null;
 }
+
+const storeAdvice = wordBy<"why", StoreTrouble>("why", {
+  newer: "A later version of PicoClaw has changed its tables. Upgrade PicoClaw on this machine.",
+  older: ({ kind, name }) =>
+    `It was made by an older version of PicoClaw and cannot be carried over. ${kind === "sqlite" ? `Move ${name} away, together with ${name}-wal and ${name}-shm, and start again` : "Name an empty database in database_url and run `picoclaw db migrate`"}: the record of conversations is lost, but every job can still be undone.`,
+  damaged:
+    "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone.",
+  distrusted:
+    "The server's certificate does not match. In database_url, use a host name that is in the certificate, and set sslrootcert=FILE to the certificate of the authority that signed it.",
+  "read-only":
+    "The database is read-only: it is a standby, or writes are disabled. Name the primary in database_url, or enable writes.",
+  unreachable: ({ kind }) =>
+    kind === "sqlite"
+      ? "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written to."
+      : "Check the address in database_url, and that the server is running.",
+});
 
 export const memoryTexts = {
   context: (facts: ContextFacts): readonly ContextLine[] => {
@@ -657,56 +653,29 @@ export const memoryTexts = {
       window === null || window === 0
         ? ""
         : `; ${formatTokens(window)} fit, this fills ${Math.round((100 * (exchangeTokens + memoryTokens)) / window)} %`;
+    const last = `the last ${facts.exchanges === 1 ? "exchange" : `${facts.exchanges} exchanges`}`;
+    const given = `${last}, ${aboutTokens(exchangeTokens)} of at most ${limitTokens} (session.history_tokens)`;
+    const since = `${many(facts.messages, "message")} since ${facts.begunAt} (${facts.sessionId})`;
     return [
-      {
-        about: "Conversation",
-        words: `${many(facts.messages, "message")} since ${facts.begunAt} (${facts.sessionId})`,
-        message: "/rewind",
-      },
-      {
-        about: "Word for word",
-        words: `the last ${facts.exchanges === 1 ? "exchange" : `${facts.exchanges} exchanges`}, ${aboutTokens(exchangeTokens)} of at most ${limitTokens} (session.history_tokens)`,
-        message: "/rewind",
-      },
-      {
-        about: "From before",
-        words: memoryTokens === 0 ? "nothing" : aboutTokens(memoryTokens),
-        message: "/notes",
-      },
-      { about: "Kept by name", words: String(facts.memos), message: "/memo" },
-      { about: facts.agent, words: `${model ?? "cannot be asked"}${fills}`, message: "/model" },
-      { about: "Start over", words: "the models get nothing of this conversation any more", message: "/new" },
+      ["Conversation", since, "/rewind"],
+      ["Word for word", given, "/rewind"],
+      ["From before", memoryTokens === 0 ? "nothing" : aboutTokens(memoryTokens), "/notes"],
+      ["Kept by name", String(facts.memos), "/memo"],
+      [facts.agent, `${model ?? "cannot be asked"}${fills}`, "/model"],
+      ["Start over", "the models get nothing of this conversation any more", "/new"],
     ];
   },
-  status: (facts: StatusFacts): readonly ContextLine[] => [
-    { about: "Folder", words: facts.folder, message: "/jobs" },
-    { about: "Talks", words: wordModel(facts.talks), message: "/model mio" },
-    { about: "Codes", words: wordModel(facts.codes), message: "/model" },
-    {
-      about: "Proposals",
-      words: facts.dry ? "are shown, not run (/dry on)" : "run at once",
-      message: facts.dry ? "/dry off" : "/dry on",
-    },
-    ...(facts.isAtWork ? [{ about: "Now", words: "a coder is at work", message: "/stop" }] : []),
-    ...facts.previews.map(({ name, title }) => ({
-      about: "Preview waits",
-      words: `${name} ${title}`,
-      message: `/diff ${name}`,
-    })),
-    ...(facts.lastJob === null
-      ? []
-      : [
-          {
-            about: "Last job",
-            words: `${facts.lastJob.name} ${facts.lastJob.status}: ${facts.lastJob.title}`,
-            message: `/diff ${facts.lastJob.name}`,
-          },
-        ]),
-    {
-      about: "Today",
-      words: `${formatCost(facts.spentUsd, false)}${facts.dailyUsd === null ? "" : ` of $${facts.dailyUsd}`}`,
-      message: "/cost",
-    },
+  status: ({ dry, lastJobs, spentUsd, dailyUsd, ...facts }: StatusFacts): readonly ContextLine[] => [
+    ["Folder", facts.folder, "/jobs"],
+    ["Talks", wordModel(facts.talks), "/model mio"],
+    ["Codes", wordModel(facts.codes), "/model"],
+    ["Proposals", dry ? "are shown, not run (/dry on)" : "run at once", dry ? "/dry off" : "/dry on"],
+    ...(facts.isAtWork ? [["Now", "a coder is at work", "/stop"] as const] : []),
+    ...facts.previews.map(
+      ({ name, title }) => ["Preview waits", `${name} ${title}`, `/diff ${name}`] as const,
+    ),
+    ...lastJobs.map(({ name, words }) => ["Last job", `${name} ${words}`, `/diff ${name}`] as const),
+    ["Today", `${formatCost(spentUsd, false)}${dailyUsd === null ? "" : ` of $${dailyUsd}`}`, "/cost"],
   ],
   sessionLine: ({ id, at, messages, text }: SessionLine) =>
     `${id}  ${at}  ${many(messages, "message")}${text === "" ? "" : `  “${text}”`}`,
@@ -827,22 +796,6 @@ export const memoryTexts = {
     `Nothing was written: the backup was made by version ${version}, whose tables are different. Restore it with that version, then upgrade.`,
   personForgotten: (who: string, rows: number) =>
     `${who}: ${rows} rows deleted. Jobs and their undo data stay in the workspace's storage.`,
-  storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted, readOnly }: StoreTrouble) =>
-    `The database cannot be opened: ${name} (${detail})\n${
-      newer
-        ? "A later version of PicoClaw has changed its tables. Upgrade PicoClaw on this machine."
-        : older
-          ? kind === "sqlite"
-            ? `It was made by an older version of PicoClaw and cannot be carried over. Move ${name} away, together with ${name}-wal and ${name}-shm, and start again: the record of conversations is lost, but every job can still be undone.`
-            : "It was made by an older version of PicoClaw and cannot be carried over. Name an empty database in database_url and run `picoclaw db migrate`: the record of conversations is lost, but every job can still be undone."
-          : kind === "sqlite"
-            ? damaged
-              ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
-              : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written to."
-            : distrusted
-              ? "The server's certificate does not match. In database_url, use a host name that is in the certificate, and set sslrootcert=FILE to the certificate of the authority that signed it."
-              : readOnly
-                ? "The database is read-only: it is a standby, or writes are disabled. Name the primary in database_url, or enable writes."
-                : "Check the address in database_url, and that the server is running."
-    }`,
+  storeUnavailable: (trouble: StoreTrouble) =>
+    `The database cannot be opened: ${trouble.name} (${trouble.detail})\n${storeAdvice(trouble)}`,
 };

@@ -46,24 +46,12 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   none: "no usable proposal",
 };
 
-function wordUnchosen({
-  agent,
-  outcome,
-  words,
-  attempts,
-  files,
-  size,
-  checks: checked,
-}: CoderCandidateFacts): string {
-  const draft =
-    outcome === "said" || outcome === "none"
-      ? []
-      : [
-          `${many(files, "file")}, ${many(size, "line")}`,
-          many(attempts, "attempt"),
-          ...(checked === null ? [] : [checks.line(checked)]),
-        ];
-  return `* ${agent}: ${[OUTCOMES[outcome], ...draft].join(" · ")}${words === "" ? "" : `: ${words}`}`;
+function wordUnchosen({ agent, outcome, words, ...draft }: CoderCandidateFacts): string {
+  const size = `${many(draft.files, "file")}, ${many(draft.size, "line")}`;
+  const judged = draft.checks === null ? [] : [checks.line(draft.checks)];
+  const hasDraft = outcome !== "said" && outcome !== "none";
+  const facts = hasDraft ? [size, many(draft.attempts, "attempt"), ...judged] : [];
+  return `* ${agent}: ${[OUTCOMES[outcome], ...facts].join(" · ")}${words === "" ? "" : `: ${words}`}`;
 }
 
 /** The chosen coder of several, and the results of the others. */

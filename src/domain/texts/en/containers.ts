@@ -7,8 +7,6 @@ import {
 } from "../../containers/preparation.ts";
 import { many, wordBy } from "../format-text.ts";
 
-type MissingLimit = "memory" | "swap" | "cpu" | "pids";
-
 const LIMITS = { memory: "memory", swap: "swap", cpu: "CPU", pids: "processes" } as const;
 
 const ENGINE_FAILURES: Readonly<Record<string, string>> = {
@@ -31,6 +29,8 @@ const ENGINE_FAILURES: Readonly<Record<string, string>> = {
   disconnected: "The connection to the container was lost",
 };
 
+type EngineKernel = Readonly<{ cgroup: 1 | 2; driver: string; filesystem: string; rootless: boolean }>;
+
 export const dockerTexts = {
   engine: ({ version, api, host }: Readonly<Record<"version" | "api" | "host", string>>) =>
     `Docker ${version} (API ${api}) at ${host}`,
@@ -40,18 +40,9 @@ export const dockerTexts = {
   notPermitted: (host: string, needed: boolean) =>
     `Docker: this user may not use ${host}${needed ? "" : " (only task environments need it)"}`,
   badHost: (host: string) => `Docker: ${host} is not a valid engine address`,
-  kernel: ({
-    cgroup,
-    driver,
-    filesystem,
-    rootless,
-  }: {
-    readonly cgroup: 1 | 2;
-    readonly driver: string;
-    readonly filesystem: string;
-    readonly rootless: boolean;
-  }) => `Docker: cgroup v${cgroup}, storage ${driver} on ${filesystem}${rootless ? ", rootless" : ""}`,
-  limits: (missing: readonly MissingLimit[]): string =>
+  kernel: ({ cgroup, driver, filesystem, rootless }: EngineKernel) =>
+    `Docker: cgroup v${cgroup}, storage ${driver} on ${filesystem}${rootless ? ", rootless" : ""}`,
+  limits: (missing: readonly (keyof typeof LIMITS)[]): string =>
     missing.length === 0
       ? "Environments: CPU, memory, swap and process limits are enforced by the kernel"
       : `Environments: not enforced by this engine: ${missing.map((each) => LIMITS[each]).join(", ")}`,
@@ -102,9 +93,7 @@ const noticeText = wordBy<"code", PrepareNotice>("code", {
     `There is no image for ${language}; the nearest, "${used}", is used instead. Add one as command_executor.environments.${wanted}.`,
   detected: ({ environment, because }) => `Chose the environment "${environment}" because of ${because}.`,
   uncommitted: ({ count }) =>
-    count === 1
-      ? "1 uncommitted change in the folder is not in the clone."
-      : `${count} uncommitted changes in the folder are not in the clone.`,
+    `${many(count, "uncommitted change")} in the folder ${count === 1 ? "is" : "are"} not in the clone.`,
   "no-common-commit": ({ target }) =>
     `There is no common commit with ${target}; compare with \`git diff origin/${target} HEAD\`.`,
   "insecure-host": ({ host }) =>
@@ -177,13 +166,7 @@ export const environmentsTexts = {
   installed: ({ done, total }: { done: number; total: number }) =>
     `  dependencies: ${done} of ${total} installed`,
   noEnvironments: "There are no environments.",
-  listHeader: ["TASK", "ENVIRONMENT", "STATE", "IMAGE", "CREATED"] as readonly [
-    string,
-    string,
-    string,
-    string,
-    string,
-  ],
+  listHeader: ["TASK", "ENVIRONMENT", "STATE", "IMAGE", "CREATED"],
   unknownTask: (task: string) => `There is no environment for task ${task}. See: picoclaw env list`,
   notReady: (task: string) =>
     `The environment of task ${task} is not ready yet. Its state: picoclaw env info --task ${task}`,

@@ -1,4 +1,4 @@
-import { capitalize } from "../format-text.ts";
+import { capitalize, wordRollbackBy } from "../format-text.ts";
 
 const CHATS: Readonly<Record<string, string>> = {
   cli: "chat in the terminal",
@@ -21,7 +21,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   agent: "sub-agent",
 };
 
-const ROLLBACKS: Readonly<Record<string, string>> = {
+export const wordRollback = wordRollbackBy({
   answered: "it was answered in words; nothing was to be changed",
   unexplained: "the coder's answer has neither a patch nor the line that says why none is needed",
   unanswered: "the model did not answer",
@@ -36,23 +36,13 @@ const ROLLBACKS: Readonly<Record<string, string>> = {
   "still-red": "a test that it answers for still fails",
   "new-failing": "a new test fails",
   conflict: "others changed the same lines",
-};
+});
 
 /** Where a job came from, by its recorded source. */
 function wordSource(source: string): string {
   const [kind = "", name = ""] = source.split(":");
   if (kind === "chat") return CHATS[name] ?? `chat in ${capitalize(name)}`;
   return kind === "tool" ? `tool ${name}` : (SOURCES[kind] ?? source);
-}
-
-/** Why a job was rolled back, by its recorded reason. */
-export function wordRollback(reason: string): string {
-  const [, code = "", detail = ""] = /^(\w+)(?:: (.*))?$/s.exec(reason) ?? [];
-  const known = ROLLBACKS[reason] ?? ROLLBACKS[code];
-  if (known === undefined || detail === "") return known ?? reason;
-  if (ROLLBACKS[detail] !== undefined) return ROLLBACKS[detail];
-  // Its detail is the sentence of who could not answer, and why.
-  return code === "unanswered" ? detail : `${known}: ${detail}`;
 }
 
 /** Texts of the list of what runs now. Nothing here ends in a newline. */

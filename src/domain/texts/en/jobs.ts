@@ -27,16 +27,12 @@ import {
 } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 
-export interface CommandCounts {
-  readonly total: number;
-  readonly fileEdits: number;
-  readonly shellCommands: number;
-  readonly gitOperations: number;
-}
+type CommandCounts = Readonly<Record<"total" | "fileEdits" | "shellCommands" | "gitOperations", number>>;
 
 const SWAPS = { commit: "being applied", undo: "being undone", redo: "being applied again" } as const;
 
-const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
+const more = (rest: number) => `… and ${rest} more`;
+const paths = (list: readonly string[]) => listPaths(list, more);
 
 const hookEnded = (ended: HookEnd) =>
   ended === "timeout" ? "took too long" : ended === "not-run" ? "could not run" : `ended with ${ended}`;
@@ -251,7 +247,7 @@ export const workTexts = {
     `Undo data exceeded its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
     `These jobs can no longer be undone:${paths(jobIds)}`,
   noJobs: "There are no jobs yet.",
-  moreLines: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"} (show --all)`,
+  moreLines: (count: number) => `… ${many(count, "more line")} (show --all)`,
   jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
   noteOfNewer: (code: string) => `A newer PicoClaw wrote a note that this version cannot show (${code}).`,
   undoStates: { available: "available", unavailable: "unavailable", none: "not needed", undone: "undone" },
@@ -318,14 +314,12 @@ export const workTexts = {
   repairStuck: (jobId: string, list: readonly string[]) =>
     `Job ${jobId} was interrupted half-way and cannot be completed, because these cannot be written or are being changed:${paths(list)}\nNo other job can be applied or undone before that. When they can be written, run: picoclaw doctor --repair`,
   /** Beside a status. */
-  interruption: ({ direction, outcome, aside }: Interruption) =>
-    outcome === "open"
-      ? `while it was ${SWAPS[direction]}`
-      : aside === undefined
-        ? `${outcome === "finished" ? "completed" : "rolled back"} after an interruption`
-        : aside.removed
-          ? `rolled back but for ${aside.paths.length}, removed since`
-          : `rolled back but for ${aside.paths.length}, kept in ${aside.folder}`,
+  interruption: ({ direction, outcome, aside }: Interruption) => {
+    if (outcome === "open") return `while it was ${SWAPS[direction]}`;
+    if (aside === undefined)
+      return `${outcome === "finished" ? "completed" : "rolled back"} after an interruption`;
+    return `rolled back but for ${aside.paths.length}, ${aside.removed ? "removed since" : `kept in ${aside.folder}`}`;
+  },
 
   gitMissing: "git was not found.",
   notARepository: (path: string) => `Not a git repository: ${path}`,
@@ -355,8 +349,8 @@ export const workTexts = {
     `The folder you are in cannot be opened: ${path}\nIt was removed or moved, or its name is not valid UTF-8. Go to another folder, or rename it.`,
   storageForeign: (path: string) =>
     `The folder with the jobs of this workspace belongs to another user, or other users can write to it: ${path}`,
-  storageForeignOutside: (folder: string, places: readonly string[]) =>
-    `The folder with the jobs of this workspace belongs to another user, or other users can write to it: ${folder}\n` +
+  storageForeignOutside: (folder: string, places: readonly string[]): string =>
+    `${workTexts.storageForeign(folder)}\n` +
     `It is outside PICOCLAW_HOME, where other users may have added files, so PicoClaw neither uses nor repairs it. Look through it: ls -laR '${folder}'\nIf all of it is yours, close it: chmod go-rwx ${places.map((place) => `'${place}'`).join(" ")}\n` +
     "Do not delete it: it holds the undo data. With another PICOCLAW_HOME you begin without these jobs.",
   workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
@@ -420,7 +414,7 @@ export const machineTexts = {
   fileSystems: (type: string, storage: string, storageType: string) =>
     `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
   mountsBelow: (list: readonly string[]) =>
-    `Mounted below the workspace, so that jobs run in a copy:${listPaths(list, (rest) => `… and ${rest} more`)}`,
+    `Mounted below the workspace, so that jobs run in a copy:${paths(list)}`,
   promise: (promised: MachinePromise, kept: boolean) => PROMISES[promised][kept ? 0 : 1],
 };
 
@@ -446,7 +440,7 @@ const warningText = wordBy<"code", ConfigWarning>("code", {
   "unusable-variable": ({ variable, key }) =>
     `ignored the environment variable ${variable}: it does not fit ${key}.`,
   "untrusted-keys": ({ file, keys }) =>
-    `ignored in ${file}, because the folder is not trusted: ${nameFew(keys, (rest) => `… and ${rest} more`)}. ` +
+    `ignored in ${file}, because the folder is not trusted: ${nameFew(keys, more)}. ` +
     machineTexts.remedy("trust-workspace"),
   "ignored-key": ({ at, key }) => `${filePositionText(at)}${key} has no effect and was ignored.`,
   "docker-socket": "mount_docker_socket is on: a container has root access to this machine.",
@@ -460,7 +454,7 @@ export const configurationTexts = {
   cannotWork: (role: string, why: string) => `roles.${role} cannot work as it is: ${why}`,
   configValid: "The configuration is valid.",
   configProblem: (problem: ConfigProblem) => `${filePositionText(problem.at)}${problemText(problem)}`,
-  moreProblems: (rest: number) => `… and ${rest} more`,
+  moreProblems: more,
   configWarning: warningText,
   workspaceTrusted: (path: string, files: readonly string[]): string =>
     [
@@ -520,9 +514,9 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
 export const sealedOtherwise = ({ what, paths, count }: SealNote): string =>
   WORDS[what](namePaths(paths, count, (rest) => `and ${rest} more`));
 
-const numberList = (numbers: readonly number[], last: string) => {
+const numberList = (numbers: readonly number[]) => {
   const names = numbers.map((number) => `#${number}`);
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} ${last} ${names.at(-1)}`;
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 };
 
 /** The first line of every report: what became of a job. */
@@ -592,12 +586,12 @@ export const reportTexts = {
     discard: (jobId: string) => `The preview ${jobId} was discarded. Nothing else changed.`,
   },
   outOfReach: (action: string, jobId: string, list: readonly string[]) =>
-    `Nothing of ${jobId} was ${action === "redo" ? "applied again" : "undone"}, because the system does not allow it:${listPaths(list, (rest) => `… and ${rest} more`)}\nMake these files and their folders accessible, or the disk, and try again.`,
+    `Nothing of ${jobId} was ${action === "redo" ? "applied again" : "undone"}, because the system does not allow it:${paths(list)}\nMake these files and their folders accessible, or the disk, and try again.`,
   inTheWay: (action: string, jobId: string, list: readonly string[]) =>
-    `Nothing was ${action === "redo" ? "applied again" : "undone"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
-  together: (numbers: readonly number[]) => `Undo ${numberList(numbers, "and")}`,
+    `Nothing was ${action === "redo" ? "applied again" : "undone"}, because these were changed after ${jobId}:${paths(list)}`,
+  together: (numbers: readonly number[]) => `Undo ${numberList(numbers)}`,
   togetherHint: (at: "terminal" | "chat", numbers: readonly number[]) =>
-    `To undo ${numberList(numbers, "and")} together: ${jobOrder(at, "undo", numbers.map((one) => `#${one}`).join(" "))}`,
+    `To undo ${numberList(numbers)} together: ${jobOrder(at, "undo", numbers.map((one) => `#${one}`).join(" "))}`,
   previewHint: (at: "terminal" | "chat", jobId: string, files: number) =>
     [
       `${many(files, "changed file is", "changed files are")} staged. To apply exactly this: ${jobOrder(at, "apply", jobId)}`,

@@ -13,6 +13,8 @@ const WHY: Readonly<Record<RemoteReason, string>> = {
   "cloud-model": "this Ollama model is computed in Ollama's cloud",
 };
 
+type RefusedModel = Pick<ModelFacts, "provider" | "model"> & { readonly why: RemoteReason };
+
 export const modelsTexts = {
   unreachable: (facts: ModelFacts) => `${who(facts)} cannot be reached at ${facts.address}${said(facts)}`,
   unknownSigner: (facts: ModelFacts) =>
@@ -57,14 +59,7 @@ export const modelsTexts = {
   scriptUnusable: (file: string, detail: string) => `the script ${file} cannot be used: ${detail}`,
   noScriptedAnswer: (file: string, message: string) => `the script ${file} has no answer to: ${message}`,
   /** Local-only at work. */
-  refusedRemote: (
-    role: string,
-    {
-      provider,
-      model,
-      why,
-    }: { readonly provider: string; readonly model: string; readonly why: RemoteReason },
-  ) =>
+  refusedRemote: (role: string, { provider, model, why }: RefusedModel) =>
     `${role} may only use a local model, and ${provider} (${model}) is not local: ${WHY[why]}. Nothing was sent. Set roles.${role} to a local model, or security.local_only: false.`,
   remedy: {
     pull: (model: string, installed: readonly string[] = []) =>

@@ -2,155 +2,128 @@ import type { RefusedDestination } from "../../policy/network.ts";
 import type { RuleId } from "../../policy/rules/command-rule.ts";
 import { formatBytes, many } from "../format-text.ts";
 
-/** `name`: what the command was decided by; `detail`: what the parser said. */
-export interface RuleFacts {
-  readonly name: string;
-  readonly detail: string;
-}
-
-/** Why a rule refuses, and what to do instead. */
-export interface RuleText {
-  readonly reason: string;
-  readonly instead: string;
-}
-
-/** Reason and advice. */
-const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: string, instead: string]>> = {
-  syntax: ({ detail }) => [
-    `the command cannot be read as shell: ${detail}`,
+/** `{name}`: what the command was decided by; `{detail}`: what the parser said. */
+const rules: Readonly<Record<RuleId, readonly [reason: string, instead: string]>> = {
+  syntax: [
+    "the command cannot be read as shell: {detail}",
     "Check quotes, brackets and here-documents, and send it again.",
   ],
-  "too-large": ({ detail }) => [
-    `the command is longer than ${detail}`,
+  "too-large": [
+    "the command is longer than {detail}",
     "Write long content with the file editing tools, and keep the command short.",
   ],
-  "too-complex": ({ detail }) => [
-    `the command is nested or repeated too deeply to be checked: ${detail}`,
+  "too-complex": [
+    "the command is nested or repeated too deeply to be checked: {detail}",
     "Split it into several short commands.",
   ],
-  "bash-only": () => [
+  "bash-only": [
     "it is run by `sh`, which reads this bash syntax differently",
     "Use `[ … ]`, `$(( … ))` and plain quotes, or `bash -c '…'`.",
   ],
-  "evaluates-data": () => ["it runs the content of a variable as a command", "Write the command out."],
-  "unknown-name": ({ name }) => [
-    `which program \`${name}\` runs is known only at run time`,
+  "evaluates-data": ["it runs the content of a variable as a command", "Write the command out."],
+  "unknown-name": [
+    "which program `{name}` runs is known only at run time",
     "Write the program's name out, without variables, patterns or substitutions.",
   ],
-  "unseen-script": ({ name }) => [
-    `\`${name}\` would run a script that cannot be seen beforehand`,
+  "unseen-script": [
+    "`{name}` would run a script that cannot be seen beforehand",
     "Write the commands out, or give the script literally (`sh -c '…'`).",
   ],
-  "not-allowed": ({ name }) => [
-    `\`${name}\` is not on the list of allowed commands`,
+  "not-allowed": [
+    "`{name}` is not on the list of allowed commands",
     "Use a command on the list (see the system prompt); a person can allow others in command_executor.allowed_commands.additional.",
   ],
-  excluded: ({ name }) => [
-    `\`${name}\` is excluded by command_executor.allowed_commands.exclude`,
+  excluded: [
+    "`{name}` is excluded by command_executor.allowed_commands.exclude",
     "Use another command on the list.",
   ],
-  "rm-rf": () => [
+  "rm-rf": [
     "recursive forced deletion is forbidden, to prevent deletion by mistake",
     "Name files (`rm FILE`), or remove one folder of the project with `rm -r FOLDER`.",
   ],
-  "rm-wide": () => [
+  "rm-wide": [
     "it would delete the whole project, a home folder or system folders",
     "Name the folder inside the project to delete.",
   ],
-  "find-delete": () => [
+  "find-delete": [
     "`find -delete` without a name test, or outside the project, deletes too much",
     "Add `-name PATTERN` before `-delete` and start inside the project.",
   ],
-  "chmod-777": () => [
+  "chmod-777": [
     "granting all permissions to everyone is forbidden",
     "Grant only what is needed: `chmod +x FILE`, `chmod 644 FILE`.",
   ],
-  "chmod-setuid": () => ["setuid and setgid are forbidden", "Run the program as the current user."],
-  "git-push": () => [
+  "chmod-setuid": ["setuid and setgid are forbidden", "Run the program as the current user."],
+  "git-push": [
     "pushing to another repository is forbidden here",
     "Leave the changes in the working tree; they are committed and pushed after the task.",
   ],
-  "git-runs-programs": () => [
+  "git-runs-programs": [
     "this option makes git run other programs or write files",
     "Use git without -c, --exec-path, --ext-diff, --textconv or --output.",
   ],
-  publish: () => [
+  publish: [
     "publishing to a registry and logging in to one are forbidden",
     "Build and test only; a person publishes.",
   ],
-  "download-and-run": () => [
+  "download-and-run": [
     "it would run a download without inspection",
     "Save it to a file (`curl -o FILE URL`), inspect it, then decide.",
   ],
-  "curl-sends": () => [
+  "curl-sends": [
     "only reading over HTTP is allowed",
     "Use GET or HEAD without data, forms, uploads, config files or sockets.",
   ],
-  "tool-runs-programs": ({ name }) => [
-    `this option or script makes \`${name}\` run other programs`,
+  "tool-runs-programs": [
+    "this option or script makes `{name}` run other programs",
     "Run that program as a separate command.",
   ],
-  "redefines-name": () => [
+  "redefines-name": [
     "it changes what a command name means",
     "Write the command out each time, or define a function.",
   ],
-  "sets-variable": () => [
+  "sets-variable": [
     "it sets a variable that decides which programs or libraries run",
     "Call the program by its path, or append: `PATH=$PATH:FOLDER`.",
   ],
-  "writes-device": () => [
+  "writes-device": [
     "redirecting to devices, kernel files or raw network paths is forbidden",
     "Write to a file in the project, or to /dev/null.",
   ],
-  "calls-itself": () => ["a function that calls itself can start processes without end", "Use a loop."],
-  sudo: () => [
+  "calls-itself": ["a function that calls itself can start processes without end", "Use a loop."],
+  sudo: [
     "privilege escalation is forbidden",
     "Run it without sudo; anything that needs root belongs in the environment's image.",
   ],
-  su: () => ["switching users is forbidden", "Run the command as the current user."],
-  chown: () => ["changing owners is forbidden", "All files of the project are yours already."],
-  mount: () => ["file system operations are forbidden", "Work in /workspace/project and /workspace/tmp."],
-  iptables: () => [
+  su: ["switching users is forbidden", "Run the command as the current user."],
+  chown: ["changing owners is forbidden", "All files of the project are yours already."],
+  mount: ["file system operations are forbidden", "Work in /workspace/project and /workspace/tmp."],
+  iptables: [
     "changing network settings is forbidden",
     "A person configures the network with command_executor.docker.network.",
   ],
-  systemctl: () => [
+  systemctl: [
     "controlling services is forbidden",
     "Start the program itself in the background (`PROGRAM &`).",
   ],
-  kill: () => [
+  kill: [
     "ending processes other than your own is forbidden",
     "End what this command started: `kill $!` or `kill %1`.",
   ],
-  reboot: () => ["controlling the system is forbidden", "The environment is started and stopped for you."],
-  dd: () => ["low-level disk operations are forbidden", "Use `cp`, or `head -c N FILE > OTHER`."],
-  mkfs: () => ["creating file systems is forbidden", "Work in /workspace/project and /workspace/tmp."],
-  fdisk: () => ["partitioning is forbidden", "Work in /workspace/project and /workspace/tmp."],
-  nc: () => ["arbitrary network connections are forbidden", "Use `curl` or `wget` to read over HTTP."],
-  nmap: () => ["scanning networks is forbidden", "Ask for the address you need."],
-  ssh: () => ["remote connections are forbidden", "Work inside this environment."],
-  rsync: () => [
+  reboot: ["controlling the system is forbidden", "The environment is started and stopped for you."],
+  dd: ["low-level disk operations are forbidden", "Use `cp`, or `head -c N FILE > OTHER`."],
+  mkfs: ["creating file systems is forbidden", "Work in /workspace/project and /workspace/tmp."],
+  fdisk: ["partitioning is forbidden", "Work in /workspace/project and /workspace/tmp."],
+  nc: ["arbitrary network connections are forbidden", "Use `curl` or `wget` to read over HTTP."],
+  nmap: ["scanning networks is forbidden", "Ask for the address you need."],
+  ssh: ["remote connections are forbidden", "Work inside this environment."],
+  rsync: [
     "transferring files to other machines is forbidden",
     "Use `cp` inside the project; `curl` or `wget` to download.",
   ],
 };
 
-export const commandsTexts = {
-  /** `name`: what the command was decided by; `detail`: what the parser said. */
-  rule(id: RuleId, facts: RuleFacts): RuleText {
-    const [reason, instead] = RULES[id](facts);
-    return { reason, instead };
-  },
-  refused: ({
-    rule,
-    command,
-    text,
-  }: {
-    readonly rule: RuleId;
-    readonly command: string;
-    readonly text: RuleText;
-  }) => `Command refused (${rule}): ${text.reason}\n  ${command}\n${text.instead}`,
-};
+export const commandsTexts = { refused: "Command refused", rules };
 
 const REASONS: Readonly<Record<RefusedDestination, string>> = {
   "bad-host": "not a host",
@@ -172,11 +145,8 @@ export const confinementTexts = {
     host,
     reason,
     count,
-  }: {
-    readonly host: string;
-    readonly reason: RefusedDestination;
-    readonly count: number;
-  }) => `network: ${many(count, "request")} to ${host} refused (${REASONS[reason]})`,
+  }: Readonly<{ host: string; reason: RefusedDestination; count: number }>) =>
+    `network: ${many(count, "request")} to ${host} refused (${REASONS[reason]})`,
   /** Landlock holds where nothing confines. */
   limited: `${LIMITED} To confine them: picoclaw doctor`,
   limitedPromise: LIMITED,

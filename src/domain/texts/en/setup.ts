@@ -1,3 +1,7 @@
+import { many } from "../format-text.ts";
+
+type KeptKey = Readonly<{ provider: string; file: string; models: number; newest: string | null }>;
+
 export const setupTexts = {
   file: {
     head: [
@@ -31,19 +35,9 @@ export const setupTexts = {
     ask: (provider: string) => `API key for ${provider} (not shown): `,
     notAKey: "That is not an API key: one word of 8 to 400 characters. Nothing was kept.",
     notKept: (why: string) => `The key was not kept.${why === "" ? "" : ` ${why}`}`,
-    kept: ({
-      provider,
-      file,
-      models,
-      newest,
-    }: {
-      readonly provider: string;
-      readonly file: string;
-      readonly models: number;
-      /** The newest of its list that fits; null: the list is empty. */
-      readonly newest: string | null;
-    }) =>
-      `${provider} accepts the key and offers ${models} ${models === 1 ? "model" : "models"}${newest === null ? "" : `, of which ${newest} is the newest that fits`}. The key is kept in ${file}, readable by you alone. An environment variable takes precedence over it.`,
+    /** `newest`: that of its list that fits; null: the list is empty. */
+    kept: ({ provider, file, models, newest }: KeptKey) =>
+      `${provider} accepts the key and offers ${many(models, "model")}${newest === null ? "" : `, of which ${newest} is the newest that fits`}. The key is kept in ${file}, readable by you alone. An environment variable takes precedence over it.`,
     next: "Next: picoclaw init chooses the models and proposes the newest. Then: picoclaw chat",
     forgotten: (provider: string, file: string) => `The key of ${provider} is no longer in ${file}.`,
   },
@@ -57,7 +51,7 @@ export const setupTexts = {
   noModels: (baseUrl: string) => `Ollama (${baseUrl}) has no models yet. For example: ollama pull qwen3:8b`,
   /** `window`: the tokens that its one model takes; undefined: unknown. */
   source: (provider: string, models: number, window?: number) =>
-    `${provider}: ${models} ${models === 1 ? "model" : "models"}${window === undefined ? "" : ` with a window of ${window} tokens`}${window !== undefined && window < 8192 ? "; less than 8192 is too small for most work: start the server with --ctx-size 16384, then picoclaw init --force" : ""}`,
+    `${provider}: ${many(models, "model")}${window === undefined ? "" : ` with a window of ${window} tokens`}${window !== undefined && window < 8192 ? "; less than 8192 is too small for most work: start the server with --ctx-size 16384, then picoclaw init --force" : ""}`,
   /** The key is there, the list of models is not. */
   sourceUnreachable: (provider: string, address: string) =>
     `${provider}: ${address} cannot be reached (no network, or the wrong address). The key was not tested.`,

@@ -9,12 +9,7 @@ import type { Locale } from "../locale.ts";
 const checks = checksMessagesFor("en");
 
 /** How a check over a task's change ended. `isRed`: it counts against the change, regardless of its exit code. */
-interface CheckEnd {
-  readonly isRed: boolean;
-  readonly exitCode: number;
-  readonly seconds: string;
-  readonly tests: ChecksFacts["counts"];
-}
+type CheckEnd = Readonly<{ isRed: boolean; exitCode: number; seconds: string; tests: ChecksFacts["counts"] }>;
 
 const more = (rest: number) => `… and ${rest} more`;
 
@@ -146,11 +141,10 @@ export const solveTexts = {
   since: (verdict: ChecksFacts["verdict"], worse: readonly string[]) => {
     if (worse.length > 0) return `Did not fail before this change: ${nameFew(worse, more)}.`;
     if (verdict === "still-red") return "It was red before this change, and still is.";
-    const asBefore = verdict === "red-before" || verdict === "better" || verdict === "unknown";
-    if (!asBefore) return "Did not fail before this change.";
-    return verdict === "unknown"
-      ? "It was red before this change as well; by which tests is not known."
-      : "It was red before this change as well, by the same tests.";
+    if (verdict === "unknown") return "It was red before this change as well; by which tests is not known.";
+    return verdict === "red-before" || verdict === "better"
+      ? "It was red before this change as well, by the same tests."
+      : "Did not fail before this change.";
   },
   notesHeading: "Notes",
   noChecks: "The project has no tests or linters that PicoClaw recognises.",
@@ -159,7 +153,7 @@ export const solveTexts = {
   checkLine: (command: string, { isRed, exitCode, seconds, tests }: CheckEnd) =>
     `${!isRed ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${tests === null ? "" : `${checks.counts(tests)}, `}${seconds} s)`,
   tableHead: ["command", "result", "time"] as readonly [command: string, result: string, time: string],
-  more: (count: number) => `… and ${count} more`,
+  more,
   byHead: (kind: string) => `${kind} did the work (\`roles.coder.head\`).`,
   headElsewhere: (head: string) =>
     `${head} (\`roles.coder.head\`) does not work in containers: PicoClaw's own tools did the work.`,
@@ -202,7 +196,7 @@ export const solveTexts = {
   resumed: (url: string) => `Resuming ${url}`,
 };
 
-const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
+const paths = (list: readonly string[]) => listPaths(list, more);
 
 const SETUP = {
   pulling: "pulling",
@@ -211,11 +205,26 @@ const SETUP = {
   copying: "copying",
 } as const;
 
+type KeyLimit = "requests" | "bytes";
+
 const LOGIN = {
   "host-changed": "it was also changed on this machine meanwhile",
   unlike: "it is not the same login, refreshed",
   unwritable: "the file on this machine cannot be written",
 } as const;
+
+interface TaskProgress {
+  readonly state: TaskState;
+  readonly loop: number;
+  readonly maxLoops: number;
+  readonly figures: ShownFigures;
+  readonly last: string;
+}
+
+type EndedTask = Readonly<Record<"id" | "summary" | "note", string>> & {
+  readonly state: TaskState;
+  readonly jobs: readonly string[];
+};
 
 export const tasksTexts = {
   // Why a task ended.
@@ -251,27 +260,21 @@ export const tasksTexts = {
   containerFailed: (detail: string) => `the container did not start: ${detail}`,
   remoteEngine: (host: string) =>
     `the Docker engine at ${host} does not see this machine's files: a worker needs an engine on this machine`,
-  setup: (step: "pulling" | "building" | "starting" | "copying", what: string) => `${SETUP[step]} ${what}`,
+  setup: (step: keyof typeof SETUP, what: string) => `${SETUP[step]} ${what}`,
   workerTimedOut: (seconds: number) => `ended after ${seconds} seconds (runner.worker.max_run_time_sec)`,
   workerEnded: (exitCode: number) => `exit status ${exitCode}`,
   workerKilled: (signal: string) => `killed by ${signal}`,
   workerLost: (detail: string) => `the connection to the container was lost: ${detail}`,
   keysOutside: (detail: string) => `the worker could not be given access to its key: ${detail}`,
   workerAborted: "stopped",
-  keyQuota: (
-    kind: string,
-    reached: "requests" | "bytes",
-    limits: { readonly requests: number; readonly bytes: number },
-  ) =>
-    reached === "requests"
-      ? `${kind} was ended: it made more than ${limits.requests} requests with your API key in this task (\`tasks.key_requests\`). Code of the project can make requests, too.`
-      : `${kind} was ended: more than ${formatBytes(limits.bytes)} went through with your API key in this task (\`tasks.key_traffic\`). Code of the project can make requests, too.`,
+  keyQuota: (kind: string, reached: KeyLimit, { requests, bytes }: Readonly<Record<KeyLimit, number>>) =>
+    `${kind} was ended: ${reached === "requests" ? `it made more than ${requests} requests` : `more than ${formatBytes(bytes)} went through`} with your API key in this task (\`tasks.${reached === "requests" ? "key_requests" : "key_traffic"}\`). Code of the project can make requests, too.`,
   unauthorized: (kind: string, variables: readonly string[]) =>
     `${kind} was refused by its model's server: the key or login is wrong. Log in on this machine, or set ${variables.join(" or ")}.`,
   unreachable: (kind: string, detail: string) => `${kind} cannot reach its model's server: ${detail}`,
   loginReadable: (kind: string, list: readonly string[]) =>
     `The login of ${kind} (${paths(list)}) is in the container's memory while the task runs, where the project's own code could read it. A key would stay outside.`,
-  loginKept: (path: string, why: "host-changed" | "unlike" | "unwritable") =>
+  loginKept: (path: string, why: keyof typeof LOGIN) =>
     `The login ~/${path} was changed inside the container and not brought back: ${LOGIN[why]}. If this machine is signed out, log in again.`,
   noCredentials: (kind: string, variables: readonly string[]) =>
     `${kind} has no credentials here: log in on this machine, or set ${variables.join(" or ")}, or runner.worker.env in the task file.`,
@@ -289,49 +292,20 @@ export const tasksTexts = {
   taskBusy: (id: string) => `task ${id} is being worked on by another process`,
   taskDone: (id: string) => `task ${id} is complete; there is nothing to resume`,
   prdUnreadable: (path: string) => `task.prd.path cannot be read: ${path}`,
-  unknownEnvironment: ({
-    asked,
-    available,
-  }: {
-    readonly asked: string;
-    readonly available: readonly string[];
-  }) => `runner.worker.environment: unknown environment ${asked}; known: ${available.join(", ")}`,
+  unknownEnvironment: ({ asked, available }: Readonly<{ asked: string; available: readonly string[] }>) =>
+    `runner.worker.environment: unknown environment ${asked}; known: ${available.join(", ")}`,
   taskInvalid: (file: string) => `The task file ${file} is not valid:`,
   previewNeedsNoMeta: "--preview needs --no-meta: only one run can be kept as a preview",
-  noModel: ({ code, detail }: { readonly code: string; readonly detail: string }) => {
-    const without = "To run without a planning model: --no-meta";
+  noModel: ({ code, detail }: Readonly<Record<"code" | "detail", string>>) => {
     const known: Readonly<Record<string, string>> = {
       "over-budget": `today's budget is spent (${detail}); raise budget.daily, or run this again tomorrow`,
       "no-price": `a budget is set, and the price of the planning model ${detail} is unknown; add it to budget.prices`,
     };
-    return `${known[code] ?? `no planning model: ${detail}`}\n${without}`;
+    return `${known[code] ?? `no planning model: ${detail}`}\nTo run without a planning model: --no-meta`;
   },
-  progress: ({
-    state,
-    loop,
-    maxLoops,
-    figures,
-    last,
-  }: {
-    readonly state: TaskState;
-    readonly loop: number;
-    readonly maxLoops: number;
-    readonly figures: ShownFigures;
-    readonly last: string;
-  }) => `${TASK_STATES[state]} · loop ${loop}/${maxLoops} · ${figuresText(figures, "tokens")} · ${last}`,
-  ended: ({
-    state,
-    id,
-    summary,
-    note,
-    jobs,
-  }: {
-    readonly state: TaskState;
-    readonly id: string;
-    readonly summary: string;
-    readonly note: string;
-    readonly jobs: readonly string[];
-  }) =>
+  progress: ({ state, loop, maxLoops, figures, last }: TaskProgress) =>
+    `${TASK_STATES[state]} · loop ${loop}/${maxLoops} · ${figuresText(figures, "tokens")} · ${last}`,
+  ended: ({ state, id, summary, note, jobs }: EndedTask) =>
     [
       `${state === "COMPLETE" ? "Done" : "Failed"}: task ${id}`,
       `  ${summary}`,

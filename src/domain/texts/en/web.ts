@@ -1,11 +1,11 @@
 import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
-import { many, nameFew } from "../format-text.ts";
+import { many, nameFew, wordTaskStateBy } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 import { coderProgress } from "./coder.ts";
 import { runningTexts, wordRollback } from "./jobs-running.ts";
 import { solveTexts, TASK_STATES } from "./tasks.ts";
 
-const STATES: Readonly<Record<string, string>> = {
+const STATES = {
   ...TASK_STATES,
   waiting: "waiting",
   running: "running",
@@ -14,14 +14,6 @@ const STATES: Readonly<Record<string, string>> = {
   failed: "failed",
   stopped: "stopped",
 };
-
-/** The state of a task of either kind, with the phase of one that runs. */
-function wordTaskState(state: string): string {
-  const [name = "", phase = ""] = state.replace(/ ⏸$/, "").split(": ");
-  const step = (solveTexts.phases as Readonly<Record<string, string>>)[phase];
-  const words = STATES[name] ?? name;
-  return `${step === undefined ? words : `${words}: ${step}`}${state.endsWith(" ⏸") ? " ⏸" : ""}`;
-}
 
 export const consoleTexts = {
   locale: "en" as Locale,
@@ -75,7 +67,6 @@ export const consoleTexts = {
   broken: "This is a bug in PicoClaw. The server's log has the details; nothing you sent was lost.",
   back: "Back",
   // Chat.
-  chatTitle: "Chat",
   chatEmptyTitle: "Say what you need",
   chatEmpty: "PicoClaw decides who answers, does the work at once, and can undo any of it.",
   /** The best examples for the demo. */
@@ -131,7 +122,6 @@ export const consoleTexts = {
     tool: (name: string) => `Using ${name}`,
   },
   // Jobs.
-  jobsTitle: "Jobs",
   runningTitle: "Running now",
   jobsEmptyTitle: "No jobs yet",
   jobsEmpty: "Every job that changes the workspace appears here, with its changes and an undo.",
@@ -259,17 +249,15 @@ export const consoleTexts = {
   atLine: (line: number) => `line ${line}`,
   emptyPatch: "It contains no commands.",
   // Tasks and environments.
-  tasksTitle: "Tasks",
   tasksEmptyTitle: "No tasks yet",
   tasksEmpty: "Work on issues and task files appears here: picoclaw solve, picoclaw run.",
-  taskState: wordTaskState,
+  taskState: wordTaskStateBy(STATES, solveTexts.phases),
   taskFigures: (step: string, figures: ShownFigures) => `step ${step} · ${figuresText(figures, "tokens")}`,
   taskEdited: (paths: readonly string[]) => `edited: ${nameFew(paths, (rest) => `… and ${rest} more`)}`,
   environmentsTitle: "Environments",
   environmentsEmptyTitle: "No environments",
   environmentsEmpty: "A task's container appears here while it runs.",
   // Sessions.
-  sessionsTitle: "Sessions",
   sessionsEmptyTitle: "No conversations yet",
   sessionsEmpty: "Each chat has one session per day. Its summary becomes a daily note.",
   notesTitle: "Daily notes",
@@ -279,7 +267,6 @@ export const consoleTexts = {
   readOnlyChat: "This chat belongs to a terminal. To continue it there: picoclaw chat",
   daysTitle: "Days",
   // Usage.
-  usageTitle: "Usage",
   usageEmptyTitle: "Nothing used yet",
   usageEmpty: "Tokens and cost appear here after the first answer.",
   usageTokens: "Tokens",
@@ -299,7 +286,6 @@ export const consoleTexts = {
     state: "State",
   },
   // System.
-  systemTitle: "System",
   healthTitle: "Health",
   allWell: (isAllSetUp: boolean): string =>
     isAllSetUp ? "Everything works" : "Everything that is set up works",
@@ -343,7 +329,6 @@ export const consoleTexts = {
 
 /** Texts for the part of the console that operators manage. */
 export const manageTexts = {
-  title: "Manage",
   pages: { access: "People and access", settings: "Settings" },
   tabs: "Sections",
   // People.

@@ -7,21 +7,19 @@ const nameKeptBranch = (branch: string | null) =>
     : `プッシュはしていません。コミットはブランチ ${branch} に残っています。`;
 
 function forgeTrouble(forge: string, code: string, message: string): string {
-  switch (code) {
-    case "unauthorized":
-      return `${forge} がトークンを受け付けません。誤っているか、期限が切れています。`;
-    case "forbidden":
-    case "missing-scope":
-      return `このトークンには ${forge} での権限がありません: ${message}`;
-    case "unreachable":
-    case "timeout":
-    case "server-error":
-      return `${forge} から応答がありません: ${message}`;
-    case "rate-limited":
-      return `${forge} は今これ以上のリクエストを受け付けません: ${message}`;
-    default:
-      return `${forge} に拒否されました: ${message}`;
-  }
+  if (code === "unauthorized")
+    return `${forge} がトークンを受け付けません。誤っているか、期限が切れています。`;
+  const noPermission = `このトークンには ${forge} での権限がありません`;
+  const silent = `${forge} から応答がありません`;
+  const known: Readonly<Record<string, string>> = {
+    forbidden: noPermission,
+    "missing-scope": noPermission,
+    unreachable: silent,
+    timeout: silent,
+    "server-error": silent,
+    "rate-limited": `${forge} は今これ以上のリクエストを受け付けません`,
+  };
+  return `${known[code] ?? `${forge} に拒否されました`}: ${message}`;
 }
 
 function pushTrouble(reason: string, forge: string, branch: string, message: string): string {

@@ -1,6 +1,6 @@
 import type { CronShape } from "../../chat/schedule-sentence.ts";
 import type * as en from "../en/chat-schedules.ts";
-import { wordBy } from "../format-text.ts";
+import { formatMoment, wordBy } from "../format-text.ts";
 
 const DAYS = "日月火水木金土";
 
@@ -17,17 +17,7 @@ const times = wordBy<"kind", CronShape>("kind", {
   other: ({ cron }) => `${cron} の時刻`,
 });
 
-function when(at: string, timezone: string): string {
-  return new Intl.DateTimeFormat("ja-JP", {
-    timeZone: timezone,
-    weekday: "short",
-    day: "numeric",
-    month: "numeric",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-  }).format(new Date(at));
-}
+const when = (at: string, timezone: string) => formatMoment(at, timezone, "ja-JP", "numeric");
 
 const OUTCOMES = { waits: "未回答", answered: "回答済み", failed: "失敗", unknown: "" } as const;
 

@@ -5,6 +5,7 @@ import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/result.ts";
 import type { ModelTrouble } from "../../models/model-facts.ts";
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
+import type { StoreTrouble } from "../../store/store-trouble.ts";
 import type * as en from "../en/chat.ts";
 import { formatBytes, formatCost, formatTokens, type Wording, wordBy, wordFact } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
@@ -251,18 +252,13 @@ export const chatTexts: typeof en.chatTexts = {
   modelTrouble: trouble,
   retrying: (attempt, seconds, why) => `再試行 ${attempt} 回目（${seconds} 秒後）: ${why}`,
   compacted: "モデルには長すぎたため、内容を減らしてもう一度試します。",
-  budget: ({ kind, spentUsd, dailyUsd, model }) => {
+  budget: ({ kind, spentUsd, dailyUsd, model = "" }) => {
     const facts = `$${spentUsd.toFixed(2)} / $${dailyUsd.toFixed(2)}`;
-    switch (kind) {
-      case "warn":
-        return spentUsd < dailyUsd
-          ? `今日の予算の残りがわずかです（${facts}）。`
-          : `今日の予算を使い切りました（${facts}）。`;
-      case "local":
-        return `今日の予算を使い切ったため、ローカルのモデル（${model ?? ""}）が答えました（${facts}）。`;
-      case "unpriced":
-        return `${model ?? ""} の料金が不明なため、予算に数えていません。budget.prices に設定してください。`;
-    }
+    return {
+      warn: `今日の予算${spentUsd < dailyUsd ? "の残りがわずかです" : "を使い切りました"}（${facts}）。`,
+      local: `今日の予算を使い切ったため、ローカルのモデル（${model}）が答えました（${facts}）。`,
+      unpriced: `${model} の料金が不明なため、予算に数えていません。budget.prices に設定してください。`,
+    }[kind];
   },
   stoodIn: ({ asked, answered, model, code }) =>
     `※ ${asked} が答えられなかったため（${BRIEF_TROUBLES[code] ?? "理由不明"}）、代わりに ${answered}（${model}）が答えました（coder.fallback）。`,
@@ -498,6 +494,22 @@ const modelFacts: typeof en.memoryTexts.models.facts = ({ local, context, price,
 const aboutTokens = (tokens: number) =>
   `約 ${tokens < 1000 ? tokens : `${(tokens / 1000).toFixed(1)}k`} トークン`;
 
+const storeAdvice = wordBy<"why", StoreTrouble>("why", {
+  newer: "新しいバージョンの PicoClaw がテーブルを変更しています。このマシンの PicoClaw を更新してください。",
+  older: ({ kind, name }) =>
+    `古いバージョンの PicoClaw が作成したもので、引き継げません。${kind === "sqlite" ? `${name} を ${name}-wal、${name}-shm とともに別の場所へ移してから、もう一度実行してください` : "空のデータベースを database_url に指定し、`picoclaw db migrate` を実行してください"}。会話の記録は失われますが、ジョブの取り消しには影響しません。`,
+  damaged:
+    "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。",
+  distrusted:
+    "サーバーの証明書が一致しません。database_url のホストは証明書に載っている名前とし、sslrootcert=ファイル には署名した認証局の証明書を指定してください。",
+  "read-only":
+    "データベースが読み取り専用になっています（スタンバイであるか、書き込みが止められています）。database_url にプライマリを指定するか、書き込める状態に戻してください。",
+  unreachable: ({ kind }) =>
+    kind === "sqlite"
+      ? "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
+      : "database_url の宛先と、サーバーが動いていることを確認してください。",
+});
+
 export const memoryTexts: typeof en.memoryTexts = {
   context: (facts) => {
     const { exchangeTokens, limitTokens, memoryTokens, window, model } = facts;
@@ -505,56 +517,27 @@ export const memoryTexts: typeof en.memoryTexts = {
       window === null || window === 0
         ? ""
         : `（${formatTokens(window)} のうち ${Math.round((100 * (exchangeTokens + memoryTokens)) / window)} %）`;
+    const given = `直近 ${facts.exchanges} 往復、${aboutTokens(exchangeTokens)}（上限 ${limitTokens}、session.history_tokens）`;
     return [
-      {
-        about: "会話",
-        words: `${facts.begunAt} から ${facts.messages} 件（${facts.sessionId}）`,
-        message: "/rewind",
-      },
-      {
-        about: "そのまま渡す分",
-        words: `直近 ${facts.exchanges} 往復、${aboutTokens(exchangeTokens)}（上限 ${limitTokens}、session.history_tokens）`,
-        message: "/rewind",
-      },
-      {
-        about: "以前の要約",
-        words: memoryTokens === 0 ? "なし" : aboutTokens(memoryTokens),
-        message: "/notes",
-      },
-      { about: "名前付きの記憶", words: `${facts.memos} 件`, message: "/memo" },
-      { about: facts.agent, words: `${model ?? "使えません"}${fills}`, message: "/model" },
-      { about: "始め直す", words: "この会話の内容を渡さなくなります", message: "/new" },
+      ["会話", `${facts.begunAt} から ${facts.messages} 件（${facts.sessionId}）`, "/rewind"],
+      ["そのまま渡す分", given, "/rewind"],
+      ["以前の要約", memoryTokens === 0 ? "なし" : aboutTokens(memoryTokens), "/notes"],
+      ["名前付きの記憶", `${facts.memos} 件`, "/memo"],
+      [facts.agent, `${model ?? "使えません"}${fills}`, "/model"],
+      ["始め直す", "この会話の内容を渡さなくなります", "/new"],
     ];
   },
-  status: (facts) => [
-    { about: "フォルダ", words: facts.folder, message: "/jobs" },
-    { about: "会話", words: wordModel(facts.talks), message: "/model mio" },
-    { about: "コード", words: wordModel(facts.codes), message: "/model" },
-    {
-      about: "提案",
-      words: facts.dry ? "実行せず内容だけ示します（/dry on）" : "すぐに実行します",
-      message: facts.dry ? "/dry off" : "/dry on",
-    },
-    ...(facts.isAtWork ? [{ about: "いま", words: "コーダーが作業中です", message: "/stop" }] : []),
-    ...facts.previews.map(({ name, title }) => ({
-      about: "待っているプレビュー",
-      words: `${name} ${title}`,
-      message: `/diff ${name}`,
-    })),
-    ...(facts.lastJob === null
-      ? []
-      : [
-          {
-            about: "最後のジョブ",
-            words: `${facts.lastJob.name} ${facts.lastJob.status}: ${facts.lastJob.title}`,
-            message: `/diff ${facts.lastJob.name}`,
-          },
-        ]),
-    {
-      about: "今日",
-      words: `${formatCost(facts.spentUsd, false)}${facts.dailyUsd === null ? "" : `（予算 $${facts.dailyUsd}）`}`,
-      message: "/cost",
-    },
+  status: ({ dry, lastJobs, spentUsd, dailyUsd, ...facts }) => [
+    ["フォルダ", facts.folder, "/jobs"],
+    ["会話", wordModel(facts.talks), "/model mio"],
+    ["コード", wordModel(facts.codes), "/model"],
+    ["提案", dry ? "実行せず内容だけ示します（/dry on）" : "すぐに実行します", dry ? "/dry off" : "/dry on"],
+    ...(facts.isAtWork ? [["いま", "コーダーが作業中です", "/stop"] as const] : []),
+    ...facts.previews.map(
+      ({ name, title }) => ["待っているプレビュー", `${name} ${title}`, `/diff ${name}`] as const,
+    ),
+    ...lastJobs.map(({ name, words }) => ["最後のジョブ", `${name} ${words}`, `/diff ${name}`] as const),
+    ["今日", `${formatCost(spentUsd, false)}${dailyUsd === null ? "" : `（予算 $${dailyUsd}）`}`, "/cost"],
   ],
   sessionLine: ({ id, at, messages, text }) =>
     `${id}  ${at}  ${messages} 件${text === "" ? "" : `  「${text}」`}`,
@@ -672,22 +655,6 @@ export const memoryTexts: typeof en.memoryTexts = {
     `何も書き込んでいません。このバックアップはテーブルの異なるバージョン ${version} のものです。そのバージョンで復元してから更新してください。`,
   personForgotten: (who, rows) =>
     `${who}: ${rows} 行を削除しました。ジョブと取り消しデータは workspace の保管場所に残ります。`,
-  storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted, readOnly }) =>
-    `データベースを開けません: ${name}（${detail}）\n${
-      newer
-        ? "新しいバージョンの PicoClaw がテーブルを変更しています。このマシンの PicoClaw を更新してください。"
-        : older
-          ? kind === "sqlite"
-            ? `古いバージョンの PicoClaw が作成したもので、引き継げません。${name} を ${name}-wal、${name}-shm とともに別の場所へ移してから、もう一度実行してください。会話の記録は失われますが、ジョブの取り消しには影響しません。`
-            : "古いバージョンの PicoClaw が作成したもので、引き継げません。空のデータベースを database_url に指定し、`picoclaw db migrate` を実行してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
-          : kind === "sqlite"
-            ? damaged
-              ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
-              : "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
-            : distrusted
-              ? "サーバーの証明書が一致しません。database_url のホストは証明書に載っている名前とし、sslrootcert=ファイル には署名した認証局の証明書を指定してください。"
-              : readOnly
-                ? "データベースが読み取り専用になっています（スタンバイであるか、書き込みが止められています）。database_url にプライマリを指定するか、書き込める状態に戻してください。"
-                : "database_url の宛先と、サーバーが動いていることを確認してください。"
-    }`,
+  storeUnavailable: (trouble) =>
+    `データベースを開けません: ${trouble.name}（${trouble.detail}）\n${storeAdvice(trouble)}`,
 };

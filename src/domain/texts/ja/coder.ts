@@ -35,24 +35,12 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   none: "使える提案なし",
 };
 
-function wordUnchosen({
-  agent,
-  outcome,
-  words,
-  attempts,
-  files,
-  size,
-  checks: checked,
-}: CoderCandidateFacts): string {
-  const draft =
-    outcome === "said" || outcome === "none"
-      ? []
-      : [
-          `${files} ファイル、${size} 行`,
-          `試行 ${attempts} 回`,
-          ...(checked === null ? [] : [checks.line(checked)]),
-        ];
-  return `* ${agent}: ${[OUTCOMES[outcome], ...draft].join(" · ")}${words === "" ? "" : `: ${words}`}`;
+function wordUnchosen({ agent, outcome, words, ...draft }: CoderCandidateFacts): string {
+  const size = `${draft.files} ファイル、${draft.size} 行`;
+  const judged = draft.checks === null ? [] : [checks.line(draft.checks)];
+  const hasDraft = outcome !== "said" && outcome !== "none";
+  const facts = hasDraft ? [size, `試行 ${draft.attempts} 回`, ...judged] : [];
+  return `* ${agent}: ${[OUTCOMES[outcome], ...facts].join(" · ")}${words === "" ? "" : `: ${words}`}`;
 }
 
 export const wordCandidates: typeof en.wordCandidates = ({ chosen, by, others }) =>

@@ -33,8 +33,7 @@ export const historyTexts: typeof en.historyTexts = {
   notText: (path) => `${path} はテキストファイルではありません。`,
   noLine: (path, lines) => `${path} は ${lines} 行です。`,
   writtenBy: (job, time) => `${job} が書きました（${time}）`,
-  removedBy: (path, line, job, time) =>
-    `${path}:${line} は ${job} が削除しました（${time}）`,
+  removedBy: (path, line, job, time) => `${path}:${line} は ${job} が削除しました（${time}）`,
   neverRemoved: (text) => `この文を含む行を削除したジョブの記録はありません: ${text}`,
   request: "依頼:",
   by: "担当:",
@@ -42,10 +41,8 @@ export const historyTexts: typeof en.historyTexts = {
   plan: "計画:",
   checks: "チェック:",
   notChecked: "実行されていません",
-  exit: (code) =>
-    code === 0 ? "成功" : code === null ? "終わりませんでした" : `終了コード ${code}`,
-  tests: (passed, failed) =>
-    failed > 0 ? `${failed} 件失敗、${passed} 件成功` : `${passed} 件成功`,
+  exit: (code) => (code === 0 ? "成功" : code === null ? "終わりませんでした" : `終了コード ${code}`),
+  tests: (passed, failed) => (failed > 0 ? `${failed} 件失敗、${passed} 件成功` : `${passed} 件成功`),
   attempts: "試行回数:",
   number: (count) => count.toLocaleString("ja-JP"),
   tokens: (count) => `${count} トークン`,
@@ -65,16 +62,14 @@ export const historyTexts: typeof en.historyTexts = {
     `${after === null ? "" : `${after} の後`}${before === null ? "" : `、${before} の前`}${after === null && before === null ? "" : "に "}PicoClaw の外で変更されました。誰がなぜ変えたかは分かりません。`,
   gone: (job) =>
     `${job} がこのファイルを変更しましたが、元のファイルはもう保存されていないため（取り消し用の容量）、これより前はたどれません。`,
-  commit: (commit, author, time, subject) =>
-    `コミット ${commit}（${author}、${time}）: ${subject}`,
+  commit: (commit, author, time, subject) => `コミット ${commit}（${author}、${time}）: ${subject}`,
   older: "この行は記録にあるどのジョブより古く、どのコミットにも含まれていません。",
   stateGone: (path) =>
     `${path} の当時の内容は表示できません。後のジョブの元のファイルがもう保存されていません。`,
   notInState: (path, job) => `${job} の後、${path} というファイルはありませんでした。`,
   notStandingHere:
     "このジョブは現在の workspace に含まれていない（取り消し済み、プレビュー、または未適用）ため、行をたどれません。",
-  notStanding: (job) =>
-    `${job} はワークスペースに入っていません（取り消し済み、プレビュー、または未適用）。`,
+  notStanding: (job) => `${job} はワークスペースに入っていません（取り消し済み、プレビュー、または未適用）。`,
   noJobs: "このワークスペースを変更したジョブはまだありません。",
   badRange: (jobId) => `${jobId} は適用中ではないため、比べられる状態がありません。`,
   backwards: ([from = "", to = ""]) =>
@@ -88,8 +83,7 @@ export const historyTexts: typeof en.historyTexts = {
   found: (job, probes) => `コマンドは ${job} から失敗します（${probes} 回実行）。`,
   foundByHand: (paths, after) =>
     `コマンドは ${after} の後の、PicoClaw の外での変更から失敗します: ${paths.join("、")}`,
-  skipped: (jobs) =>
-    `判定できず（終了コード 125）、こちらが最初の可能性もあります: ${jobs.join("、")}`,
+  skipped: (jobs) => `判定できず（終了コード 125）、こちらが最初の可能性もあります: ${jobs.join("、")}`,
   undoHint: (job) => `後の変更を残して取り消すには: ${jobOrder("terminal", "undo", job)}`,
   passesNow: "今のワークスペースではコマンドは成功します。探すものはありません。",
   failsBefore: (jobs) =>
@@ -120,14 +114,12 @@ export const historyTexts: typeof en.historyTexts = {
   caseUnknown: (id) => `${id} という事例や変更はありません。一覧: picoclaw compare cases`,
   caseChanged: { add: "追加しました", drop: "外しました", edit: "依頼を変更しました" },
   notACase,
-  seeing: (title, why, found) =>
-    why === null ? `  ✓ ${title}（${found}）` : `  – ${title}: ${why}`,
+  seeing: (title, why, found) => (why === null ? `  ✓ ${title}（${found}）` : `  – ${title}: ${why}`),
   estimate: (plays, usd, seconds, budget) =>
     `${plays} 回。${usd === null ? "費用はまだ不明" : `約 $${usd.toFixed(2)}`}、${seconds === null ? "時間はまだ不明" : `約 ${Math.ceil(seconds / 60)} 分`}。$${budget.toFixed(2)} で止まります（--budget）。`,
   played: (contestant, title, solved, left, usd) =>
     `  ${solved ? "✓" : "✗"} ${contestant}: ${title}（残り ${left}、$${usd.toFixed(2)}）`,
-  notPlayed: (contestant, id, failure) =>
-    `  ! ${contestant}: ${id} は実行できず: ${failure}`,
+  notPlayed: (contestant, id, failure) => `  ! ${contestant}: ${id} は実行できず: ${failure}`,
   playFailure: {
     "no-judge": "隠したテストを実行できませんでした",
     budget: "終わる前に予算の割り当てを使い切りました（--budget）",
@@ -144,8 +136,7 @@ export const historyTexts: typeof en.historyTexts = {
     stopped: "止めました。同じコマンドで続きから始まります。",
     "no-cases": "",
   },
-  pairUnknown: (one, other, cases) =>
-    `${cases} 件の事例では ${one} と ${other} の差は分かりません。`,
+  pairUnknown: (one, other, cases) => `${cases} 件の事例では ${one} と ${other} の差は分かりません。`,
   pairKnown: (better, worse, more, less, p) =>
     `${better} は ${worse} より優れています: ${better} だけが解決 ${more} 件、${worse} だけが解決 ${less} 件（p = ${p.toFixed(3)}）。`,
   drift: (run, shares) => `以前（${run}）: ${shares}`,

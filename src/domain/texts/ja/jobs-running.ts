@@ -1,5 +1,5 @@
 import type * as en from "../en/jobs-running.ts";
-import { capitalize } from "../format-text.ts";
+import { capitalize, wordRollbackBy } from "../format-text.ts";
 
 const CHATS: Readonly<Record<string, string>> = {
   cli: "ターミナルのチャット",
@@ -22,7 +22,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   agent: "サブエージェント",
 };
 
-const ROLLBACKS: Readonly<Record<string, string>> = {
+export const wordRollback = wordRollbackBy({
   answered: "変更はなく、言葉で回答しました",
   unexplained: "コーダーの回答には、パッチも、変更が不要な理由もありませんでした",
   unanswered: "モデルから回答がありませんでした",
@@ -38,21 +38,12 @@ const ROLLBACKS: Readonly<Record<string, string>> = {
   "still-red": "対象のテストがまだ失敗しています",
   "new-failing": "新しいテストが失敗しています",
   conflict: "同じ行がほかで変更されました",
-};
+});
 
 function wordSource(source: string): string {
   const [kind = "", name = ""] = source.split(":");
   if (kind === "chat") return CHATS[name] ?? `${capitalize(name)} のチャット`;
   return kind === "tool" ? `ツール ${name}` : (SOURCES[kind] ?? source);
-}
-
-export function wordRollback(reason: string): string {
-  const [, code = "", detail = ""] = /^(\w+)(?:: (.*))?$/s.exec(reason) ?? [];
-  const known = ROLLBACKS[reason] ?? ROLLBACKS[code];
-  if (known === undefined || detail === "") return known ?? reason;
-  if (ROLLBACKS[detail] !== undefined) return ROLLBACKS[detail];
-  // Its detail is the sentence of who could not answer, and why.
-  return code === "unanswered" ? detail : `${known}: ${detail}`;
 }
 
 export const runningTexts: typeof en.runningTexts = {

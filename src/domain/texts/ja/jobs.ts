@@ -22,7 +22,8 @@ import {
 
 const SWAPS = { commit: "適用", undo: "取り消し", redo: "やり直し" } as const;
 
-const paths = (list: readonly string[]) => listPaths(list, (rest) => `… ほか ${rest} 件`);
+const more = (rest: number) => `… ほか ${rest} 件`;
+const paths = (list: readonly string[]) => listPaths(list, more);
 const hookEnded = (ended: HookEnd) =>
   ended === "timeout"
     ? "時間内に終わりませんでした"
@@ -345,7 +346,7 @@ export const workTexts: typeof en.workTexts = {
   storageForeign: (path) =>
     `この workspace のジョブを置くフォルダがほかのユーザーのものか、ほかのユーザーが書き込める状態です: ${path}`,
   storageForeignOutside: (folder, places) =>
-    `この workspace のジョブを置くフォルダがほかのユーザーのものか、ほかのユーザーが書き込める状態です: ${folder}\n` +
+    `${workTexts.storageForeign(folder)}\n` +
     `PICOCLAW_HOME の外にあり、ほかのユーザーが何かを置いた可能性があるため、PicoClaw は使用も修復もしません。中を確認してください: ls -laR '${folder}'\nすべて自分のものであれば閉じてください: chmod go-rwx ${places.map((place) => `'${place}'`).join(" ")}\n` +
     "取り消しデータが入っているので、削除しないでください。PICOCLAW_HOME に別のフォルダを設定すると、これらのジョブのない状態で始まります。",
   workspaceBusy: (path) => `別のジョブを適用中です: ${path}`,
@@ -409,8 +410,7 @@ export const machineTexts: typeof en.machineTexts = {
   sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
   fileSystems: (type, storage, storageType) =>
     `ファイルシステム: workspace ${type}、ジョブと取り消しデータ ${storageType}（${storage}）`,
-  mountsBelow: (list) =>
-    `workspace の下に別のマウントがあるため、コピーで実行します:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
+  mountsBelow: (list) => `workspace の下に別のマウントがあるため、コピーで実行します:${paths(list)}`,
   promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
 };
 
@@ -435,7 +435,7 @@ const warningText = wordBy<"code", ConfigWarning>("code", {
   "unusable-variable": ({ variable, key }) =>
     `環境変数 ${variable} は ${key} に使えない値なので無視しました。`,
   "untrusted-keys": ({ file, keys }) =>
-    `${file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${nameFew(keys, (rest) => `… ほか ${rest} 件`)}。` +
+    `${file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${nameFew(keys, more)}。` +
     machineTexts.remedy("trust-workspace"),
   "ignored-key": ({ at, key }) => `${filePositionText(at)}${key} は使われないため無視しました。`,
   "docker-socket": "mount_docker_socket が有効です。コンテナはホストの root と同じ権限を持ちます。",
@@ -449,7 +449,7 @@ export const configurationTexts: typeof en.configurationTexts = {
   cannotWork: (role, why) => `roles.${role} はこのままでは使えません: ${why}`,
   configValid: "設定に問題はありません。",
   configProblem: (problem) => `${filePositionText(problem.at)}${problemText(problem)}`,
-  moreProblems: (rest) => `… ほか ${rest} 件`,
+  moreProblems: more,
   configWarning: warningText,
   workspaceTrusted: (path, files) =>
     [
@@ -507,6 +507,8 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
 export const sealedOtherwise: typeof en.sealedOtherwise = ({ what, paths, count }) =>
   WORDS[what](namePaths(paths, count, (rest) => `ほか ${rest} 件`));
 
+const numberList = (numbers: readonly number[]) => numbers.map((one) => `#${one}`).join(" と ");
+
 const APPLIED = "適用済み";
 
 const STATUSES: Readonly<Record<JobStatus, Wording<number>>> = {
@@ -558,12 +560,12 @@ export const reportTexts: typeof en.reportTexts = {
     discard: (jobId) => `プレビュー ${jobId} を破棄しました。ほかに変更はありません。`,
   },
   outOfReach: (action, jobId, list) =>
-    `システムが許可しないため、${jobId} は何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}\nこれらのファイルとフォルダ、またはディスクを使えるようにしてから、もう一度実行してください。`,
+    `システムが許可しないため、${jobId} は何も${action === "redo" ? "やり直して" : "取り消して"}いません:${paths(list)}\nこれらのファイルとフォルダ、またはディスクを使えるようにしてから、もう一度実行してください。`,
   inTheWay: (action, jobId, list) =>
-    `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
-  together: (numbers) => `${numbers.map((one) => `#${one}`).join(" と ")} を取り消す`,
+    `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${paths(list)}`,
+  together: (numbers) => `${numberList(numbers)} を取り消す`,
   togetherHint: (at, numbers) =>
-    `${numbers.map((one) => `#${one}`).join(" と ")} をまとめて取り消すには: ${jobOrder(at, "undo", numbers.map((one) => `#${one}`).join(" "))}`,
+    `${numberList(numbers)} をまとめて取り消すには: ${jobOrder(at, "undo", numbers.map((one) => `#${one}`).join(" "))}`,
   previewHint: (at, jobId, files) =>
     [
       `${files} 件のファイルを変更。適用するには: ${jobOrder(at, "apply", jobId)}`,

@@ -3,141 +3,127 @@ import type { RuleId } from "../../policy/rules/command-rule.ts";
 import type * as en from "../en/policy.ts";
 import { formatBytes } from "../format-text.ts";
 
-/** Reason and advice. */
-const RULES: Readonly<Record<RuleId, (facts: en.RuleFacts) => readonly [reason: string, instead: string]>> = {
-  syntax: ({ detail }) => [
-    `シェルのコマンドとして解釈できません: ${detail}`,
+const rules: Readonly<Record<RuleId, readonly [reason: string, instead: string]>> = {
+  syntax: [
+    "シェルのコマンドとして解釈できません: {detail}",
     "引用符・括弧・ヒアドキュメントを確認して送り直してください。",
   ],
-  "too-large": ({ detail }) => [
-    `コマンドが長すぎます（上限 ${detail}）`,
+  "too-large": [
+    "コマンドが長すぎます（上限 {detail}）",
     "長い内容はファイル編集ツールで書き込み、コマンドは短くしてください。",
   ],
-  "too-complex": ({ detail }) => [
-    `コマンドの入れ子や繰り返しが解析できる上限を超えています: ${detail}`,
+  "too-complex": [
+    "コマンドの入れ子や繰り返しが解析できる上限を超えています: {detail}",
     "短いコマンドに分けてください。",
   ],
-  "bash-only": () => [
+  "bash-only": [
     "実行する `sh` はこの bash 構文を別の意味に解釈します",
     "`[ … ]`、`$(( … ))`、通常の引用符を使うか、`bash -c '…'` としてください。",
   ],
-  "evaluates-data": () => ["変数の内容をコマンドとして実行します", "コマンドを直接書いてください。"],
-  "unknown-name": ({ name }) => [
-    `\`${name}\` がどのプログラムかは実行時まで分かりません`,
+  "evaluates-data": ["変数の内容をコマンドとして実行します", "コマンドを直接書いてください。"],
+  "unknown-name": [
+    "`{name}` がどのプログラムかは実行時まで分かりません",
     "変数・パターン・置換を使わず、プログラム名をそのまま書いてください。",
   ],
-  "unseen-script": ({ name }) => [
-    `\`${name}\` は事前に確認できないスクリプトを実行します`,
+  "unseen-script": [
+    "`{name}` は事前に確認できないスクリプトを実行します",
     "コマンドを直接書くか、スクリプトを文字列で渡してください（`sh -c '…'`）。",
   ],
-  "not-allowed": ({ name }) => [
-    `\`${name}\` は許可コマンドリストにありません`,
+  "not-allowed": [
+    "`{name}` は許可コマンドリストにありません",
     "リストにあるコマンドを使ってください（システムプロンプト参照）。ほかのコマンドは、人が command_executor.allowed_commands.additional で許可できます。",
   ],
-  excluded: ({ name }) => [
-    `\`${name}\` は command_executor.allowed_commands.exclude で除外されています`,
+  excluded: [
+    "`{name}` は command_executor.allowed_commands.exclude で除外されています",
     "リストにある別のコマンドを使ってください。",
   ],
-  "rm-rf": () => [
+  "rm-rf": [
     "再帰的強制削除による誤削除の防止",
     "ファイルを指定する（`rm FILE`）か、プロジェクト内のフォルダを `rm -r FOLDER` で削除してください。",
   ],
-  "rm-wide": () => [
+  "rm-wide": [
     "プロジェクト全体、ホーム、またはシステムのフォルダを削除します",
     "削除するプロジェクト内のフォルダを指定してください。",
   ],
-  "find-delete": () => [
+  "find-delete": [
     "名前の条件のない、またはプロジェクト外の `find -delete` は削除範囲が広すぎます",
     "`-delete` の前に `-name PATTERN` を付け、プロジェクト内から検索してください。",
   ],
-  "chmod-777": () => [
+  "chmod-777": [
     "過剰な権限付与の防止",
     "必要な権限だけを付与してください: `chmod +x FILE`、`chmod 644 FILE`。",
   ],
-  "chmod-setuid": () => [
+  "chmod-setuid": [
     "setuid と setgid は禁止されています",
     "現在のユーザーのままプログラムを実行してください。",
   ],
-  "git-push": () => [
+  "git-push": [
     "ここから他のリポジトリへの送信は禁止されています",
     "変更は作業ツリーに残してください。タスクの後でコミットとプッシュが行われます。",
   ],
-  "git-runs-programs": () => [
+  "git-runs-programs": [
     "このオプションは git に他のプログラムの実行やファイルの書き込みをさせます",
     "-c、--exec-path、--ext-diff、--textconv、--output なしで git を使ってください。",
   ],
-  publish: () => [
+  publish: [
     "レジストリへの公開とログインは禁止されています",
     "ビルドとテストだけを行ってください。公開は人が行います。",
   ],
-  "download-and-run": () => [
+  "download-and-run": [
     "ダウンロードした内容を確認せずに実行します",
     "ファイルに保存し（`curl -o FILE URL`）、内容を確認してから判断してください。",
   ],
-  "curl-sends": () => [
+  "curl-sends": [
     "HTTP通信は読み取り専用です",
     "データ・フォーム・アップロード・設定ファイル・ソケットなしの GET か HEAD を使ってください。",
   ],
-  "tool-runs-programs": ({ name }) => [
-    `このオプションまたはスクリプトは \`${name}\` に他のプログラムを実行させます`,
+  "tool-runs-programs": [
+    "このオプションまたはスクリプトは `{name}` に他のプログラムを実行させます",
     "そのプログラムを独立したコマンドとして実行してください。",
   ],
-  "redefines-name": () => [
-    "コマンド名の意味を変えます",
-    "コマンドを毎回直接書くか、関数を定義してください。",
-  ],
-  "sets-variable": () => [
+  "redefines-name": ["コマンド名の意味を変えます", "コマンドを毎回直接書くか、関数を定義してください。"],
+  "sets-variable": [
     "実行されるプログラムやライブラリを左右する変数を設定します",
     "プログラムをパスで呼び出すか、末尾に追加してください: `PATH=$PATH:FOLDER`。",
   ],
-  "writes-device": () => [
+  "writes-device": [
     "デバイス・カーネルのファイル・ネットワークのパスへのリダイレクトは禁止されています",
     "プロジェクトのファイルか /dev/null を使ってください。",
   ],
-  "calls-itself": () => [
+  "calls-itself": [
     "自身を呼び出す関数は際限なくプロセスを起動する可能性があります",
     "ループを使ってください。",
   ],
-  sudo: () => [
+  sudo: [
     "特権昇格の防止",
     "sudo なしで実行してください。root が必要なものは、実行環境のイメージに含めてください。",
   ],
-  su: () => ["ユーザー切り替えの防止", "現在のユーザーのままコマンドを実行してください。"],
-  chown: () => ["所有者変更の防止", "プロジェクトのファイルはすべて現在のユーザーのものです。"],
-  mount: () => ["ファイルシステム操作の防止", "/workspace/project と /workspace/tmp で作業してください。"],
-  iptables: () => [
+  su: ["ユーザー切り替えの防止", "現在のユーザーのままコマンドを実行してください。"],
+  chown: ["所有者変更の防止", "プロジェクトのファイルはすべて現在のユーザーのものです。"],
+  mount: ["ファイルシステム操作の防止", "/workspace/project と /workspace/tmp で作業してください。"],
+  iptables: [
     "ネットワーク設定変更の防止",
     "ネットワークは command_executor.docker.network で人が設定します。",
   ],
-  systemctl: () => [
-    "サービス制御の防止",
-    "プログラム自体をバックグラウンドで起動してください（`PROGRAM &`）。",
-  ],
-  kill: () => [
+  systemctl: ["サービス制御の防止", "プログラム自体をバックグラウンドで起動してください（`PROGRAM &`）。"],
+  kill: [
     "プロセス強制終了の防止（自身のプロセス以外）",
     "このコマンドが起動したものを終了してください: `kill $!` または `kill %1`。",
   ],
-  reboot: () => ["システム制御の防止", "実行環境は自動的に管理されます。"],
-  dd: () => ["低レベルディスク操作の防止", "`cp` または `head -c N FILE > OTHER` を使ってください。"],
-  mkfs: () => ["ファイルシステム作成の防止", "/workspace/project と /workspace/tmp で作業してください。"],
-  fdisk: () => ["パーティション操作の防止", "/workspace/project と /workspace/tmp で作業してください。"],
-  nc: () => ["任意ネットワーク接続の防止", "HTTP の読み取りには `curl` か `wget` を使ってください。"],
-  nmap: () => ["ネットワークスキャンの防止", "必要なアドレスを尋ねてください。"],
-  ssh: () => ["リモート接続の防止", "この実行環境の中で作業してください。"],
-  rsync: () => [
+  reboot: ["システム制御の防止", "実行環境は自動的に管理されます。"],
+  dd: ["低レベルディスク操作の防止", "`cp` または `head -c N FILE > OTHER` を使ってください。"],
+  mkfs: ["ファイルシステム作成の防止", "/workspace/project と /workspace/tmp で作業してください。"],
+  fdisk: ["パーティション操作の防止", "/workspace/project と /workspace/tmp で作業してください。"],
+  nc: ["任意ネットワーク接続の防止", "HTTP の読み取りには `curl` か `wget` を使ってください。"],
+  nmap: ["ネットワークスキャンの防止", "必要なアドレスを尋ねてください。"],
+  ssh: ["リモート接続の防止", "この実行環境の中で作業してください。"],
+  rsync: [
     "リモートファイル転送の防止（外部への）",
     "プロジェクト内では `cp`、ダウンロードには `curl` か `wget` を使ってください。",
   ],
 };
 
-export const commandsTexts: typeof en.commandsTexts = {
-  rule(id, facts) {
-    const [reason, instead] = RULES[id](facts);
-    return { reason, instead };
-  },
-  refused: ({ rule, command, text }) =>
-    `コマンドを拒否しました (${rule}): ${text.reason}\n  ${command}\n${text.instead}`,
-};
+export const commandsTexts: typeof en.commandsTexts = { refused: "コマンドを拒否しました", rules };
 
 const REASONS: Readonly<Record<RefusedDestination, string>> = {
   "bad-host": "ホスト名ではありません",

@@ -136,11 +136,10 @@ export const solveTexts: typeof en.solveTexts = {
   since: (verdict, worse) => {
     if (worse.length > 0) return `この変更の前は失敗していませんでした: ${nameFew(worse, more)}。`;
     if (verdict === "still-red") return "この変更の前から失敗しており、今も失敗しています。";
-    const asBefore = verdict === "red-before" || verdict === "better" || verdict === "unknown";
-    if (!asBefore) return "この変更の前は失敗していませんでした。";
-    return verdict === "unknown"
-      ? "この変更の前から失敗していました（どのテストかは不明です）。"
-      : "この変更の前から、同じテストで失敗していました。";
+    if (verdict === "unknown") return "この変更の前から失敗していました（どのテストかは不明です）。";
+    return verdict === "red-before" || verdict === "better"
+      ? "この変更の前から、同じテストで失敗していました。"
+      : "この変更の前は失敗していませんでした。";
   },
   notesHeading: "注意",
   noChecks: "このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
@@ -149,7 +148,7 @@ export const solveTexts: typeof en.solveTexts = {
   checkLine: (command, { isRed, exitCode, seconds, tests }) =>
     `${!isRed ? "✅" : "❌"} ${command}（終了コード ${exitCode}、${tests === null ? "" : `${checks.counts(tests)}、`}${seconds} 秒）`,
   tableHead: ["コマンド", "結果", "時間"],
-  more: (count) => `… ほか ${count} 件`,
+  more,
   byHead: (kind) => `\`roles.coder.head\` に従い、${kind} が作業しました。`,
   headElsewhere: (head) =>
     `${head}（\`roles.coder.head\`）はコンテナでは動かないため、PicoClaw 自身のツールで作業しました。`,
@@ -187,7 +186,7 @@ export const solveTexts: typeof en.solveTexts = {
   resumed: (url) => `${url} を再開します`,
 };
 
-const paths = (list: readonly string[]) => listPaths(list, (rest) => `… ほか ${rest} 件`);
+const paths = (list: readonly string[]) => listPaths(list, more);
 
 const LOGIN = {
   "host-changed": "その間にこのマシンでも変更されました",
@@ -233,10 +232,8 @@ export const tasksTexts: typeof en.tasksTexts = {
   workerLost: (detail) => `コンテナとの接続が切れました: ${detail}`,
   keysOutside: (detail) => `worker にキーを渡す経路を用意できません: ${detail}`,
   workerAborted: "中断しました",
-  keyQuota: (kind, reached, limits) =>
-    reached === "requests"
-      ? `${kind} を終了しました。このタスクで API キーを使ったリクエストが ${limits.requests} 件を超えました（\`tasks.key_requests\`）。プロジェクトのコードもリクエストを送れます。`
-      : `${kind} を終了しました。このタスクで API キーを使った通信量が ${formatBytes(limits.bytes)} を超えました（\`tasks.key_traffic\`）。プロジェクトのコードもリクエストを送れます。`,
+  keyQuota: (kind, reached, { requests, bytes }) =>
+    `${kind} を終了しました。このタスクで API キーを使った${reached === "requests" ? `リクエストが ${requests} 件` : `通信量が ${formatBytes(bytes)} `}を超えました（\`tasks.${reached === "requests" ? "key_requests" : "key_traffic"}\`）。プロジェクトのコードもリクエストを送れます。`,
   unauthorized: (kind, variables) =>
     `${kind} はモデルのサーバーに拒否されました。キーまたはログインが正しくありません。このマシンでログインするか、${variables.join(" または ")} を設定してください。`,
   unreachable: (kind, detail) => `${kind} がモデルのサーバーに接続できません: ${detail}`,
@@ -263,12 +260,11 @@ export const tasksTexts: typeof en.tasksTexts = {
   taskInvalid: (file) => `タスクファイル ${file} に誤りがあります:`,
   previewNeedsNoMeta: "--preview には --no-meta が必要です。プレビューにできるのは 1 回の実行だけです",
   noModel: ({ code, detail }) => {
-    const without = "計画モデルなしで実行するには: --no-meta";
     const known: Readonly<Record<string, string>> = {
       "over-budget": `今日の予算を使い切りました（${detail}）。budget.daily を上げるか、明日もう一度実行してください`,
       "no-price": `予算が設定されていますが、計画モデル ${detail} の料金が不明です。budget.prices に設定してください`,
     };
-    return `${known[code] ?? `計画モデルがありません: ${detail}`}\n${without}`;
+    return `${known[code] ?? `計画モデルがありません: ${detail}`}\n計画モデルなしで実行するには: --no-meta`;
   },
   progress: ({ state, loop, maxLoops, figures, last }) =>
     `${TASK_STATES[state]} · ループ ${loop}/${maxLoops} · ${figuresText(figures, "トークン")} · ${last}`,

@@ -1,11 +1,11 @@
 import { figuresText } from "../../tasks/task-steps.ts";
 import type * as en from "../en/web.ts";
-import { nameFew } from "../format-text.ts";
+import { nameFew, wordTaskStateBy } from "../format-text.ts";
 import { coderProgress } from "./coder.ts";
 import { runningTexts, wordRollback } from "./jobs-running.ts";
 import { solveTexts, TASK_STATES } from "./tasks.ts";
 
-const STATES: Readonly<Record<string, string>> = {
+const STATES = {
   ...TASK_STATES,
   waiting: "待機中",
   running: "実行中",
@@ -14,13 +14,6 @@ const STATES: Readonly<Record<string, string>> = {
   failed: "失敗",
   stopped: "停止",
 };
-
-function wordTaskState(state: string): string {
-  const [name = "", phase = ""] = state.replace(/ ⏸$/, "").split(": ");
-  const step = (solveTexts.phases as Readonly<Record<string, string>>)[phase];
-  const words = STATES[name] ?? name;
-  return `${step === undefined ? words : `${words}: ${step}`}${state.endsWith(" ⏸") ? " ⏸" : ""}`;
-}
 
 export const consoleTexts: typeof en.consoleTexts = {
   locale: "ja",
@@ -74,7 +67,6 @@ export const consoleTexts: typeof en.consoleTexts = {
     "実行中に更新または移動されたため、一部のファイルがありません。picoclaw serve を再起動してください。",
   broken: "PicoClaw の不具合です。詳細はサーバーのログにあります。送信した内容は失われていません。",
   back: "戻る",
-  chatTitle: "チャット",
   chatEmptyTitle: "やりたいことを書いてください",
   chatEmpty: "PicoClaw が担当を選び、すぐに実行します。どの変更も取り消せます。",
   demoExamples: [
@@ -127,7 +119,6 @@ export const consoleTexts: typeof en.consoleTexts = {
     jobFinished: "実行しました",
     tool: (name) => `${name} を使っています`,
   },
-  jobsTitle: "ジョブ",
   runningTitle: "実行中",
   jobsEmptyTitle: "ジョブはまだありません",
   jobsEmpty: "workspace を変更したジョブがここに並びます。変更内容を確認し、取り消すことができます。",
@@ -252,16 +243,14 @@ export const consoleTexts: typeof en.consoleTexts = {
   notAPatch: "パッチとして読めません",
   atLine: (line) => `${line} 行目`,
   emptyPatch: "コマンドが含まれていません。",
-  tasksTitle: "タスク",
   tasksEmptyTitle: "タスクはまだありません",
   tasksEmpty: "Issue やタスクファイルの作業がここに並びます: picoclaw solve、picoclaw run",
-  taskState: wordTaskState,
+  taskState: wordTaskStateBy(STATES, solveTexts.phases),
   taskFigures: (step, figures) => `ステップ ${step} · ${figuresText(figures, "トークン")}`,
   taskEdited: (paths) => `編集: ${nameFew(paths, (rest) => `… ほか ${rest} 件`)}`,
   environmentsTitle: "実行環境",
   environmentsEmptyTitle: "実行環境はありません",
   environmentsEmpty: "タスクのコンテナが動いている間、ここに表示されます。",
-  sessionsTitle: "セッション",
   sessionsEmptyTitle: "会話はまだありません",
   sessionsEmpty: "チャットごとに 1 日 1 つのセッションがあり、要約がデイリーノートになります。",
   notesTitle: "デイリーノート",
@@ -270,7 +259,6 @@ export const consoleTexts: typeof en.consoleTexts = {
   turnsCount: (count) => `${count} 件の発言`,
   readOnlyChat: "ターミナルのチャットです。続きは picoclaw chat で話せます。",
   daysTitle: "日別",
-  usageTitle: "使用量",
   usageEmptyTitle: "まだ使用していません",
   usageEmpty: "最初の回答の後に、トークン数と費用が表示されます。",
   usageTokens: "トークン",
@@ -289,7 +277,6 @@ export const consoleTexts: typeof en.consoleTexts = {
     source: "設定元",
     state: "状態",
   },
-  systemTitle: "システム",
   healthTitle: "稼働状況",
   allWell: (isAllSetUp) => (isAllSetUp ? "すべて動いています" : "設定済みのものはすべて動いています"),
   notAllWell: (count) => `${count} 件の確認が必要です`,
@@ -330,7 +317,6 @@ export const consoleTexts: typeof en.consoleTexts = {
 };
 
 export const manageTexts: typeof en.manageTexts = {
-  title: "管理",
   pages: { access: "ユーザーとアクセス", settings: "設定" },
   tabs: "管理の項目",
   peopleTitle: "ユーザー",

@@ -11,13 +11,19 @@ import {
 } from "../../../../src/adapters/channels/telegram-channel.ts";
 import type { JobAction } from "../../../../src/application/jobs/action-report.ts";
 import type { Delivery, InboundMessage, StoredMessage } from "../../../../src/application/ports/serve.ts";
+import { channelMessagesFor } from "../../../../src/domain/texts/channels.ts";
 import { until } from "../../../e2e/cli-kit.ts";
 import { discardedPiece, replyOf } from "../../../fakes/conversation.ts";
 import { PNG } from "../../../fakes/pictures.ts";
 import { pressing, saying, startTelegram } from "../../../fakes/telegram/telegram-server.ts";
 
 const TOKEN = "42:a-token";
-const TEXTS = { working: "working", wholeText: "as a file", pollsElsewhere: "another process polls" };
+const TEXTS = {
+  ...channelMessagesFor("en"),
+  working: "working",
+  wholeText: "as a file",
+  pollsElsewhere: "another process polls",
+};
 const clock = { ms: 0 };
 let telegram: ReturnType<typeof startTelegram>;
 afterEach(() => telegram.stop());

@@ -3,19 +3,17 @@ import { RULES } from "../../../../src/domain/policy/decide-command.ts";
 import { commandsTexts as en } from "../../../../src/domain/texts/en/policy.ts";
 import { commandsTexts as ja } from "../../../../src/domain/texts/ja/policy.ts";
 
-const facts = { name: "NAME", detail: "DETAIL" };
-
 test.each(RULES.map(({ id }) => [id] as const))("%s has a reason and an advice in both languages", (id) => {
   for (const messages of [ja, en]) {
-    const { reason, instead } = messages.rule(id, facts);
+    const [reason, instead] = messages.rules[id];
     expect(reason.length).toBeGreaterThan(3);
     expect(instead).toMatch(/[.。]$/);
   }
-  expect(ja.rule(id, facts)).not.toEqual(en.rule(id, facts));
+  expect(ja.rules[id]).not.toEqual(en.rules[id]);
 });
 
 test("the reasons of the denied programs keep their wording", () => {
-  const reasons = Object.fromEntries(RULES.map(({ id }) => [id, ja.rule(id, facts).reason]));
+  const reasons = Object.fromEntries(RULES.map(({ id }) => [id, ja.rules[id][0]]));
   expect(reasons).toMatchObject({
     sudo: "特権昇格の防止",
     su: "ユーザー切り替えの防止",
