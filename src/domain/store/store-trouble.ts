@@ -3,10 +3,7 @@ export interface StoreTrouble {
   /** The file, or the address without a password. */
   readonly name: string;
   readonly detail: string;
-  /**
-   * `newer`, `older`: the version that made its tables. `damaged`: a file that is not a store. `distrusted`: the server's certificate
-   * is not the one that was asked for. `read-only`: a server that takes no writes.
-   */
+  /** `newer`, `older`: the version that made its tables. `distrusted`: the server's certificate. `read-only`: the server. */
   readonly why: "newer" | "older" | "damaged" | "distrusted" | "read-only" | "unreachable";
 }
 

@@ -127,13 +127,13 @@ function storeNameOf(place: StoreLocation): Pick<StoreTrouble, "kind" | "name"> 
 
 function troubleOf(place: StoreLocation, cause: unknown): StoreTrouble {
   const [name, detail] = [storeNameOf(place), detailOf(cause)];
+  const isFile = name.kind === "sqlite";
   const why = (): StoreTrouble["why"] => {
     if (cause instanceof NewerStore) return "newer";
     if (cause instanceof OlderStore) return "older";
-    if (name.kind === "sqlite")
-      return /not a database|malformed|corrupt/i.test(detail) ? "damaged" : "unreachable";
-    if (/certificate|altnames|sslrootcert/i.test(detail)) return "distrusted";
-    return readStoreAway(cause) === "read-only" ? "read-only" : "unreachable";
+    if (isFile && /not a database|malformed|corrupt/i.test(detail)) return "damaged";
+    if (!isFile && /certificate|altnames|sslrootcert/i.test(detail)) return "distrusted";
+    return !isFile && readStoreAway(cause) === "read-only" ? "read-only" : "unreachable";
   };
   return { ...name, detail, why: why() };
 }

@@ -176,7 +176,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     for (const options of [{ migrate: true }, { migrate: false }]) {
       const opened = await openMigratedStore({ home: "/nowhere", databaseUrl: url }, now, options);
       if (opened.ok) throw new Error("it was opened");
-      expect(opened.trouble).toMatchObject({ kind: "postgres", older: true, newer: false });
+      expect(opened.trouble).toMatchObject({ kind: "postgres", why: "older" });
       const text = memoryMessagesFor("en").storeUnavailable(opened.trouble);
       expect(text).toContain("Name an empty database in database_url and run `picoclaw db migrate`");
     }

@@ -84,7 +84,7 @@ describe.if(requirePart("postgres") && requirePart("openssl"))("a Postgres with 
   ])("%s is refused, with what to look at", async (_, host, trust, detail) => {
     const opened = await open(urlOf(host, trust.replace("CA", `${folder}/ca.crt`)));
     if (opened.ok) throw new Error("it was trusted");
-    expect(opened.trouble).toMatchObject({ kind: "postgres", distrusted: true });
+    expect(opened.trouble).toMatchObject({ kind: "postgres", why: "distrusted" });
     const text = memoryMessagesFor("en").storeUnavailable(opened.trouble);
     expect(text).toContain(detail);
     expect(text).toContain("sslrootcert=FILE");
