@@ -15,10 +15,7 @@ type CleanArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly failure: ToolFailure };
 
-/**
- * Arguments as a tool may see them: a plain object, of a bearable size, all text well-formed. An argument that is
- * null counts as not given, since models write null for what they leave out.
- */
+/** A plain object of limited size and well-formed text. Null counts as not given: models write it for what they leave out. */
 function cleanArguments(raw: unknown, limitChars: number): CleanArguments {
   if (raw === undefined || raw === null) return { ok: true, value: {} };
   if (typeof raw !== "object" || Array.isArray(raw))

@@ -24,10 +24,7 @@ export interface ToolPolicy {
   readonly tools: Readonly<Record<string, Verdict>>;
 }
 
-/**
- * `read-only`: nothing is written and no command runs. `workspace-write`: inside the workspace. `unrestricted`: a
- * path may also name another folder; what is written there is a job of that folder.
- */
+/** `unrestricted`: a path may also name another folder, and what is written there is a job of that folder. */
 export type WriteScope = "read-only" | "workspace-write" | "unrestricted";
 
 const ALLOW_ALL: ToolPolicy = { default: "allow", tools: {} };
@@ -71,10 +68,7 @@ interface ProgramResult {
   readonly stderr: Uint8Array;
 }
 
-/**
- * Runs a program that only reads, or that works in a scratch folder. Rejects with a `ToolError` where it cannot be
- * started; the environment is the allow-list of jobs.
- */
+/** For programs that only read or work in a scratch folder, in the environment of jobs. Rejects with a `ToolError`. */
 export type RunProgram = (request: ProgramRequest) => Promise<ProgramResult>;
 
 /** A private folder outside of every workspace and repository. */

@@ -111,10 +111,7 @@ export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   };
 }
 
-/**
- * Repeats failing tests. If the draft only adds tests to their files, without those: the same run then shows that their old version
- * fails, too. Where one passes so, all are repeated as they were.
- */
+/** Repeats failing tests; where the draft only adds tests, first without those: then their old version fails, too. */
 async function repeatFailing<Ran extends Pick<AffectedJudgement, "results">>(
   draft: Pick<Draft, "diff">,
   names: readonly string[],
@@ -226,10 +223,7 @@ const NO_TESTS_YET = {
   results: { formats: [], listed: "all", tests: new Map(), counts: countTests(new Map()) },
 } as const;
 
-/**
- * Runs the affected tests by one line over the draft and the old code; null where they cannot run alone. With `first` they run before
- * all others: the old code is run only if one is red, and the result is null if none is.
- */
+/** Runs the affected tests over the draft and the old code; null if they cannot run alone. `first`: null, too, if none is red over the draft. */
 export async function judgeAffected(
   deps: AffectedDeps,
   affected: Affected,

@@ -619,10 +619,7 @@ function isSilenced(
   );
 }
 
-/**
- * Added tests have no old version; but a run without them shows whether the others are fixed without their help, and where the runner
- * lists failures only, which tests are new.
- */
+/** A run without added tests shows whether the others are fixed without them, and where only failures are listed, which are new. */
 function needsOldTests({ draft, changes, results, baseline, judgement }: Judging): boolean {
   const tests = changes.filter(({ path }) => isTestPath(path));
   if (tests.length === 0 || judgement.mended.length > 0) return tests.length > 0;

@@ -200,10 +200,7 @@ export interface ProjectChecks {
   confirm(draft: JudgedDraft, attempt: number): Promise<JudgedAttempt>;
   /** Whether the workspace is unchanged since the draft was judged. */
   holds(draft: JudgedDraft): Promise<boolean>;
-  /**
-   * Call it before a judged draft lands, and the returned function afterwards: the results of its checks then count for the
-   * workspace, unless something else changed it meanwhile.
-   */
+  /** Call it before a judged draft lands, and the returned function afterwards: its results then count for the workspace. */
   rememberLanded(draft: Pick<Draft, "diff">, files: Pick<WorkspaceFiles, "look" | "read">): () => void;
   /** The facts of the last judgement; before the first, those of `none`, or null. */
   facts(): ChecksFacts | null;
@@ -366,10 +363,7 @@ const MOST_COMPARED = 500;
 /** If no check judged for one of these reasons, a command that the coder proposes may. */
 const HELPED_BY_PROPOSAL = /^(?:no-checks|slow|unended|dependencies-missing|cannot-run|red-before|blind)$/;
 
-/**
- * Judges by the command that the coder proposes, over the old and the new code like any check of the project. Nothing about it is
- * remembered, so each attempt must prove again that it notices the change.
- */
+/** Judges by the coder's own command over old and new code. Nothing is remembered: each attempt proves again that it notices the change. */
 async function judgeByProposed(
   deps: ProjectChecksDeps & { readonly declarations: readonly Declaration[] },
   draft: JudgedDraft,

@@ -17,15 +17,6 @@ export interface ProofDeps extends Omit<OldTestsDeps, "baseline"> {
   readonly affected: Affected;
 }
 
-export interface BrokenChanges {
-  /** Changed files that no test notices when they are broken. */
-  readonly unnoticed: readonly string[];
-  /** Those that a test noticed in this proof. */
-  readonly noticed: readonly string[];
-  /** No broken file is noticed: the checks show nothing about the change. */
-  readonly isBlind: boolean;
-}
-
 /** Each file costs a run; the other files of a large change are assumed to be tested as well as these. */
 const MOST_BROKEN = 3;
 
@@ -44,10 +35,7 @@ export function seesChange(
 /** More tests than this are not red by chance. */
 const MOST_BY_CHANCE = 20;
 
-/**
- * Repeats these red tests of the baseline, alone where possible, and counts those that pass now as passed; a check that names no tests is
- * repeated whole. Null if all are red again, or the result is unknown.
- */
+/** Repeats these red tests of the baseline and counts those that pass now as passed; null if all are red again, or nothing is known. */
 export async function repeatMended(
   { checks, results, names, check }: Omit<OldTestsDeps, "baseline"> & { readonly names: readonly string[] },
   affected: Affected,
@@ -84,8 +72,11 @@ export async function runNewTests(deps: ProofDeps): Promise<NewTests | null> {
   return old.ok ? countProofs(names, checkResults(which, old.runs)) : null;
 }
 
-/** Breaks the changed files one by one: tests that stay green do not notice the file. `known`: files that earlier proofs saw noticed. */
-export async function breakChanges(deps: ProofDeps, known: readonly string[]): Promise<BrokenChanges | null> {
+/**
+ * Breaks the changed files one by one: tests that stay green do not notice the file. `known`: files that earlier proofs saw noticed.
+ * `isBlind`: no broken file is noticed, so the checks show nothing about the change.
+ */
+export async function breakChanges(deps: ProofDeps, known: readonly string[]) {
   const { affected, draft } = deps;
   const tests = deps.checks.filter(({ kind }) => kind === "test");
   if (tests.length === 0) return null;

@@ -35,10 +35,7 @@ import type { WorkspaceFiles } from "../ports/platform-view.ts";
 export interface Bench {
   /** Files as the proposals left them. */
   files(): ProjectFiles;
-  /**
-   * Compares the files that a patch replaces, removes or renames whole with the files its coder was shown: a
-   * block for a file that changed since is merged, and a block that cannot be merged must not be carried out.
-   */
+  /** Merges blocks for whole files that changed since the coder saw them; a block that cannot be merged must not be carried out. */
   settle(commands: readonly PatchCommand[]): Promise<SettledCommands>;
   carryOut(attempt: BenchAttempt): Promise<CarryOutResult>;
   /** Lets a head work over the files that earlier attempts left. Absent where nothing is staged. */
@@ -47,10 +44,7 @@ export interface Bench {
   judge(attempt: number): Promise<JudgedAttempt | null>;
   /** Takes the declarations about red tests, for every later judgement; returns the words without them. */
   declare?(words: string): string;
-  /**
-   * Runs a command over the current draft, in a scratch view: later commands see its writes until a proposal is carried out, and they
-   * are never committed. Absent if there is no such view; null if it cannot be made here.
-   */
+  /** Runs a command in a scratch view of the draft, which later commands see until a proposal runs. Absent, or null, where there is none. */
   readonly tryOut?: (command: string) => Promise<TryOutResult | null>;
   /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
   readonly lend?: () => Promise<Lending | null>;
@@ -529,10 +523,7 @@ export interface PlainBenchDeps {
   readonly execute: (attempt: BenchAttempt) => Promise<JobResult>;
 }
 
-/**
- * A bench without a draft, for a dry run and where nothing can be staged: edits are only tried on the current files, and landing executes
- * the last proposal.
- */
+/** Without a draft, for a dry run and where nothing can be staged: edits are only tried, and landing executes the last proposal. */
 export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
   let last: BenchAttempt | null = null;
   const executed = () => {

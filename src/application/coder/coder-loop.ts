@@ -484,10 +484,7 @@ async function takeAnswer(
 
 type DeclaredWords = ReturnType<typeof takeDeclared>;
 
-/**
- * The words of an answer, without the lines that declare something. `reasons`: why nothing has to change. `words`: the rest and the
- * reasons, for people. `declares`: the words contain declarations about red tests.
- */
+/** `reasons`: why nothing has to change. `words`: the rest and the reasons. `declares`: the words declare something about red tests. */
 function takeDeclared(loop: CoderLoop, state: LoopState, said: string, isEmpty: boolean) {
   const { bench, planOnly } = loop;
   const whole = bench.declare?.(said) ?? said;
@@ -539,10 +536,7 @@ async function commitFinished({ loop, state, words, isEmpty }: ReadAnswer): Prom
   return commitBench(loop, state, state.attempts, []);
 }
 
-/**
- * Sends back, once, an answer that changes nothing and does not say why: models sometimes forget the patch and believe that they wrote
- * it. A preview needs no change, and browser work needs no patch.
- */
+/** Sends back, once, an answer that changes nothing without a reason: models forget the patch and believe that they wrote it. */
 function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswer): CoderStep | null {
   const isBrowsing = read.kind === "proposal" && hasFlag(read.proposal, "uses_browser");
   if (!isEmpty || isBrowsing || loop.preview) return null;

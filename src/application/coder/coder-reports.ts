@@ -138,10 +138,7 @@ export function showFailedEdits(
 /** Lines on either side of a change, and of a line that a report names. */
 const AROUND = 4;
 
-/**
- * The files of commands that ran, for a coder that knows them: the lines that the report names, the changed lines, and the imports if a
- * name is missing. A file without such lines is shown up to the limit.
- */
+/** Of the files of commands that ran: the lines that the report names, the changed ones, and the imports if a name is missing. */
 export function showAfterRun(
   files: ProjectFiles,
   commands: readonly PatchCommand[],

@@ -39,10 +39,7 @@ export interface CompleteOptions {
   readonly patience?: Patience;
 }
 
-/**
- * Waits out temporary failures: an overloaded or failing server for minutes, a stream that was cut a few
- * times. A user who waits at a terminal does not want this; a task that runs for an hour does.
- */
+/** Waits out temporary failures: wanted by a task that runs for an hour, not by a user at a terminal. */
 export interface Patience {
   /** Called with every end; returns how long to wait before the same request is sent again, or null for no retry. */
   waitFor(completion: Completion): number | null;
@@ -223,10 +220,7 @@ export interface JsonQuestion<T> extends CompleteOptions {
 /** Characters of a wrong answer that go back with what is wrong. */
 const WRONG_CHARS = 4_000;
 
-/**
- * Asks for one JSON document. An answer in another form is sent back once, with what was wrong. The usage is
- * that of all answers.
- */
+/** Asks for one JSON document; an answer in another form is sent back once. The usage is that of all answers. */
 export async function askJson<T>(model: Model, question: JsonQuestion<T>): Promise<JsonAnswer<T>> {
   const { request, read, again = wrongAnswerText } = question;
   const messages: ModelMessage[] = [...request.messages];
@@ -268,10 +262,7 @@ const LONGEST_OVERLAP = 4_000;
 /** A piece that begins like the whole answer did is the answer again. */
 const SAME_START = 40;
 
-/**
- * Joins an answer that was cut and its continuation: what the second repeats of the first is left out,
- * and so is a fence that it opened again. A second that starts over replaces the first.
- */
+/** Joins a cut answer and its continuation without what the second repeats. A second that starts over replaces the first. */
 export function stitchAnswers(head: string, tail: string): string {
   const start = head.trimStart().slice(0, SAME_START);
   if (start.length === SAME_START && tail.trimStart().startsWith(start)) return tail;
@@ -308,9 +299,7 @@ const MOST_PIECES = 6;
 const GO_ON =
   "Your answer was cut off at its maximum length. Continue exactly where it stopped, in the middle of a line if necessary. Repeat nothing and explain nothing.";
 
-/**
- * Asks, and lets the model continue an answer that was cut off by its length until it is complete. `cut`: it never was.
- */
+/** Asks, and lets the model continue an answer that was cut by its length. `cut`: it was never complete. */
 export async function completeWhole(
   model: Model,
   request: (size: RequestSize) => ModelRequest,

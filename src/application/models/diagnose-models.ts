@@ -15,10 +15,7 @@ const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
 
 const CODERS = ["coder1", "coder2", "coder3"] as const;
 
-/**
- * The models that would answer, and the reasons why the others would not. All are asked at once; none is
- * waited for long.
- */
+/** Which models would answer, and why the others would not. All are asked at once; none is waited for long. */
 export async function diagnoseModels(
   models: Models,
   { config, messages }: Pick<OpenedWorkspace, "config" | "messages">,

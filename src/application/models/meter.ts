@@ -40,10 +40,7 @@ const CANNOT_ANSWER: ReadonlySet<ModelFailure["code"]> = new Set([
   "not-configured",
 ]);
 
-/**
- * A model that is followed by the next one if it cannot answer, as long as no part of an answer was given. It
- * has the name of the one that was asked last. `note` is notified when another one answered.
- */
+/** The first of the models that can answer, as long as no part of an answer was given; `note` is called if it is another one. */
 export function withFallback(
   first: Candidate,
   others: readonly Candidate[],
@@ -276,10 +273,7 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay) {
       // From now on a local model answers, so its name is needed.
       if (account.isOver() && budget.on_exceed === "local") await models.look?.(AbortSignal.timeout(LOOK_MS));
     },
-    /**
-     * Waits while the requests under way may spend the rest of the day's budget, so that many at once spend no more than
-     * one after the other. The answer ends this request, once; null where the budget is spent.
-     */
+    /** Waits while requests under way may spend the rest of the day's budget. Call the result when it ended; null if the budget is spent. */
     async admit(model: Model, request: ModelRequest): Promise<(() => void) | null> {
       await account.look();
       if (account.isOver()) return null;
@@ -441,11 +435,7 @@ const IMAGE_TOKENS = 1_500;
 /** Above any window of today's models: a reported figure beyond this is ignored. */
 const MOST_TOKENS = 10_000_000;
 
-/**
- * The usage of a request to a cloud model, by which it is paid: as the server reported it, and estimated where that said
- * nothing, or no number that can be. An answer that failed or was stopped on its way is paid for, too; null where nothing
- * of it came.
- */
+/** As the server reported it, estimated where it said nothing usable: answers that failed half-way are paid for. Null if nothing came. */
 function countUsage(reported: ModelUsage | null, request: ModelRequest, received: string): ModelUsage | null {
   if (reported === null && received === "") return null;
   const count = (tokens: number | undefined, estimated: () => number) =>

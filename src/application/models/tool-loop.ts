@@ -18,10 +18,7 @@ import {
   type UnfinishedCompletion,
 } from "./complete.ts";
 
-/**
- * The messages so far. The loop only appends to them, message by message: a caller that stores them can
- * continue after a crash.
- */
+/** The loop only appends to it: a caller that stores the messages can continue after a crash. */
 interface Transcript {
   messages(): readonly ModelMessage[];
   add(...messages: readonly ModelMessage[]): Promise<void> | void;
@@ -86,10 +83,7 @@ const MOST_CUTS = 3;
 const CUT_CALL =
   "refused: your answer was cut off at its maximum length (max_tokens), so the arguments of this call may be incomplete. Nothing was run. Write less at a time: smaller pieces, one call per answer.";
 
-/**
- * Lets a model work with tools: ask → run the calls in their order → send the results → ask again, until it answers
- * without a call or a limit is reached. Calls of an answer that was cut by its length are not run.
- */
+/** Asks, runs the calls in order and asks again until an answer has none or a limit is reached. Calls of a cut answer are not run. */
 export async function toolLoop(loop: ToolLoop): Promise<LoopEnd> {
   const { transcript, limits, signal } = loop;
   const known = new Set(loop.tools.map(({ name }) => name));

@@ -51,10 +51,7 @@ function openedBy(line: string): number {
   return (bare.match(/[([{]/g)?.length ?? 0) - (bare.match(/[)\]}]/g)?.length ?? 0);
 }
 
-/**
- * Whether these test files only gained tests: all old lines remain in their order, and each block of new lines begins with a test of a
- * new name, or with its decorators. The old tests then demand the same as before.
- */
+/** Whether all old lines remain in order and each new block begins with a test of a new name: old tests then demand the same. */
 export function onlyAddsTests(
   differences: readonly { readonly before: string; readonly after: string }[],
 ): boolean {
@@ -106,19 +103,17 @@ export function findAffectedTests({ texts, changed }: AffectedInput): AffectedTe
     after !== null && tests.includes(path) ? [path] : [],
   );
   const sources = changed.filter(({ path }) => isCodePath(path) && !isTestPath(path));
-  const ranked = rankTests({ texts, tests, sources }).filter((path) => !touched.includes(path));
+  const ranked = rankTests(texts, tests, sources).filter((path) => !touched.includes(path));
   const most = sources.length === 0 ? 0 : Math.max(AT_LEAST, Math.ceil(tests.length * SHARE));
   return { files: [...touched, ...ranked.slice(0, most)], of: tests.length };
 }
 
-interface RankInput {
-  readonly texts: ReadonlyMap<string, string>;
-  readonly tests: readonly string[];
-  readonly sources: readonly ChangedText[];
-}
-
 /** Best first; tests without any sign of a connection are left out. */
-function rankTests({ texts, tests, sources }: RankInput): string[] {
+function rankTests(
+  texts: ReadonlyMap<string, string>,
+  tests: readonly string[],
+  sources: readonly ChangedText[],
+): string[] {
   if (sources.length === 0) return [];
   const changed = sources.map(({ path }) => path);
   const distance = importDistances(texts, changed);
@@ -186,16 +181,11 @@ function identifiersIn(text: string): string[] {
 const DEFINES =
   /^\s*(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?(?:function\*?|def|class|func(?:\s*\([^)]*\))?|fn|const|let|var)\s+([A-Za-z_$][\w$]*)|^\s+(?:static\s+|async\s+|public\s+|private\s+)*([A-Za-z_$][\w$]*)\s*\([^)]*\)\s*(?::[^{]+)?\{/;
 
-interface ChangedIdentifiers {
-  readonly words: ReadonlySet<string>;
-  /** Names of the definitions that contain the changed lines. */
-  readonly functions: ReadonlySet<string>;
-}
-
 /** The most identifiers of one change that tests are searched for. */
 const MOST_WORDS = 60;
 
-function changedIdentifiers({ before, after }: ChangedText): ChangedIdentifiers {
+/** `functions`: names of the definitions that contain the changed lines. */
+function changedIdentifiers({ before, after }: ChangedText) {
   const words = new Set<string>();
   const functions = new Set<string>();
   for (const [text, other] of [

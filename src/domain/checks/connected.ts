@@ -6,10 +6,7 @@ import { isCodePath, isDocumentation, isTestPath } from "./path-kinds.ts";
 import { bareTestName, holds, type TestFailure, type TestOutcome } from "./test-results.ts";
 import type { CheckResult } from "./verdict.ts";
 
-/**
- * How a test that was red before is connected with a change. The first three tie the two: the outcome or the message of the test changed,
- * or its stack passes through a changed file. The others only link them.
- */
+/** How a red test is connected with a change: the first three tie the two, the others only link them. */
 export type Connection = "outcome" | "message" | "stack" | "imports" | "name" | "test-file" | "package";
 
 /** Whether a connection shows that the change is part of the failure: the coder cannot declare such a test as not its own. */

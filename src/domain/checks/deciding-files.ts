@@ -29,10 +29,7 @@ const DESCRIBES = /^(?:project|package|workspace\.package|tool\.poetry)$/;
 const PLAIN_KEY =
   /^(?:version|description|authors|maintainers|readme|license|license-files|keywords|classifiers|categories|dependencies|requires-python|rust-version|homepage|repository|documentation) *=/;
 
-/**
- * A TOML manifest without lines that are known not to influence checks; unusual spellings stay. A triple-quoted text may
- * contain anything, so such a file counts as a whole.
- */
+/** Without lines known not to influence checks. A triple-quoted text may contain anything, so such a file counts as a whole. */
 function decidingPartOfToml(text: string): string {
   if (/"""|'''/.test(text)) return text;
   let section = "";

@@ -39,10 +39,7 @@ export interface Declared {
   readonly reason: string;
 }
 
-/**
- * The declaration about each target, by its key. A target has several names: the test's own, its file, the command of its check. A later
- * line replaces an earlier one; a name that matches no target is ignored.
- */
+/** By target, which has several names: the test's, its file's, its command. A later line replaces an earlier one. */
 export function resolveDeclarations(
   declarations: readonly Declaration[],
   targets: ReadonlyMap<string, readonly string[]>,

@@ -80,10 +80,7 @@ function ownLines(lines: readonly string[], tests: ReadonlyMap<string, TestOutco
   });
 }
 
-/**
- * The output without the accounts of these tests, which are red for another reason than the change; one line says how many. A line that
- * may belong to something else stays.
- */
+/** Without the accounts of these tests, which are red for another reason; a line that may belong to something else stays. */
 export function foldAccounts(
   output: string,
   tests: ReadonlyMap<string, TestOutcome>,

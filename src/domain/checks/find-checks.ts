@@ -11,10 +11,7 @@ export const READ_FOR_CHECKS: readonly string[] = [
 
 const PLAIN_PROGRAMS = new Set(CHECK_RUNNERS.flatMap(({ programs = [] }) => programs));
 
-/**
- * The program that a line needs to start; null if the line does not show it: the project itself may provide any other first
- * word.
- */
+/** The program that a line needs; null if it does not show it: the project itself may provide any other first word. */
 export function neededProgram(line: string): string | null {
   const [first = ""] = line.replace(/^.*; reports -delete; /, "").split(" ", 1);
   return PLAIN_PROGRAMS.has(first) ? first : null;
@@ -29,10 +26,7 @@ export function findInstall(files: ProjectFiles): string | null {
   return null;
 }
 
-/**
- * How the project is tested and linted, by its own files; `configured` (`checks.command`) replaces the tests. At most one of each,
- * tests first.
- */
+/** At most one test and one linter, tests first, by the project's files; `configured` (`checks.command`) replaces the tests. */
 export function findChecks(files: ProjectFiles, configured: string | null): readonly ProjectCheck[] {
   const test = configured === null ? findBy("findTest", files) : { command: configured };
   const lint = findBy("findLint", files);

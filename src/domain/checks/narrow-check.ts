@@ -9,10 +9,7 @@ const TAKES_VALUE =
   /^(?:-r|--require|-c|--config|--import|--loader|--experimental-loader|-t|--timeout|-u|--ui|-R|--reporter|--test-reporter|--file|--extension|--ignore|--exclude|--env|--environment|--project|-p|--dir|--root|--rootDir|--setupFiles|--globals?|-g|--grep|--test-name-pattern|-k|-m|--rootdir|--cov|--cov-config|--cov-report|-o|--override-ini|--deselect|--ignore-glob|--confcutdir|--basetemp|--junit-?xml|-W|-n)$/;
 const FILES_APPENDED = /^(?:mocha|jest|vitest|tape|node|pytest)$/;
 
-/**
- * The line of a check with these test files alone, or null if that is not possible: the call of its runner as the project writes it, with
- * its own flags, and the files in the place of those that it names.
- */
+/** The project's own call of its runner with these test files in the place of those that it names; null if that is not possible. */
 export function narrowLine(
   line: string,
   files: readonly string[],
@@ -127,18 +124,11 @@ export function withoutFiles(line: string, files: readonly string[]): string | n
 const JEST =
   /^(?:[\w./-]*\/)?jest(?: (?:-c|--config|-w|--maxWorkers|--testPathIgnorePatterns) [^\s&|;<>()`$-][^\s&|;<>()`$]*| -(?!-(?: |$|testPathPattern|runTestsByPath|findRelatedTests))[^\s&|;<>()`$]+)*$/;
 
-/** Words as the shell parts them; quotes stay on. */
-interface SimpleCall {
-  /** Puts the project's own programs first, or calls the Python that loads pytest. */
-  readonly own: string;
-  readonly words: readonly string[];
-  /** The position of the program among the words, after its variables. */
-  readonly start: number;
-  readonly program: string;
-}
-
-/** One call of a program; null where the line has other shell syntax. */
-function readCall(line: string): SimpleCall | null {
+/**
+ * One call of a program; null where the line has other shell syntax. `own`: puts the project's programs first, or calls the Python that
+ * loads pytest. `words`: as the shell parts them, with their quotes. `start`: the place of the program, after its variables.
+ */
+function readCall(line: string) {
   const own = (/^.* -m (?=pytest )/s.exec(line) ?? OWN_PROGRAMS.exec(line))?.[0] ?? "";
   const call = line.slice(own.length);
   if (/[&|;<>()`$\n]/.test(call)) return null;

@@ -16,10 +16,7 @@ const READERS = CHECK_RUNNERS.flatMap(({ readers = [] }) => readers);
 /** Longer lines are ignored, except in XML. */
 const LONGEST_LINE = 4000;
 
-/**
- * The test results in the output of a check; null where no format is known or the end is missing. A check
- * that runs several tools has the tests of all of them.
- */
+/** Of all tools that a check ran; null where no format is known or the end is missing. */
 export function readResults(output: string): TestResults | null {
   const lines = wholeLines(output);
   const isByFile = lines.some((line) => line.startsWith(FILE_RUN.opens));
@@ -46,10 +43,7 @@ const NOT_LOADED =
 /** pytest over a file without tests. */
 const NO_TESTS = /^(?:=+ )?no tests ran in /;
 
-/**
- * The tests of files that ran in one process each. A file that shows no tests counts as one test, by its exit code; if other files show
- * tests, a green file without any is only a helper. Null where the last file did not end.
- */
+/** A file without tests counts as one test, by its exit code, or if green beside others as a helper. Null if the last did not end. */
 function readFileRuns(lines: readonly string[]): TestResults | null {
   const runs: { readonly path: string; readonly lines: string[]; exit: number | null }[] = [];
   for (const line of lines) {
@@ -135,15 +129,8 @@ const FAILED = [
 ];
 const BEGINS = /^\s*=== (?:RUN|PAUSE|CONT|NAME) +(\S+)/;
 
-/** Counts tests while a runner still prints. */
-export interface TestCounter {
-  add(text: string): void;
-  readonly done: number;
-  /** The test that began or ended last; empty before the first. */
-  readonly latest: string;
-}
-
-export function createTestCounter(): TestCounter {
+/** Counts tests while a runner still prints. `latest`: the test that began or ended last; empty before the first. */
+export function createTestCounter() {
   let done = 0;
   let latest = "";
   let rest = "";
@@ -157,7 +144,7 @@ export function createTestCounter(): TestCounter {
     }
   };
   return {
-    add(text) {
+    add(text: string) {
       const lines = `${rest}${text}`.replace(COLOURS, "").split(/\r?\n/);
       rest = (lines.pop() ?? "").slice(-LONGEST_LINE);
       for (const line of lines) if (line.length <= LONGEST_LINE) take(line);
@@ -279,10 +266,7 @@ interface FailureAccount {
   readonly others: string[];
 }
 
-/**
- * Keeps the first of several accounts of the same failure, with the number of the others. Failures are the same if the error and its place
- * are, or if the same name is missing at any place.
- */
+/** Keeps one account of the same failure: the same error at one place, or the same missing name at any. */
 function countSameFailures(lines: readonly string[]): string[] {
   const first = new Map<string, FailureAccount>();
   const accounts: FailureAccount[] = [];

@@ -36,7 +36,7 @@ export interface RedTests {
  * Decides which red tests a change answers for, never by the request. One that the coder declared to fix, or that is connected with the
  * change, is `still-red`. One that the coder declares as not its own, with a reason, is excused unless it is tied to the change.
  */
-export function settleRedTests(red: RedTests): SettledRed {
+export function settleRedTests(red: RedTests): { readonly judgement: Judgement; readonly found: Found } {
   const { texts, judgement } = red;
   const pairs = red.results.flatMap((now, at) => {
     const before = red.before.find(({ command }) => command === now.command);
@@ -164,11 +164,6 @@ function withoutRenamed(judgement: Judgement, { diff = [], texts }: RedTests): J
   };
 }
 
-export interface SettledRed {
-  readonly judgement: Judgement;
-  readonly found: Found;
-}
-
 type Duty = "still-red" | "not-mine" | "removed" | "red-before";
 
 /** `unread`: commands that are red, were red before, and name no tests; each counts as one test. */
@@ -178,7 +173,7 @@ function settleRed(
     readonly declared: ReadonlyMap<string, Declared>;
     readonly connection: (test: string) => Connection | null;
   },
-): SettledRed {
+) {
   const { gone, withCode, unread, connection } = about;
   const declared = (test: string) => about.declared.get(test);
   const silenced = judgement.silenced ?? [];

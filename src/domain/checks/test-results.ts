@@ -104,10 +104,7 @@ export function countTests(tests: ReadonlyMap<string, TestOutcome>): TestCounts 
   return unable === 0 ? counts : { ...counts, unable };
 }
 
-/**
- * Names count only as far as the tool's summary confirms them: all of them, or at least the failed ones. `failures` are names from the
- * tool's own list of failures. Skipped tests are not compared: some tools name none of them.
- */
+/** Names count as far as the tool's summary confirms them: all, or the failed ones. Skipped ones are not compared: some name none. */
 export function confirmTestCounts(
   format: string,
   counts: TestCounts,

@@ -220,10 +220,7 @@ function compare({ baseline, draft, old, demandsSame, unableBefore }: Comparison
   return { ...lists, newPassing, weakensTests: lists.weakened.length > 0 };
 }
 
-/**
- * The old and new names of table cases. Tools number them, as in `test_style[styles16-x]` or `TestStyle/#03`, so an inserted row renames
- * the later ones; so do other values, and a test that becomes a table. Names that differ only in their number are paired first.
- */
+/** Names of table cases that an inserted row or another value changed (`test[styles16-x]`, `Test/#03`), paired by all but the number first. */
 function renumberedCases(
   names: readonly string[],
   before: TestResults,

@@ -420,10 +420,7 @@ function cutElement(path: string, text: string, limit: number): string {
   return `<file path="${path}" cut="true">\n${text.slice(0, limit)}…\n</file>`;
 }
 
-/**
- * The locations of definitions that the excerpts leave out, so that the coder can ask for them: from the first line to the
- * last. If not all fit, inner ones are dropped first, then every second one.
- */
+/** Definitions that the excerpts leave out, for the coder to ask for. If not all fit, inner ones are dropped, then every second one. */
 function restOf(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
   const names = new Set<string>();
   let above = "";

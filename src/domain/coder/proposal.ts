@@ -137,10 +137,7 @@ export function readSectionLine(line: string): SectionName | undefined {
   return found[0]?.name;
 }
 
-/**
- * Reads a coder's answer: the JSON of a proposal (alone, in a fence, or amid prose), or sections. An answer without
- * any heading that still holds commands is a patch, with the prose before it as its plan.
- */
+/** The JSON of a proposal, alone, in a fence or amid prose, or sections; without a heading, commands are a patch and prose its plan. */
 export function readProposal(answer: string): ReadProposal {
   return readProposalText(answer.replace(/^\uFEFF/, ""), { unwrap: true });
 }
@@ -201,10 +198,7 @@ export function looksLikePatch(text: string): boolean {
 const NO_CHANGE =
   /^(?: {0,3}|[ \t]{0,12}(?:[-*+]|\d{1,3}[.)])[ \t]{1,4})[*`]{0,3}(?:No changes?|変更なし)[*`]{0,3}[ \t]{0,9}(?:([:：])[*`]{0,3}|[.。]?[*`]{0,3}\s{0,9}$)/i;
 
-/**
- * The reasons in lines `No change: reason`, why nothing has to change, or not the code that a reason names. Lines in blocks, quotations
- * and headings do not count, unless the block contains only such lines.
- */
+/** Lines `No change: reason` in blocks, quotations and headings do not count, unless a block contains only such lines. */
 export function readNoChange(words: string): { readonly reasons: string[]; readonly others: string } {
   const lone = loneBlock(words);
   const inside = lone === undefined ? undefined : readNoChange(lone);

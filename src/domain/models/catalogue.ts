@@ -77,10 +77,7 @@ export function factsByCatalogue(read: () => Catalogue): (model: string) => Cata
 const MILLION = 1_000_000;
 const FREE: Price = { input: 0, output: 0, cached: 0 };
 
-/**
- * Null: the price is unknown. `configured` (`budget.prices`) takes precedence over the table; a local model costs nothing
- * unless the configuration says otherwise.
- */
+/** Null: unknown. `configured` (`budget.prices`) goes before the table; a local model is free unless it says otherwise. */
 export function priceOf(
   { model, local }: { readonly model: string; readonly local: boolean },
   configured: PriceTable = {},
@@ -138,10 +135,7 @@ type Purpose = "talk" | "code";
 const COMFORTABLE: Readonly<Record<Purpose, number>> = { talk: 14, code: 34 };
 const UNKNOWN_SIZE = 7;
 
-/**
- * Best first, by this order: models that talk (none that only make vectors); for code those made for code, for talk the
- * others; the largest up to a comfortable size, then the smallest above it; the name.
- */
+/** Best first: made for the purpose; the largest up to a comfortable size, then the smallest above it. Models of vectors are left out. */
 export function rankInstalled(models: readonly InstalledModel[], purpose: Purpose): InstalledModel[] {
   return models
     .filter(({ name }) => !/embed|bge-|minilm|rerank/i.test(name))

@@ -77,10 +77,7 @@ function isEnclosed(lines: readonly HunkLine[]): boolean {
   return lines[0]?.tag === " " && lines.at(-1)?.tag === " ";
 }
 
-/**
- * The result is part of the old text and therefore proves nothing: a function is removed, and the one before it ends alike.
- * Only if the result is at both ends of the old text do the same lines repeat, so that they do not show what is gone.
- */
+/** A result within the old text proves nothing, unless it is at both ends: then lines repeat and do not show what is gone. */
 function isWithin(
   target: MatchTarget,
   { lines, line, strategy }: Placement,

@@ -20,11 +20,7 @@ import {
   TextLines,
 } from "./target-lines.ts";
 
-/**
- * The nearest lines: the places that share most with a hunk that was not found. Lines in common vote for a place; where
- * none is in common, the longest line is compared by letter pairs. Only shown, never written. Bounded: common
- * lines do not vote, and at most some thousand lines are compared.
- */
+/** Where a hunk that was not found may be meant: lines in common vote, else letter pairs of the longest. Bounded; never written. */
 const MAX_CANDIDATES = 3;
 const MAX_VOTES_PER_LINE = 50;
 const MAX_COMPARED_LINES = 5_000;
@@ -394,10 +390,7 @@ function unlessThere(
   return there >= 0 ? reportAlreadyApplied(there) : placement;
 }
 
-/**
- * As git does, but for a hunk without any context (`diff -U0`): git would only look at the end of the file, which
- * may hold an equal line by chance. Such a hunk is at its claimed line or is searched for like any other.
- */
+/** As git does; but without context (`diff -U0`) git looks only at the end of the file, which may have an equal line by chance. */
 function placeByNumber(
   target: MatchTarget,
   hunk: Hunk,
@@ -582,10 +575,7 @@ export function editFile(
   return { ok: done.ok, bytes: done.ok ? fromBytesText(done.text) : bytes, reports: done.reports };
 }
 
-/**
- * A UTF-16 file with a byte order mark: its text as UTF-8 bytes for editing, and the conversion back. Null for anything
- * that is not UTF-16 with a mark, or would not survive the way there and back.
- */
+/** The text of a UTF-16 file with a mark, and the way back; null for any other, and where it would not survive the way. */
 function readWideText(bytes: Uint8Array) {
   const little = bytes[0] === 0xff && bytes[1] === 0xfe;
   const big = bytes[0] === 0xfe && bytes[1] === 0xff;

@@ -38,11 +38,7 @@ export function compareLines(old: readonly string[], now: readonly string[]): Li
 /** Git looks as far for a NUL byte. */
 const LOOKED_BYTES = 8_000;
 
-/**
- * Whether a file is not text: it has a NUL byte near its start, or control characters and is not UTF-8. The second
- * rule finds compressed data without a NUL byte, such as small objects of git; a text in an older encoding has no
- * control characters.
- */
+/** A NUL byte near the start, or control characters outside of UTF-8: small objects of git have no NUL, old encodings no controls. */
 export function isBinaryContent(bytes: Uint8Array): boolean {
   const start = bytes.subarray(0, LOOKED_BYTES);
   if (start.includes(0)) return true;

@@ -133,10 +133,7 @@ export function matchesAsClaimed(
   return whole && target.free(line, hunk.lines) ? line : -1;
 }
 
-/**
- * Where git would put the hunk, or -1: the nearest place to the claimed line whose bytes match, forward before
- * backward. A hunk that claims line 1 must match at the beginning, one without trailing context at the end.
- */
+/** git's place, or -1: nearest to the claimed line, forward first. Claiming line 1 means the start, no trailing context the end. */
 export function gitPlace(
   target: MatchTarget,
   hunk: Hunk,
@@ -403,10 +400,7 @@ export function searchHunk(target: MatchTarget, hunk: Hunk, progress: MatchProgr
   return drifted[0] ? { found: "one", placement: { ...drifted[0], strategy: "drift" } } : NOT_FOUND;
 }
 
-/**
- * A block that quotes a part of its lines: its text occurs once in the file, byte for byte, and cuts no word. Null where that does not
- * hold, or line ends are of two kinds. `there`: the line at which the file has the result already.
- */
+/** For a block that quotes parts of lines, whole words that occur once. Null else; `there`: the line that has the result already. */
 export function findWithinLines(
   target: MatchTarget,
   hunk: Hunk,

@@ -66,10 +66,7 @@ export interface BinaryPatch {
   readonly data: Uint8Array;
 }
 
-/**
- * The files that a planner may look at: those of the view, no symlink followed. It asks for the paths of
- * `editPaths` and for their parent folders.
- */
+/** What a planner looks at: the paths of `editPaths` and their parent folders, no symlink followed. */
 export interface FileSource {
   look(path: string): FileEntry;
 }
@@ -80,10 +77,7 @@ export type FileEntry =
   | { readonly kind: "directory" }
   | { readonly kind: "other" };
 
-/**
- * The writes, computed completely before the first one; deletions come first. A write replaces the current
- * entry at its path (a symlink is replaced, never followed) and makes missing parents.
- */
+/** Deletions come first. A write replaces the entry at its path, never follows a symlink, and makes missing parents. */
 export type FileWrite =
   /** `mode` is the exact permission bits; absent: an existing file keeps its own, a new one gets the default. */
   | { readonly kind: "write"; readonly path: string; readonly bytes: Uint8Array; readonly mode?: number }
@@ -281,10 +275,7 @@ const COMMAND_FIELDS = new Set([
   "shell",
 ]);
 
-/**
- * Reads one command of a JSON patch. `type` and `action` may name things that do not exist: those fail when
- * they are run. `null` counts as absent. Keys that mean nothing are returned in `ignored`.
- */
+/** `type` and `action` may name things that do not exist: those fail when run. `null` counts as absent; unknown keys are `ignored`. */
 function readCommand(value: unknown, index: number): CommandRead {
   if (!isJsonObject(value))
     return refuseCommand(
@@ -411,10 +402,7 @@ export interface JsonTry {
   readonly json?: JsonText;
 }
 
-/**
- * Reads a patch as JSON commands, once. `parsePatch` continues with every other text. It is separate so that a job of
- * JSON commands loads no other format.
- */
+/** Apart from `parsePatch`, which continues with any other text, so that a job of JSON commands loads no other format. */
 export function tryJsonPatch(source: string): JsonTry {
   const text = source.startsWith("\uFEFF") ? source.slice(1) : source;
   if (text.length > LONGEST_PATCH) return { text };

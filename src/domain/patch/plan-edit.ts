@@ -437,10 +437,7 @@ function countHunks(hunks: number): string {
   return hunks === 1 ? "1 hunk" : `${hunks} hunks`;
 }
 
-/**
- * Computes everything an edit will write, or says why it will write nothing. Pure but for what `source` looks at, and for what
- * `matching` keeps: the edits of one patch share it.
- */
+/** All that an edit will write, or why it writes nothing. The edits of one patch share `matching`. */
 export function planEdit(
   edit: Edit,
   source: FileSource,

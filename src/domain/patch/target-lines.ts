@@ -18,10 +18,7 @@ export function spendBudget(budget: WorkBudget, steps: number): boolean {
   return budget.left > 0;
 }
 
-/**
- * The matching of one patch over all of its edits. The work that it may do grows with the lines of the patch and of the files,
- * and not with their product; the lines of a file that an edit did not change are indexed once.
- */
+/** The work on one patch grows with the lines of patch and files, not their product; unchanged lines are indexed once. */
 export class Matching {
   readonly budget: WorkBudget;
   /** For showing where failed edits may have been meant; spent, it takes nothing from the search. */

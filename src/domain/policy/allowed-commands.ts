@@ -35,10 +35,7 @@ interface CommandCategory {
   readonly commands: readonly string[];
 }
 
-/**
- * `exclude` beats `additional`: a repository's own file may exclude, and only a trusted file may add. `own` is what one
- * environment adds, as a line of its own.
- */
+/** `exclude` beats `additional`: a repository's file may exclude, only a trusted one may add. `own`: an environment's, on its own line. */
 export function createCommandPolicy(
   settings: AllowedCommandsSettings,
   own: readonly string[] = [],
@@ -68,9 +65,7 @@ export function allowedCommands(policy: CommandPolicy): Readonly<Record<string, 
   return Object.fromEntries(policy.categories.map(({ title, commands }) => [title, commands]));
 }
 
-/**
- * `getAllowedCommandsText`: the text for `{allowed_commands_list}`: a heading a line, its commands behind it.
- */
+/** `getAllowedCommandsText`: the text for `{allowed_commands_list}`, a heading and its commands on each line. */
 export function allowedCommandsText(policy: CommandPolicy): string {
   return policy.categories.map(({ title, commands }) => `${title}: ${commands.join(", ")}`).join("\n");
 }

@@ -120,10 +120,7 @@ const PLAIN_URL =
 const PLAIN_COMMAND =
   /^(?:status|log|diff|show|branch|checkout|switch|restore|commit|add|stash|tag|shortlog|blame|reflog|rev-parse|describe|ls-files|reset)$/;
 
-/**
- * Long options that an alias may carry: those that neither write a file nor start a program. An allow-list, since git
- * takes options by any unique beginning, and `--output=.git/config` is one of `log`.
- */
+/** Options of an alias that neither write nor start anything. An allow-list: git takes options by any unique beginning. */
 const PLAIN_OPTION =
   /^--(?:abbrev|abbrev-commit|all|all-match|always|amend|ancestry-path|author|author-date-order|auto|before|after|boundary|branch|branches|cached|cherry|cherry-pick|color|color-words|column|committer|contains|count|create|date|date-order|decorate|delete|deleted|dirstat|dirty|detach|discard-changes|exclude-standard|exit-code|find-renames|first-parent|follow|force|format|full-history|git-dir|graph|grep|hard|histogram|ignore-all-space|ignore-blank-lines|ignore-case|ignore-space-at-eol|ignore-space-change|ignored|include-untracked|intent-to-add|is-inside-work-tree|keep|keep-index|left-right|list|long|match|max-count|merge|merged|merges|minimal|mixed|modified|move|name-only|name-status|name-rev|no-abbrev|no-color|no-decorate|no-edit|no-ext-diff|no-merged|no-merges|no-patch|no-renames|no-textconv|no-track|no-verify|not|numbered|numstat|oneline|others|ours|patch|patch-with-stat|patience|porcelain|pretty|quiet|raw|relative-date|remotes|reset-author|reverse|root|set-upstream-to|short|shortstat|show-current|show-signature|show-stash|show-toplevel|signoff|simplify-by-decoration|since|skip|soft|sort|source|staged|stat|summary|tags|theirs|topo-order|track|unified|unmerged|untracked|untracked-files|until|update|verbose|verify|word-diff|word-diff-regex|worktree|zero-commit)(?:=.*)?$/s;
 
@@ -169,22 +166,12 @@ export function isHarmlessSetting({ name, value }: GitSetting): boolean {
   return /^submodule\..*\.update$/s.test(name) && /^(checkout|rebase|merge|none)$/.test(value);
 }
 
-export interface RevertedSettings {
-  /** Names of settings that may not be set, in the order of the file. */
-  readonly names: readonly string[];
-  /** The file without them; null where they cannot be separated. */
-  readonly text: string | null;
-}
-
-/**
- * The settings that a job may not set in a configuration, and the configuration without them; null where all
- * of it may stay. `before` is the text that git read there until now; its settings may stay.
- */
+/** What a job may not set, and the file without it; null if all may stay. Settings of `before`, which git read until now, may stay. */
 export function revertSettings(
   before: string,
   after: string,
   isAllowed: (setting: GitSetting) => boolean = isHarmlessSetting,
-): RevertedSettings | null {
+): { readonly names: readonly string[]; readonly text: string | null } | null {
   const was = readGitConfig(before);
   const is = readGitConfig(after);
   const key = ({ name, value }: GitSetting) => `${name}\0${value}`;

@@ -1,7 +1,4 @@
-/**
- * The class of an IP address. Every address that is not plainly a public host is named, so that a proxy that
- * dials for another process is not a route into its own network.
- */
+/** Every address that is not plainly public is named: a proxy that dials for others is no route into its own network. */
 export type AddressClass = "public" | "private" | "loopback" | "link-local" | "reserved";
 
 /** Network, length of its prefix, class. The first match counts. */
@@ -172,10 +169,7 @@ export function createNetworkPolicy({ allowed, denied }: NetworkRules): {
   };
 }
 
-/**
- * Judged for each address that a name turned out to have, which is then the one that is dialled. An exact entry opens
- * private networks; what is local to the link (a cloud's metadata) opens only to an entry that is the address itself.
- */
+/** Judged for each address of a name. What is local to the link (a cloud's metadata) opens only to an entry that is the address. */
 export function mayDial(address: string, opens: "public" | "private" | "literal"): boolean {
   const kind = classifyAddress(address);
   return kind !== undefined && OPEN_CLASSES[opens].includes(kind);
@@ -217,10 +211,7 @@ function isPort(port: number): boolean {
   return Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
-/**
- * One spelling per host: lower case, punycode, no final dot, no brackets, addresses in their usual form (`0x7f.1` is
- * 127.0.0.1). Undefined if it is not a host.
- */
+/** One spelling per host: lower case, punycode, no final dot, addresses as usual (`0x7f.1` is 127.0.0.1). Undefined: no host. */
 export function canonicalHost(text: string): string | undefined {
   if (text === "" || text.length > 300 || /[\s/\\@?#%\0]/.test(text)) return undefined;
   const plain = text.replace(/\.$/, "");
@@ -237,10 +228,7 @@ export function addressEndpoint(address: string): readonly string[] {
   return url === null ? [] : [`${url.hostname}:${url.port || (url.protocol === "https:" ? "443" : "80")}`];
 }
 
-/**
- * The variables that make programs use a proxy, each in its own way. Their loopback is private: in a sandbox
- * or a container no other process is there.
- */
+/** Makes programs use a proxy, except for the loopback, which is private to a sandbox or container. */
 export function proxyEnvironment(url: string): Record<string, string> {
   const env: Record<string, string> = { NODE_USE_ENV_PROXY: "1" };
   for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"])

@@ -28,10 +28,7 @@ export interface Protection {
   readonly action: ProtectedAction;
 }
 
-/**
- * `obeyed`: programs of the user run it, take settings from it or keep keys in it. `state`: some program's own, known or not.
- * `cache`: a program can recreate it.
- */
+/** `obeyed`: the user's programs run or read it, or keep keys in it. `state`: some program's own. `cache`: it can be recreated. */
 export type HomeRule = "obeyed" | "state" | "cache";
 
 export interface ProtectionDeps {
@@ -52,10 +49,7 @@ const TEMPLATE = /^\.env(?:\.[\w-]+)*\.(?:example|sample|template|dist)$/i;
 /** `.env*`, `config/.env.*`: meant for environment files in general, not for one of them by its name. */
 const FOR_ENVIRONMENT_FILES = /(?:^|\/)\.env[^/]*[*?[{(][^/]*$/i;
 
-/**
- * A pattern is tried on the base name, on the whole path, and on every folder of it. A template of an environment file
- * stays writable unless a pattern names it.
- */
+/** Patterns are tried on name, path and every folder. A template of an environment file stays writable unless a pattern names it. */
 export function createProtection({
   patterns,
   action,
@@ -163,10 +157,7 @@ export function createToolsWork(
   };
 }
 
-/**
- * Folders that tools fill, by what they hold. Every part of the program that treats such a folder differently from the project's
- * own uses this list.
- */
+/** Folders that tools fill: every part of the program that treats them differently uses these lists. */
 
 /** Folders that package managers fill: others' code, which the project needs. */
 const INSTALLED = [

@@ -22,10 +22,7 @@ export function mayReachOutward(text: string): boolean {
   return MAY_REACH.test(text);
 }
 
-/**
- * Whether a script sends something out that cannot be undone: a push, a publication, a request that changes
- * something elsewhere. A script that cannot be read but mentions such an action counts as doing it.
- */
+/** Whether a script sends out what cannot be undone. One that cannot be read but mentions such an action counts as doing it. */
 export function reachesOutward(text: string, parse: ParseShell): boolean {
   return mayReachOutward(text) && inScript(text, { parse, dialect: "bash", depth: 0 });
 }

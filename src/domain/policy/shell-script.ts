@@ -1,7 +1,4 @@
-/**
- * A shell script as far as policy looks at it: every simple command in it, at any depth (pipelines, lists,
- * loops, subshells, functions, substitutions, here-documents), each with what it is given.
- */
+/** A script as policy sees it: every simple command at any depth, substitutions and here-documents included. */
 export interface ShellScript {
   /** In the order in which they are written. */
   readonly commands: readonly ShellCommand[];
@@ -24,10 +21,7 @@ export interface ShellCommand {
 
 export interface ShellWord {
   readonly text: string;
-  /**
-   * The value that it represents; null when that is known only when it runs: a variable, a pattern, a
-   * substitution.
-   */
+  /** Null if it is known only when it runs: a variable, a pattern, a substitution. */
   readonly value: string | null;
 }
 
@@ -77,10 +71,7 @@ export type ShellParse =
 /** Never throws and ends in bounded time, for any text. */
 export type ParseShell = (text: string, dialect: ShellDialect) => ShellParse;
 
-/**
- * The shell's own commands, which no list needs to name. Left out because they run unseen text or change the
- * meaning of a name: alias, bind, compgen, complete, enable, fc, hash.
- */
+/** Commands that no list needs to name, without those that run unseen text or change what a name means (alias, hash, fc …). */
 export const BUILTINS: ReadonlySet<string> = new Set(
   (
     ": . [ [[ bg break builtin caller cd command continue declare dirs disown echo eval exec exit export false fg " +
@@ -264,8 +255,7 @@ function unwrapEnv(args: readonly ShellWord[]): readonly WrappedCommand[] {
   if (split >= 0) {
     const value = args[split]?.value ?? "";
     const attached = /^(?:-[^-]*?S|--split-string=)(.+)$/s.exec(value)?.[1];
-    const rest = attached === undefined ? args.slice(split + 1) : args.slice(split + 1);
-    const script = attached ?? rest[0]?.value ?? null;
+    const script = attached ?? args[split + 1]?.value ?? null;
     // The words that follow are appended to the words of the string.
     return [{ kind: "script", text: script === null ? null : `env ${script}` }];
   }

@@ -14,11 +14,7 @@ import { workspaceId } from "../platform/workspace-storage.ts";
 /** Installing packages changes their folder, or one of these lists in it. */
 const LISTS = [".package-lock.json", ".yarn-state.yml", ".modules.yaml", "pyvenv.cfg"];
 
-/**
- * A short digest of a folder's content, from the metadata of each file without reading it: name, kind, size
- * and time of change. Git's own folder is left out, because commits and fetches change no file that a test
- * sees; so are PicoClaw's own, which every job changes.
- */
+/** From metadata alone. Git's own folder is left out, because commits change no file that a test sees, and so are PicoClaw's. */
 function workspaceFingerprint(root: string, own: readonly string[], except: readonly string[]): string {
   const parts: string[] = [];
   const left = new Set(except);

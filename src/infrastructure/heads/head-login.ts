@@ -7,10 +7,7 @@ import { maskSecrets } from "../../domain/platform/mask.ts";
 import type { HeadTrouble } from "../../domain/texts/heads.ts";
 import { type KeyRoute, makeStandIn, type StreamEvent, type WorkerKind } from "./kinds/worker-kind.ts";
 
-/**
- * The login of a head: what its sandbox gets are stand-ins, and the key proxy outside puts the keys in their places. No
- * file of the user is written, and nothing here refreshes a login.
- */
+/** The sandbox gets stand-ins, for which the key proxy puts the keys. No file of the user is written, no login refreshed. */
 export interface HeadLogin extends KeyRoute {
   /** Variables for the CLI; keys are stand-ins. */
   readonly env: Readonly<Record<string, string>>;

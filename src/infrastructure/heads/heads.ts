@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
 import {
-  accessSync,
-  constants,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -26,6 +24,7 @@ import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import type { HeadTrouble } from "../../domain/texts/heads.ts";
+import { findProgram } from "../platform/find-program.ts";
 import { takeLock } from "../platform/folder-lock.ts";
 import { hashHex } from "../platform/hash.ts";
 import { removeTree } from "../platform/remove-tree.ts";
@@ -175,24 +174,6 @@ function findAgent(deps: HeadsDeps, name: HeadName): FoundAgent | HeadTrouble {
   const login = findHeadLogin(kind, loginDeps(deps));
   if (!login.ok) return login.trouble;
   return { name, kind, login: login.login, ...describeProgram(deps.home, found, kind.argv[0]) };
-}
-
-/** As a shell would find it; null where there is none. */
-function findProgram(name: string, path: string): string | null {
-  const places = name.includes("/")
-    ? [resolve(name)]
-    : path
-        .split(":")
-        .filter((folder) => folder.startsWith("/"))
-        .map((folder) => join(folder, name));
-  return places.find(isProgram) ?? null;
-}
-
-function isProgram(path: string): boolean {
-  return attemptOr(false, () => {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  });
 }
 
 /** Packages lie side by side in the outermost `node_modules`; any other program has a folder of its own. */

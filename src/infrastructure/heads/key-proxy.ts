@@ -99,11 +99,7 @@ const LEFT_OUT = new Set([
   "upgrade",
 ]);
 
-/**
- * Passes requests on to one server and replaces the stand-ins with the keys, in headers and in the address. A
- * caller without a stand-in is refused, and so is every caller once the quota is used up. A look at the root, by which some
- * find out whether a server is there, is answered here.
- */
+/** Passes requests on to one server with keys for stand-ins, until the quota is used up. A look at the root is answered here. */
 export async function startKeyProxy({
   upstream,
   keys: given,

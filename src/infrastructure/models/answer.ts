@@ -67,11 +67,7 @@ function thoughtsIn(parts: readonly TracePart[], thinker: string): ModelThoughts
 
 const THINK_OPENINGS = ["<think>", "<thinking>"];
 
-/**
- * Local models write their thoughts into the text, between `<think>` and `</think>`, at its start. Here they are separated
- * while they stream; a tag may be split over pieces. Only a tag that opens the answer counts, so that an answer
- * about such tags stays whole.
- */
+/** Separates `<think>…</think>` at the start of a streamed text; later tags stay, so that an answer about them is whole. */
 export function createThinkSplitter(give: {
   readonly text: (text: string) => void;
   readonly reasoning: (text: string) => void;
@@ -148,11 +144,7 @@ const TAG = "<tool_call>";
 /** How an answer begins that may be nothing but a call. */
 const CALL_OPENINGS = [TAG, "{", "[{", "```json"];
 
-/**
- * Small local models often write a tool call into their text: as one JSON document, or between `<tool_call>` and
- * `</tool_call>`. Shown to a user it is noise, and the tool never runs. Here such text is held back, and becomes a call
- * when it names a tool that was offered; what turns out to be no call is given as the text that it is.
- */
+/** Small local models write calls as text: it is held back, becomes a call if it names an offered tool, else is given as it is. */
 export function createTextCalls({ offered, text, call }: TextCallsDeps) {
   let state: "start" | "text" | "held" = offered.size === 0 ? "text" : "start";
   let held = "";

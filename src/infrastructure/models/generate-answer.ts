@@ -16,10 +16,7 @@ const LONGEST_LINE = 32 * 1024 * 1024;
 
 class FrameTooLong extends Error {}
 
-/**
- * Characters of one answer: text, thoughts and calls. Four times what the longest answers on offer have (some 256,000
- * tokens); a model that never ends would be kept, masked and stored several times over.
- */
+/** Of text, thoughts and calls: four times the longest answers on offer. An endless one would be kept, masked and stored. */
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 
 class AnswerTooLong extends Error {}

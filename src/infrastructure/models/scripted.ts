@@ -19,32 +19,7 @@ export interface Script {
   readonly answers: readonly ScriptedAnswer[];
 }
 
-interface ScriptedAnswer {
-  readonly when: {
-    readonly role: ModelRole | undefined;
-    readonly message: Matcher | undefined;
-    readonly system: Matcher | undefined;
-    readonly turn: number | undefined;
-    readonly step: number | undefined;
-  };
-  /** How often this entry answers; then the next that fits does. */
-  readonly times: number;
-  readonly chunks: readonly string[];
-  readonly reasoning: string;
-  readonly toolCalls: readonly { readonly name: string; readonly arguments: Json }[];
-  readonly finish: ModelAnswer["finish"] | undefined;
-  readonly usage: Readonly<Record<"input" | "output" | "cached", number | undefined>>;
-  readonly delayMs: number;
-  readonly pauseMs: number;
-  readonly fail: ScriptedFailure | undefined;
-}
-
-interface ScriptedFailure {
-  readonly code: ModelFailure["code"];
-  readonly message: string;
-  readonly status: number | undefined;
-  readonly retryAfterMs: number | undefined;
-}
+type ScriptedAnswer = ReturnType<typeof readAnswer>;
 
 /** Returns the values of `{{1}}`, `{{2}}` …; undefined when the text does not fit. */
 type Matcher = (text: string) => readonly string[] | undefined;
@@ -56,38 +31,13 @@ export function readScript(tree: Json): Script {
   return { answers: entries.map((entry, index) => readAnswer(entry, `answers[${index}]`)) };
 }
 
-const KEYS = new Set([
-  "when",
-  "times",
-  "text",
-  "chunks",
-  "reasoning",
-  "tool_calls",
-  "finish",
-  "usage",
-  "delay_ms",
-  "pause_ms",
-  "fail",
-]);
-const WHEN_KEYS = new Set(["role", "message", "system", "turn", "step"]);
-const FAIL_KEYS = new Set(["code", "message", "status", "retry_after_ms"]);
+const KEYS = "when times text chunks reasoning tool_calls finish usage delay_ms pause_ms fail".split(" ");
+const WHEN_KEYS = ["role", "message", "system", "turn", "step"];
+const FAIL_KEYS = ["code", "message", "status", "retry_after_ms"];
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
 const FINISHES = ["stop", "length", "tool-calls", "filtered"];
-const CODES: readonly ModelFailure["code"][] = [
-  "unreachable",
-  "timeout",
-  "rate-limited",
-  "server-error",
-  "unauthorized",
-  "unknown-model",
-  "context-too-long",
-  "bad-request",
-  "cut-off",
-  "empty",
-  "malformed",
-];
 
-function readAnswer(entry: Json, place: string): ScriptedAnswer {
+function readAnswer(entry: Json, place: string) {
   onlyKeys(entry, KEYS, place);
   const when = fieldAt(entry, "when") ?? {};
   onlyKeys(when, WHEN_KEYS, `${place}.when`);
@@ -104,6 +54,7 @@ function readAnswer(entry: Json, place: string): ScriptedAnswer {
       turn: numberAt(when, "turn", `${place}.when`),
       step: numberAt(when, "step", `${place}.when`),
     },
+    /** How often this entry answers; then the next that fits does. */
     times: times ?? Number.POSITIVE_INFINITY,
     chunks: chunks.length > 0 ? chunks : pieces(text),
     reasoning: textAt(entry, "reasoning"),
@@ -124,10 +75,10 @@ function readAnswer(entry: Json, place: string): ScriptedAnswer {
   };
 }
 
-function readFailure(fail: Json, place: string): ScriptedFailure | undefined {
+function readFailure(fail: Json, place: string) {
   if (fail === undefined) return undefined;
   if (typeof fail !== "string") onlyKeys(fail, FAIL_KEYS, place);
-  const code = oneOf(typeof fail === "string" ? fail : fieldAt(fail, "code"), CODES, place);
+  const code = oneOf(typeof fail === "string" ? fail : fieldAt(fail, "code"), Object.keys(KINDS), place);
   if (code === undefined) throw new Error(`${place} has no code`);
   return {
     code: code as ModelFailure["code"],
@@ -155,12 +106,12 @@ function matcher(wanted: Json, place: string): Matcher | undefined {
   return (text) => pattern.exec(text)?.slice(1);
 }
 
-function onlyKeys(value: Json, known: ReadonlySet<string>, place: string): void {
+function onlyKeys(value: Json, known: readonly string[], place: string): void {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Error(`${place} is not a map`);
-  const stranger = Object.keys(value).find((key) => !known.has(key));
+  const stranger = Object.keys(value).find((key) => !known.includes(key));
   if (stranger !== undefined)
-    throw new Error(`${place} has an unknown key ${stranger}; known are ${[...known].join(", ")}`);
+    throw new Error(`${place} has an unknown key ${stranger}; known are ${known.join(", ")}`);
 }
 
 function oneOf(value: Json, known: readonly string[], place: string): string | undefined {

@@ -7,10 +7,7 @@ import type { Database, StoreTransaction } from "../store/schema.ts";
 /** The key of the sums. */
 type SummedBy = "model" | "moment";
 
-/**
- * Of all workspaces; `held` are the turns in which this process writes. Every entry is added to the sum of its model and
- * quarter of an hour, so that what a day cost is read from some hundred rows, however many entries it has.
- */
+/** Of all workspaces; `held`: the turns in which this process writes. Sums by model and quarter of an hour keep a day's cost cheap. */
 export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["held"]): UsageStore {
   const inTurn = createTurnFence({ db, held });
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;

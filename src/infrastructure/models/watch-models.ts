@@ -48,10 +48,7 @@ export interface WatchModelsDeps {
   readonly say: (line: string) => void;
 }
 
-/**
- * For processes that stay: looks after the models of the chat and the worker, and says when one is ill and when it is
- * well again. Returns what ends it.
- */
+/** Says when the model of chat or worker falls ill and when it is well again, until the returned function is called. */
 export function watchModels(
   models: Models,
   { intervalMs, timeoutMs, locale, after, say }: WatchModelsDeps,

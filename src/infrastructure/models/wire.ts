@@ -33,10 +33,7 @@ interface WireRequest {
 /** A request with a mark in the place of each image. */
 export type MarkedRequest = ReturnType<typeof markImages>;
 
-/**
- * Takes the images out of a request, which is then written and searched like one of text alone. `mark` occurs nowhere
- * in it; the place of each image is marked by it and a number.
- */
+/** Replaces images by `mark`, which occurs nowhere else, and a number, so that the request is written like one of text alone. */
 export function markImages(request: ModelRequest, mark: string) {
   /** Base64, by the numbers of the marks. */
   const images: string[] = [];

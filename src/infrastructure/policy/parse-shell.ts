@@ -114,10 +114,7 @@ function testWords(node: TestExpression): Word[] {
   }
 }
 
-/**
- * `sh` has no `[[`: it is a program's name there, `<` and `>` are redirections, `&&` and `||` begin another command,
- * brackets a subshell.
- */
+/** To `sh`, `[[` is a program: `<` and `>` redirect, `&&` and `||` begin another command, brackets a subshell. */
 function readOtherwiseBySh(node: TestExpression): boolean {
   switch (node.type) {
     case "TestUnary":
@@ -390,10 +387,7 @@ function shellRedirect(node: Redirection): ShellRedirect[] {
 /** The size limit of one process argument on Linux: a longer script never reaches `sh -c`. */
 const MAX_BYTES = 128 * 1024 - 1;
 
-/**
- * The parser's time grows with the square of these; at the limits it stays under half a second. Real commands, files
- * written by here-document included, are far below.
- */
+/** The parser's time grows with their square; within the limits, far above real commands, it is below half a second. */
 const LIMITS: readonly { readonly what: string; readonly pattern: RegExp; readonly limit: number }[] = [
   { what: "braces", pattern: /\{/g, limit: 4000 },
   { what: "substitutions", pattern: /[$<>]\(/g, limit: 1000 },

@@ -13,10 +13,7 @@ export interface NewContent {
   readonly mode?: number;
 }
 
-/**
- * The commands that make a file what it is to be. Text is a plain `update`, readable in the journal; bytes that are
- * no UTF-8, or a new mode, go as git's binary patch, which carries both exactly.
- */
+/** Text is a plain `update`, readable in the journal; other bytes, or a new mode, are git's binary patch, which has both. */
 function replacementCommands(
   path: string,
   before: Uint8Array | null,
@@ -100,11 +97,7 @@ export interface FileChange {
 
 const ATTEMPTS = 5;
 
-/**
- * Reads, changes and writes one file as a job without losing concurrent changes: calls of this context take turns; a write by
- * another process between our read and the start of the job is detected, and the change is computed again; a later write is a
- * conflict of the transaction.
- */
+/** Calls of this context take turns; a file that another process changes before the job begins is changed again, later is a conflict. */
 export function changeFile(
   call: Pick<ToolCall<unknown>, "context" | "signal">,
   place: ResolvedPath,

@@ -24,14 +24,8 @@ const FAILED_SCHEMA = {
   error: { type: "object", properties: { code: { type: "string" } }, required: ["code"] },
 } as const;
 
-export interface OutputSchema {
-  readonly type: "object";
-  readonly properties: Readonly<Record<string, unknown>>;
-  readonly anyOf: readonly { readonly required: readonly string[] }[];
-}
-
 /** A tool's results as clients of MCP get them: its data with the accompanying fields, or a failure. */
-export function outputSchemaOf(tool: Pick<SecureTool, "output">): OutputSchema | null {
+export function outputSchemaOf(tool: Pick<SecureTool, "output">) {
   if (tool.output === undefined) return null;
   const { properties = {}, required = [] } = z.toJSONSchema(tool.output, {
     override: ({ jsonSchema }) => {
@@ -40,7 +34,7 @@ export function outputSchemaOf(tool: Pick<SecureTool, "output">): OutputSchema |
     },
   });
   return {
-    type: "object",
+    type: "object" as const,
     properties: { ...BESIDE_SCHEMA, ...properties, ...FAILED_SCHEMA },
     anyOf: [{ required }, { required: Object.keys(FAILED_SCHEMA) }],
   };

@@ -11,10 +11,7 @@ const NO_MODULE =
   /: (?:no required module provides package|cannot find module providing package|missing go\.sum entry|module lookup disabled|.*(?:dial tcp|no such host))/;
 const GO_TEXT_OUTCOMES = { PASS: "pass", FAIL: "fail", SKIP: "skip" } as const;
 
-/**
- * `go test`, with and without `-v`. Tests precede the line of their package. Without `-v`, passed tests have the name of their
- * package alone. A test that was begun and has no result did not pass.
- */
+/** With and without `-v`, where passed tests bear their package's name alone. A test that was begun and has no result did not pass. */
 function readGo(lines: readonly string[]): TestResults | null {
   const list = createTestList();
   let pending = new Map<string, TestOutcome | null>();

@@ -3,10 +3,7 @@ import { countTests, createTestList, type TestOutcome, type TestResults } from "
 /** The line before the reports that a check prints for their reader alone. */
 export const REPORTS = "##picoclaw-reports";
 
-/**
- * A line that prints the reports of its runner, as `find` finds them, without those of an earlier run. A green run without a report ran no
- * test; a red one in which no test failed has tests that did not run, such as of a module that does not compile.
- */
+/** Prints the reports of this run. Green without a report ran no test; red without a failed one has tests that could not run. */
 export function withReports(line: string, where: string): string {
   const found = `reports() { find ${where} "$@" 2>/dev/null; }; reports -delete`;
   const holds = 'reports -exec grep -lE "$([ $s = 0 ] && echo "<testcase" || echo "<(failure|error)")" {} +';

@@ -32,10 +32,7 @@ const MANAGED = /^(?:(?:pnpm|yarn)(?: exec)?|npx(?: --no-install| -y| --yes)*|bu
 const BETWEEN_CALLS = /&&(?=(?:\\.|[^"'\\]|"(?:\\.|[^"\\])*"|'[^']*')*$)/s;
 export const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
 
-/**
- * The commands that a script of a `package.json` runs: its `pre` and `post` scripts and the scripts that it
- * runs, call by call.
- */
+/** The commands of a script of `package.json`, with its `pre` and `post` scripts and the scripts that it runs, call by call. */
 function scriptChain(
   scripts: Scripts,
   name: string,
@@ -72,21 +69,8 @@ const COVERAGE = /^(?:nyc|c8)(?: +--?\S+)* +/;
 const LOOKS =
   /^(?:eslint|gts|prettier|biome|xo|standard|tslint|oxlint|stylelint|knip|depcheck|echo|(?:npm|pnpm|yarn|bun) (?!run))\b|^tsc\b.* --noEmit\b/;
 
-interface Installed {
-  /** The calls that can run, without a measurement of coverage that is not installed. */
-  readonly calls: readonly string[];
-  /** Those of test runners among them. */
-  readonly tests: readonly string[];
-  /** Those before the first of these that make something. */
-  readonly builds: readonly string[];
-  /** The calls that cannot run. */
-  readonly leftOut: readonly string[];
-  /** The first program that is not there. */
-  readonly missing: string | null;
-}
-
 /** How much of a chain can run with the programs of `node_modules/.bin` and of the machine. */
-function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: ProjectFiles): Installed {
+function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: ProjectFiles) {
   const isThere = (program: string) =>
     programs.includes(program) ||
     EVERYWHERE.includes(program) ||
@@ -104,7 +88,9 @@ function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: Projec
   const read = called.map((one) => ({ ...one, isTest: one.runs && !(hasRunner && one.isPlain) }));
   const firstTest = read.findIndex(({ isTest }) => isTest);
   return {
+    /** Those that can run, without a measurement of coverage that is not installed. */
     calls: read.flatMap(({ bare, canRun }) => (canRun ? [bare] : [])),
+    /** Those before the first test that make something. */
     builds: read
       .slice(0, firstTest)
       .flatMap(({ bare, canRun }) => (canRun && !LOOKS.test(bare) ? [bare] : [])),

@@ -121,10 +121,7 @@ export const python: CheckRunner = {
   ],
 };
 
-/**
- * Modules that pytest and unittest load by name after the project's root is on the path: a file of that name in the root answers
- * in their place.
- */
+/** Loaded by name after the root is on the path: a file of that name in the root answers in their place. */
 const RUNNER_MODULES = new Set(
   (
     "pytest _pytest pluggy iniconfig packaging exceptiongroup tomli tomllib pygments py unittest doctest coverage pytest_cov xdist execnet " +

@@ -1,9 +1,6 @@
 import type { ParseFailure, PatchCommand } from "../patch-command.ts";
 
-/**
- * A patch format that may occur in a reply, raw or in a fence. A new format is a file with one of these and a line
- * in `registry.ts`. Everything here is linear in the text.
- */
+/** A patch format in a reply, raw or fenced: a new one is a file and a line in `registry.ts`. Linear in the text. */
 export interface EmbeddedFormat {
   /** As results and journals name it. */
   readonly name: string;
@@ -65,10 +62,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
 }
 
-/**
- * An `indexOf` that remembers: for increasing positions, it scans the text once. One pattern finds several needles in one
- * pass; it is global and belongs to the finder.
- */
+/** An `indexOf` that scans the text once for increasing positions. A pattern is global and belongs to the finder. */
 export function createFinder(text: string, needle: string | RegExp): (from: number) => number {
   let askedFrom = 0;
   let found = -2;

@@ -140,10 +140,7 @@ function readHints(text: string, from: number, end: number): { from: number; sta
   return startLine === undefined || startLine < 1 ? { from: at } : { from: at, startLine };
 }
 
-/**
- * The file name above a block: a line of its own, in backticks, a heading, bold, or beside the opening fence.
- * Looks through the lines `from … at`, upwards from the last.
- */
+/** A name in a line of its own, in backticks, a heading, bold or beside the fence, sought upwards through `from … at`. */
 function pathAbove(text: string, from: number, at: number): string | null {
   let seen = 0;
   for (let end = at - 1, start = end; end >= from && seen < LINES_ABOVE; end = start - 1) {

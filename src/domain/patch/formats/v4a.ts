@@ -156,10 +156,7 @@ interface Operation extends HeaderLine {
   body: number;
 }
 
-/**
- * The `*** Begin Patch` format. Each operation becomes one command, in order. A text that is not well formed
- * yields no command at all: a misspelt header may hide the rest of an operation.
- */
+/** Each operation is one command, in order. An ill-formed text yields none: a misspelt header may hide the rest of an operation. */
 export function parseV4a(text: string): EmbeddedRead {
   const begin = findMarker(text, BEGIN, 0, () => true);
   if (begin < 0) return v4aFailed("not-a-patch", `the first line must be '${BEGIN}'`, 1);

@@ -124,10 +124,7 @@ export function listAt(event: StreamEvent, key: string): readonly StreamEvent[] 
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/**
- * The meaning of a message of an HTTP client. With a 502 a proxy, above all PicoClaw's, reports that no
- * server answers behind it.
- */
+/** What an HTTP client's message means. With a 502, PicoClaw's proxy reports that no server answers behind it. */
 export function readTrouble(message: string): Extract<WorkerProgress, { kind: "trouble" }> {
   const code =
     /\b40[13]\b|unauthori[sz]ed|authentication|invalid (?:x-)?api.?key|API key not valid|please run \/login/i.test(

@@ -116,10 +116,7 @@ function takeDelta(answer: AnswerSink, delta: Json, thought: Thought | undefined
   thought.signature += textAt(delta, "signature");
 }
 
-/**
- * Tokens written to the cache and read from it are not in `input_tokens`. If a figure is sent twice, the
- * later one counts.
- */
+/** Cached tokens are not in `input_tokens`. If a figure is sent twice, the later one counts. */
 function createUsageReader(answer: AnswerSink): (usage: Json) => void {
   const counts = {
     input_tokens: 0,

@@ -6,10 +6,7 @@ import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
 import { argumentsObject, bearer, mentionsJson, probeList, type Wire } from "../wire.ts";
 
-/**
- * Reads the stream of OpenAI's responses API, or one whole response. Pieces belong together by the place of their item
- * in the output: some servers give an item another id in every event.
- */
+/** A stream, or one whole response. Pieces belong together by their item's place: some servers change its id in every event. */
 export function readResponses(answer: AnswerSink): (frame: Json) => void {
   let refused = false;
   /** Items of which no piece came so far: some servers send them whole. */

@@ -18,10 +18,7 @@ function numberLines(text: string, firstLine: number): string {
   return lines.map((line, at) => `${String(firstLine + at).padStart(6)}\t${line}`).join("\n");
 }
 
-/**
- * A file as bytes text (one character per byte), so that every byte an edit does not touch survives. New text is
- * written as UTF-8; a file of another encoding accepts only ASCII.
- */
+/** As bytes text, so that untouched bytes survive. New text is UTF-8; a file of another encoding accepts only ASCII. */
 function editableText(place: ResolvedPath, before: Uint8Array | null, pieces: readonly string[]): string {
   if (before === null) throw new ToolError("NOT_FOUND", `no such file: ${place.given}`);
   if (!succeeds(() => new TextDecoder("utf-8", { fatal: true }).decode(before))) {

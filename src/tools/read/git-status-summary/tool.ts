@@ -127,10 +127,7 @@ const HARMLESS: readonly Setting[] = [
 ];
 const MOST_FILTERS = 500;
 
-/**
- * Only reads: no lock, no refresh of the index. A repository is a stranger's: nothing that its configuration names
- * is run, neither a monitor nor a filter nor a transport nor what a submodule brings.
- */
+/** Takes no lock and refreshes no index. A repository may be a stranger's: nothing that its configuration names is run. */
 function createGit(runProgram: RunProgram, cwd: string, signal: AbortSignal) {
   return (args: readonly string[], settings: readonly Setting[]) =>
     runProgram({

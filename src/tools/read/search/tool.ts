@@ -10,10 +10,7 @@ import { ToolError } from "../../tool-result.ts";
 import { readIgnoredPaths } from "../project-files.ts";
 import { detectEncoding, maskShownText } from "../read-lines.ts";
 
-/**
- * A JavaScript pattern (Unicode rules) in ripgrep's language, such that ripgrep finds at least every line that
- * JavaScript finds; null where that cannot be said. Since the lines are matched again afterwards, more is harmless.
- */
+/** A pattern with which ripgrep finds at least every line that JavaScript finds, and maybe more; null if that is not certain. */
 export function toRipgrepPattern(pattern: string, ignoreCase: boolean): string | null {
   let out = "";
   let at = 0;
@@ -219,10 +216,7 @@ interface RipgrepQuery {
 
 const NO_MATCHES = 1;
 
-/**
- * Files that may hold a match, found by ripgrep: never fewer than there are. Null where it is not installed, or the
- * pattern means something else to it; then every file is looked into.
- */
+/** Files that may match: never fewer than do. Null without ripgrep, or if the pattern means something else to it. */
 async function filesByRipgrep(
   runProgram: RunProgram,
   { workspace: { root }, path }: ResolvedPath,

@@ -14,10 +14,7 @@ export function shellBlock(body: string, shell: "sh" | "zsh" | undefined): Patch
   };
 }
 
-/**
- * In a ```` ```console ```` block what follows `$ ` was typed, with the lines it continues on after a `\`
- * (a `> ` there is the shell's prompt); the rest is output. All that was typed is one command.
- */
+/** What follows `$ ` was typed, with the lines it continues on after a `\`; the rest is output. All of it is one command. */
 export function consoleBlock(body: string): PatchCommand | undefined {
   const typed: string[] = [];
   let continues = false;
@@ -121,10 +118,7 @@ type GitLine =
 
 const LONGEST_BLOCK = 1_000_000;
 
-/**
- * Splits text into command lines the way a POSIX shell does: quotes, `\`, comments; a line end, `;` or `&&` ends
- * a command. Nothing is expanded: a line with `$`, a back-tick, a pipe, a redirection or an open quote is `shell`.
- */
+/** Splits into commands as a POSIX shell does, without expanding: a line that needs a real shell is `shell`. */
 function splitGitLines(text: string): GitLine[] {
   if (text.length > LONGEST_BLOCK) return [{ kind: "shell", text: `${text.slice(0, 60).trim()}…` }];
   const lines: GitLine[] = [];

@@ -28,10 +28,7 @@ export type BlockInfo =
 /** Paths and languages are short; a longer info string is not one. */
 const LONGEST_INFO = 5000;
 
-/**
- * `lang:path` names a file. So do, as models write them, `lang title="path"`, `lang path/file.ext` and a lone
- * `path/file.ext` with a slash and an extension. Anything else is a language.
- */
+/** A file by `lang:path`, and as models write it `lang title="path"`, `lang path/file.ext`, `path/file.ext`; else a language. */
 export function readInfo(info: string): BlockInfo {
   if (info === "" || info.length > LONGEST_INFO) return { kind: "unknown", tag: info.slice(0, 40) };
   const colon = readColon(info);

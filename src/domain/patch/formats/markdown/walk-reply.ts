@@ -5,10 +5,7 @@ import { createExtents, embeddedFormat, markAt } from "../registry.ts";
 
 const DEEPEST = 32;
 
-/**
- * The list items that are open at a line of prose, as far as fences need them: a fence may be indented by the
- * content column of its list item plus three. Feed it every line outside of blocks, in order.
- */
+/** Open list items: a fence may be indented by its item's content column plus three. Takes every line outside of blocks. */
 function createListContext() {
   const columns: number[] = [];
   let afterBlank = false;
@@ -88,10 +85,7 @@ interface JsonHit {
   readonly next: number;
 }
 
-/**
- * Finds JSON commands in prose: an array of objects anywhere on the line, an object at its start. Scanned
- * text is never scanned again, so a text of only brackets stays linear.
- */
+/** An array of objects anywhere on a line, an object at its start. Scanned text is not scanned again, so it stays linear. */
 function createJsonSearch(
   text: string,
 ): (from: number, lineEnd: number, lineAt: number) => JsonHit | undefined {
@@ -157,10 +151,7 @@ type PieceKind =
   | { readonly kind: "comment"; readonly start: number; readonly closed: boolean }
   | JsonPiece;
 
-/**
- * Walks a model's reply from top to bottom, line by line where there is prose and in one step over what is not:
- * fenced blocks, raw diffs, V4A patches, SEARCH/REPLACE blocks and JSON values. Linear in the text.
- */
+/** The parts of a reply in order, line by line in prose and in one step over anything else. Linear in the text. */
 export function* walkReply(text: string): Generator<Piece> {
   const lists = createListContext();
   const searchJson = createJsonSearch(text);
@@ -315,10 +306,7 @@ function closeFence(text: string, fence: Fence, options: { readonly flush: boole
   return { bodyEnd: text.length, next: text.length, closed: false };
 }
 
-/**
- * For Markdown files put in a fence that is not longer than the fences inside: ```` ```bash ```` opens an inner
- * block and the next bare fence closes that one. Only holds when everything pairs up; otherwise undefined.
- */
+/** A Markdown file may hold fences as long as the one around it: they pair up, or the answer is undefined. */
 function closeNestedFence(
   text: string,
   fence: Fence,

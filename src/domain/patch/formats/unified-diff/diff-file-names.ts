@@ -69,10 +69,7 @@ export function cleanPath(bytesText: string): string {
 
 const PREFIXES = new Set(["a", "b", "i", "w", "c", "o", "1", "2", "l", "r", "old", "new", "orig"]);
 
-/**
- * How many leading components to take off: git says one, but models leave out `a/` and `b/`.
- * One is taken off where the first components are known prefixes, or differ while the rest is the same.
- */
+/** git takes off one, but models leave out `a/` and `b/`: one if the heads are known prefixes, or differ before the same rest. */
 export function stripCount(oldName: string | null, newName: string | null): 0 | 1 {
   if (oldName !== null && newName !== null) {
     const oldHead = nameHead(oldName);

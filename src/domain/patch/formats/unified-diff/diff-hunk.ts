@@ -32,11 +32,7 @@ export class DiffText {
   }
 }
 
-/**
- * Reads one hunk. The counts of the header are followed where they are right, because only they distinguish a deleted
- * SQL comment (`--- x`) from the header of the next file. If they are wrong or missing, the hunk extends to the first line
- * that cannot belong to it.
- */
+/** Right counts are followed: only they tell a deleted `-- x` from a file's header. Else a hunk ends where a line cannot belong. */
 export type HunkRead =
   | {
       readonly ok: true;

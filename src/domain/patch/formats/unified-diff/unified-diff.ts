@@ -284,10 +284,7 @@ function endOfData(diff: DiffText, from: number): number {
   return at;
 }
 
-/**
- * One line: a length letter (A–Z: 1–26, a–z: 27–52), then five digits for every four bytes, most significant first.
- * Returns how many bytes it put at `from`, -1 if the line is not of this form.
- */
+/** A length letter, then five digits for every four bytes. Returns how many bytes it put at `from`, -1 for another form. */
 function decodeLine(line: string, out: Uint8Array, from: number, digits: Int16Array): number {
   const letter = line.charCodeAt(0);
   const length =
