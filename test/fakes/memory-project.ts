@@ -9,7 +9,6 @@ export function memoryProject(files: Readonly<Record<string, string>>): ProjectF
       return text === undefined ? null : { text: text.slice(0, limit), cut: text.length > limit };
     },
     sizeOf: (path) => files[path]?.length ?? 0,
-    has: (path) => Object.keys(files).some((one) => one === path || one.startsWith(`${path}/`)),
     find: (paths, words) => ({
       searched: paths.length,
       hits: paths.flatMap((path) => {

@@ -1,6 +1,5 @@
 import { definitionsOf, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import {
-  type FileKind,
   fileKind,
   type NamedFile,
   namedFiles,
@@ -10,8 +9,7 @@ import {
   SOURCE,
 } from "../../domain/coder/rank-files.ts";
 import { importsOf } from "../../domain/platform/code-imports.ts";
-import { attemptOr } from "../../domain/platform/error-text.ts";
-import { readObject } from "../../domain/platform/json-members.ts";
+import { lastPathName } from "../../domain/platform/ignore-rules.ts";
 import { literalTerms, requestTerms, type Term, termsIn } from "../../domain/platform/request-terms.ts";
 import { type Advise, createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
@@ -51,59 +49,6 @@ export function contextBudget(
 /** The most characters of a file that are read. */
 export const LONGEST_FILE = 2_000_000;
 
-export interface ProjectFacts {
-  /** The text of a file of the root; null if there is none. */
-  readonly read: (name: string) => string | null;
-  /** Whether there is such a file or folder, ignored or not. */
-  readonly has: (name: string) => boolean;
-}
-
-const MOST_SCRIPTS = 10;
-const LONGEST_SCRIPT = 80;
-
-/** How the project is run, and whether its dependencies are installed: one line per tool. */
-export function projectFacts(project: ProjectFacts): string {
-  return [npmFacts(project), pythonFacts(project), ...otherFacts(project)]
-    .filter((line) => line !== "")
-    .join("\n");
-}
-
-function npmFacts({ read, has }: ProjectFacts): string {
-  const text = read("package.json");
-  if (text === null) return "";
-  const { scripts, type, dependencies, devDependencies } = readObject(
-    attemptOr(null, () => JSON.parse(text)),
-  );
-  const lines = Object.entries(readObject(scripts))
-    .filter(([name, script]) => typeof script === "string" && !/^(?:pre|post)/.test(name))
-    .slice(0, MOST_SCRIPTS)
-    .map(([name, script]) => `${name}: ${String(script).slice(0, LONGEST_SCRIPT)}`);
-  const wants = Object.keys({ ...readObject(dependencies), ...readObject(devDependencies) }).length > 0;
-  const installed = has("node_modules");
-  return [
-    `package.json${type === "module" ? " (ES modules)" : ""}`,
-    lines.length > 0 ? `scripts { ${lines.join("; ")} }` : "no scripts",
-    ...(wants ? [installed ? "dependencies are installed" : "dependencies are NOT installed"] : []),
-  ].join(", ");
-}
-
-function pythonFacts({ read, has }: ProjectFacts): string {
-  const found = ["pyproject.toml", "setup.py", "requirements.txt"].find((name) => read(name) !== null);
-  if (found === undefined) return "";
-  const venv = [".venv", "venv"].find(has);
-  return `${found}, ${venv === undefined ? "no virtual environment in the folder" : `virtual environment ${venv}`}`;
-}
-
-function otherFacts({ read }: ProjectFacts): string[] {
-  const makefile = read("Makefile");
-  const targets = [...(makefile ?? "").matchAll(/^([a-z][\w-]*)\s*:(?!=)/gim)].map(([, name]) => name);
-  return [
-    ...(read("Cargo.toml") === null ? [] : ["Cargo.toml (Rust)"]),
-    ...(read("go.mod") === null ? [] : ["go.mod (Go)"]),
-    ...(targets.length === 0 ? [] : [`Makefile targets: ${[...new Set(targets)].slice(0, 12).join(", ")}`]),
-  ];
-}
-
 interface ShownText {
   readonly path: string;
   readonly text: string;
@@ -128,14 +73,13 @@ interface Gathering {
   readonly textOf: (path: string) => string | null;
   /** Files as elements, by path, in the order in which they are shown. */
   readonly shown: Map<string, string>;
-  /** The project is shown whole: later steps have no files to add. */
+  /** The project is shown whole: only rules follow. */
   isWhole: boolean;
   /** Texts that are shown because the message names them or their tests, and because the conversation changed them. */
   called: readonly NamedText[];
   changed: readonly NamedText[];
   /** Texts that precede the files. */
   rules: readonly string[];
-  facts: string;
   map: string;
   readonly onRules: ContextRequest["onRules"];
 }
@@ -147,12 +91,13 @@ interface NamedText extends ShownText {
 /** One step that may show something within the budget of a context. Deleting its line in the list drops it. */
 export interface ContextStep {
   readonly name: string;
+  /** It is taken although the project is shown whole. */
+  readonly isForWhole?: true;
   readonly take: (gathering: Gathering) => void;
 }
 
 const OVERVIEW_STEPS: readonly ContextStep[] = [
-  { name: "rules of the project", take: takeRules },
-  { name: "facts of the project", take: takeFacts },
+  { name: "rules of the project", take: takeRules, isForWhole: true },
   { name: "map of the project", take: takeMap },
 ];
 
@@ -210,7 +155,7 @@ function guessBudget(gathering: Gathering): number {
 /** Files that the words of a request lead to, best first: whole where they are short, else excerpts. */
 function takeByWords(gathering: Gathering): void {
   const terms = termsLeft(gathering);
-  if (gathering.isWhole || terms.length === 0) return;
+  if (terms.length === 0) return;
   const budget = guessBudget(gathering);
   const picked = pick(rankByTerms(gathering, terms), budget);
   for (const [path, element] of showBest(picked, { terms, textOf: gathering.textOf, budget }))
@@ -224,8 +169,8 @@ const MOST_LARGEST = 3;
 
 /** Most changes are in the largest sources: a message that leads to no file gets these to start from. */
 function takeLargest(gathering: Gathering): void {
-  const { project, isWhole, shown, paths, terms, called, changed } = gathering;
-  if (isWhole || shown.size + called.length + changed.length > 0) return;
+  const { project, shown, paths, terms, called, changed } = gathering;
+  if (shown.size + called.length + changed.length > 0) return;
   const bySize = paths
     .filter((path) => SOURCE.test(path) && fileKind(path) === "source")
     .slice(0, MEASURED)
@@ -271,13 +216,11 @@ function termsLeft({ terms, called, changed }: Gathering): readonly Term[] {
   return terms.filter(({ kind }, at) => kind === "identifier" && !held.has(at));
 }
 
-interface ListedFile {
-  readonly path: string;
-  readonly kind: FileKind;
-}
-
 /** The order of the search, which may run out of time: paths with words of the request first, then sources, then the rest. */
-function byPlausibility(files: readonly ListedFile[], terms: readonly Term[]): string[] {
+function byPlausibility(
+  files: readonly Pick<RankedFile, "path" | "kind">[],
+  terms: readonly Term[],
+): string[] {
   return inOrderOf(
     files.filter(({ kind }) => kind !== "generated"),
     ({ path, kind }) =>
@@ -335,20 +278,10 @@ const DEFINING = 6_000;
 /** Sources that score nearly like the best are likely to change; of other files, a few excerpts are enough. */
 function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
   const best = (ranked.find(({ kind }) => kind === "source") ?? ranked[0])?.score ?? 0;
-  const counts = {
-    likely: 0,
-    source: 0,
-    settings: 0,
-    test: 0,
-    docs: 0,
-    history: 0,
-    fixture: 0,
-    generated: 0,
-  };
+  const counts = new Map<keyof typeof MOST, number>();
   const picked: Picked[] = [];
   let defining = 0;
-  // If a file defines a name of the request, common words lead to nothing better; if a source only contains one, to one more source at
-  // most.
+  // Beside a file that defines a name of the request, common words lead to nothing better; beside one that holds one, to one source.
   const isHeld = ranked.find(({ kind }) => kind === "source")?.holds === true;
   let untold = ranked.some(({ defines }) => defines === true) ? 0 : isHeld ? 1 : ranked.length;
   for (const file of ranked) {
@@ -361,8 +294,10 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
     const group = file.kind === "source" && file.score >= best * LIKELY ? "likely" : file.kind;
     // A small budget goes first to files that are likely to change.
     const share = group === "likely" ? 1 : Math.min(1, budget / FULL_BUDGET);
-    if (counts[group]++ >= Math.round(MOST[group].files * Math.max(share, 0.5))) continue;
-    const chars = group === "likely" ? (LIKELY_CHARS[counts.likely - 1] ?? 0) : MOST[group].chars;
+    const before = counts.get(group) ?? 0;
+    counts.set(group, before + 1);
+    if (before >= Math.round(MOST[group].files * Math.max(share, 0.5))) continue;
+    const chars = group === "likely" ? (LIKELY_CHARS[before] ?? 0) : MOST[group].chars;
     picked.push({ ...file, limit: Math.floor(chars * share) });
   }
   return picked;
@@ -381,10 +316,7 @@ export interface CutRules {
 /** A shorter beginning is not worth showing. */
 const LEAST_SHOWN = 200;
 
-/**
- * The rules of the root and of every folder on the way to a shown file, the root's first; one file a folder. A rule that
- * does not fit is cut at a line, and the coder is shown what is left out and where it is.
- */
+/** The rules of the root and of every folder on the way to a shown file, one file a folder. A rule that does not fit is cut at a line. */
 function readProjectRules(project: Pick<ProjectFiles, "read">, shown: readonly string[], limit: number) {
   const rules: { path: string; text: string }[] = [];
   const cut: CutRules[] = [];
@@ -450,84 +382,28 @@ function foldersOf(paths: readonly string[]): string[] {
   return [...folders].sort((a, b) => a.split("/").length - b.split("/").length || (a < b ? -1 : 1));
 }
 
-interface MapRequest {
-  readonly request: string;
-  /** Files that are shown; the map names them without symbols. */
-  readonly shown: ReadonlySet<string>;
-  readonly limit: number;
-}
-
-/** The symbols of more files would take longer to read than the map is worth. */
-const MOST_READ = 60;
-const READ_CHARS = 20_000;
-const SYMBOLS_SHOWN = 12;
-
-/**
- * One line a file, with what it exports: sources before other files, those that share words with the message before
- * the rest. Where not all fit, the last line says how many are missing.
- */
-function repositoryMap(
-  project: ProjectFiles,
-  paths: readonly string[],
-  { request, shown, limit }: MapRequest,
-): string {
-  const words = new Set((request.toLowerCase().match(/[a-z0-9]{3,}/g) ?? []).slice(0, 200));
-  const ranked = inOrderOf(paths, createPathRank(words));
-  const lines: string[] = [];
+/** The files below a folder, one line per folder; if not all fit, folders with the number of their files. */
+export function folderTree(paths: readonly string[], under: string, limit: number): string {
+  const top = under.replace(/^\.?\/|\/$/g, "").replace(/^\.$/, "");
+  const below = paths.filter((path) => top === "" || path.startsWith(`${top}/`));
+  if (below.length === 0) return paths.includes(top) ? `${top} is a file` : `there is no folder ${top}`;
+  const folders = Map.groupBy(below, (path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+  const whole = [...folders].map(
+    ([folder, files]) => `${folder || "."}/ ${files.map(lastPathName).join(" ")}`,
+  );
+  if (whole.join("\n").length <= limit) return whole.join("\n");
+  const counted: string[] = [];
   let left = limit;
-  let read = 0;
-  for (const path of ranked) {
-    let line = path;
-    if (!shown.has(path) && read < MOST_READ && SOURCE.test(path) && left > 400) {
-      read++;
-      const symbols = symbolsOf(project.read(path, READ_CHARS)?.text ?? "");
-      if (symbols.length > 0) line = `${path}: ${symbols.join(", ")}`;
-    }
-    if (line.length + 1 > left) line = path;
-    if (line.length + 1 > left) break;
-    lines.push(line);
+  for (const [folder, files] of folders) {
+    const line = `${folder || "."}/ (${files.length} files)`;
     left -= line.length + 1;
-  }
-  if (lines.length < paths.length) lines.push(`… and ${paths.length - lines.length} more`);
-  return lines.join("\n");
-}
-
-/** Paths are sorted by folder, so the rank of a folder is computed once for its files. */
-function createPathRank(words: ReadonlySet<string>): (path: string) => number {
-  const shared = (part: string): number => {
-    let count = 0;
-    for (const word of part.toLowerCase().match(/[a-z0-9]{3,}/g) ?? []) if (words.has(word)) count++;
-    return count * 3;
-  };
-  let last = { folder: "", rank: 0 };
-  return (path) => {
-    const slash = path.lastIndexOf("/") + 1;
-    const folder = path.slice(0, slash);
-    if (folder !== last.folder) {
-      const isBeside = /(?:^|\/)(?:tests?|spec|fixtures|docs)\//.test(folder);
-      last = { folder, rank: shared(folder) - (isBeside ? 1 : 0) };
+    if (left < 60) {
+      counted.push(`… and ${folders.size - counted.length} more folders`);
+      break;
     }
-    const name = path.slice(slash);
-    return last.rank + shared(name) + (SOURCE.test(name) ? 2 : 0);
-  };
-}
-
-/** Light patterns instead of a parser: the symbols that a reader would look for. */
-const PATTERNS = [
-  /^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:function\*?|class|const|let|interface|type|enum)\s+([\w$]+)/gm,
-  /^(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?(?:fn|struct|enum|trait)\s+(\w+)/gm,
-  /^(?:async\s+)?(?:def|class)\s+(\w+)/gm,
-  /^func\s+(?:\([^)]*\)\s*)?([A-Z]\w*)/gm,
-  /^(?:module\.)?exports\.(\w+)\s*=/gm,
-  /^(?:public\s+|final\s+|abstract\s+)*(?:class|interface|record)\s+(\w+)/gm,
-];
-
-export function symbolsOf(text: string): string[] {
-  const found: { name: string; at: number }[] = [];
-  for (const pattern of PATTERNS)
-    for (const match of text.matchAll(pattern)) found.push({ name: match[1] as string, at: match.index });
-  const names = found.sort((a, b) => a.at - b.at).map(({ name }) => name);
-  return [...new Set(names)].slice(0, SYMBOLS_SHOWN);
+    counted.push(line);
+  }
+  return counted.join("\n");
 }
 
 export interface ContextRequest {
@@ -548,10 +424,7 @@ const MOST_LISTED = 20_000;
 const AROUND_FILE = 30;
 const MOST_WHOLE = 200;
 
-/**
- * The context that a coder sees before the request. Parts that rarely change come first: the project's rules and facts, a map, then
- * files. Cut and omitted parts are stated.
- */
+/** What a coder sees before the request: rules and a map, which rarely change, then files. Cut and omitted parts are stated. */
 export function coderContext(project: ProjectFiles, context: ContextRequest): string {
   const { request, recent = [], budget, onRules, advise = createAdvise(), steps = CONTEXT_STEPS } = context;
   const paths = project.list(MOST_LISTED);
@@ -569,25 +442,21 @@ export function coderContext(project: ProjectFiles, context: ContextRequest): st
     called: [],
     changed: [],
     rules: [],
-    facts: "",
     map: "",
     onRules,
   };
-  for (const { name, take } of steps) advise(name, undefined, () => take(gathering));
-  const { rules, facts, map, isWhole, shown } = gathering;
+  for (const { name, take, isForWhole } of steps)
+    if (!gathering.isWhole || isForWhole === true) advise(name, undefined, () => take(gathering));
+  const { rules, map, isWhole, shown } = gathering;
   return [
     ...rules,
-    ...labelled("Project: ", facts),
-    ...labelled("Files of the workspace:\n", map),
+    ...(map === "" ? [] : [`Files of the workspace:\n${map}`]),
     ...(isWhole ? ["All files of the workspace:"] : []),
     ...shown.values(),
   ].join("\n\n");
 }
 
-/**
- * An overview for an agent that answers questions about the project: rules of the root, facts, a map. It does not depend on the question,
- * so a provider can cache it.
- */
+/** Rules and a map, for questions about the project. It does not depend on the question, so a provider can cache it. */
 export function projectOverview(project: ProjectFiles, budget: Pick<ContextBudget, "rules" | "map">): string {
   const only = { files: 0, guessed: 0, whole: 0, ...budget };
   return coderContext(project, { request: "", budget: only, steps: OVERVIEW_STEPS });
@@ -616,31 +485,14 @@ function takeRules(gathering: Gathering): void {
   gathering.rules = rules.map(wordRules);
 }
 
-function takeFacts(gathering: Gathering): void {
-  const { project } = gathering;
-  gathering.facts = projectFacts({
-    read: (name) => project.read(name, 50_000)?.text ?? null,
-    has: project.has,
-  });
-}
-
 function takeMap(gathering: Gathering): void {
-  const { project, paths, request, shown, budget, isWhole } = gathering;
-  if (isWhole) return;
-  gathering.map = repositoryMap(project, paths, {
-    request,
-    shown: new Set(shown.keys()),
-    limit: budget.map,
-  });
+  const { paths, budget } = gathering;
+  if (paths.length > 0) gathering.map = folderTree(paths, "", budget.map);
 }
 
 /** Whether a request names files other than tests; one that names only tests usually wants other files changed. */
 function namesCode(named: readonly NamedFile[]): boolean {
   return named.some(({ path }) => fileKind(path) !== "test");
-}
-
-function labelled(label: string, text: string): string[] {
-  return text === "" ? [] : [`${label}${text}`];
 }
 
 /** Shows every file, if all fit and the message names no code. */
@@ -676,7 +528,6 @@ function readNamed({ textOf }: Gathering, { path, lines }: NamedFile): NamedText
 
 function takeRecentFiles(gathering: Gathering): void {
   const { recent, named, terms, budget, shown } = gathering;
-  if (gathering.isWhole) return;
   gathering.changed = recent
     .filter(({ path }) => !named.some((one) => one.path === path))
     .flatMap((one) => readNamed(gathering, one));
@@ -686,7 +537,6 @@ function takeRecentFiles(gathering: Gathering): void {
 
 function takeNamedFiles(gathering: Gathering): void {
   const { recent, named, request, terms, budget, shown } = gathering;
-  if (gathering.isWhole) return;
   const called = named.flatMap(({ path, lines }) => {
     const known = recent.find((one) => one.path === path)?.lines ?? [];
     return readNamed(gathering, { path, lines: [...lines, ...known] });
@@ -702,7 +552,7 @@ function takeNamedFiles(gathering: Gathering): void {
 /** A request that names only tests is about the sources that they test. */
 function takeTestedSources(gathering: Gathering): void {
   const { named, called, paths, terms, budget, shown } = gathering;
-  if (gathering.isWhole || namesCode(named)) return;
+  if (namesCode(named)) return;
   const sources = [...new Set(called.flatMap((test) => testedSources(paths, test)))]
     .filter((path) => !shown.has(path))
     .slice(0, MOST_TESTED)
@@ -719,7 +569,6 @@ function besides({ budget }: Gathering): number {
 
 function takeNearestTest(gathering: Gathering): void {
   const { project, terms, paths, named, called, changed, shown, textOf } = gathering;
-  if (gathering.isWhole) return;
   if (named.some(({ path }) => fileKind(path) === "test")) return;
   const code = [...called.map(({ path }) => path), ...shown.keys(), ...changed.map(({ path }) => path)];
   const test = showNearestTest(project, {
@@ -734,8 +583,7 @@ function takeNearestTest(gathering: Gathering): void {
 }
 
 function takeChangelog(gathering: Gathering): void {
-  const { request, paths, shown, textOf, isWhole } = gathering;
-  if (isWhole) return;
+  const { request, paths, shown, textOf } = gathering;
   const changelog = showChangelog({ request, paths, shown, textOf, budget: besides(gathering) });
   if (changelog !== null) shown.set(changelog.path, changelog.element);
 }

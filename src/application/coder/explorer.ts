@@ -9,7 +9,7 @@ import {
 } from "../../domain/coder/file-excerpts.ts";
 import { type FileKind, fileKind } from "../../domain/coder/rank-files.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
-import { globSource, lastPathName } from "../../domain/platform/ignore-rules.ts";
+import { globSource } from "../../domain/platform/ignore-rules.ts";
 import { readObject } from "../../domain/platform/json-members.ts";
 import { requestTerms } from "../../domain/platform/request-terms.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -17,39 +17,12 @@ import type { ToolResult } from "../models/tool-loop.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
 import type { TryOutResult } from "./bench.ts";
-import { LONGEST_FILE, rulesOnTheWay } from "./coder-context.ts";
-
-/** The files below a folder, one line per folder; if not all fit, folders with the number of their files. */
-function folderTree(paths: readonly string[], under: string, limit: number): string {
-  const top = under.replace(/^\.?\/|\/$/g, "").replace(/^\.$/, "");
-  const below = paths.filter((path) => top === "" || path.startsWith(`${top}/`));
-  if (below.length === 0) return paths.includes(top) ? `${top} is a file` : `there is no folder ${top}`;
-  const folders = Map.groupBy(below, (path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))));
-  const whole = [...folders].map(
-    ([folder, files]) => `${folder || "."}/ ${files.map(lastPathName).join(" ")}`,
-  );
-  if (whole.join("\n").length <= limit) return whole.join("\n");
-  const counted: string[] = [];
-  let left = limit;
-  for (const [folder, files] of folders) {
-    const line = `${folder || "."}/ (${files.length} files)`;
-    left -= line.length + 1;
-    if (left < 60) {
-      counted.push(`… and ${folders.size - counted.length} more folders`);
-      break;
-    }
-    counted.push(line);
-  }
-  return counted.join("\n");
-}
+import { folderTree, LONGEST_FILE, rulesOnTheWay } from "./coder-context.ts";
 
 /** Matching nested repetitions takes exponential time on some lines. */
 const NESTED = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)\s*[+*{]/;
 
-/**
- * Reads a coder's search as a regular expression if it is a safe one, else as literal text. Without capital letters it
- * ignores case. `literal`: a text in every match, if one is known; files without it need not be read.
- */
+/** Reads a search as a safe regular expression, else as a text. `literal`: a text in every match; files without it need not be read. */
 function readSearchPattern(text: string) {
   const flags = text === text.toLowerCase() ? "i" : "";
   if (/[\\^$.*+?()[\]{}|]/.test(text) && !NESTED.test(text)) {
@@ -477,10 +450,7 @@ function withoutHoles(project: SearchedFiles, asked: string, limit: number): str
   return (project.read(path, LONGEST_FILE)?.text.length ?? 0) > limit ? `${path}:1-` : asked;
 }
 
-/**
- * The output of a command from a line on: whole lines as far as they fit, and the number of the next. Without a line, a long output is
- * shown by its failures, or by its head and tail.
- */
+/** Whole lines from `from` on, and the number of the next; without it, of a long output the failures, or head and tail. */
 function showOutput(output: string, from: number, limit: number): string {
   if (from < 1 && output.length <= limit) return output;
   const lines = output.split("\n");
@@ -509,10 +479,7 @@ function wrong(told: string): ToolResult {
   return { ok: false, text: told };
 }
 
-/**
- * The file and lines that a call of `read_file` asks for: `path`, `path:12-80`, `path:12-`. Models also write numbers as text, and ranges
- * into the path.
- */
+/** The path and lines of a `read_file` call, as `path:12-80`. Models also write numbers as text, and ranges into the path. */
 export function wishOf(given: unknown): string {
   const args = readObject(given);
   const path = stringOf(args.path) || stringOf(args.file_path) || stringOf(args.file);

@@ -9,8 +9,6 @@ export interface ProjectFiles {
   read(path: string, limitChars: number): { readonly text: string; readonly cut: boolean } | null;
   /** Bytes of a file, which is not read for that; 0 where there is none. */
   sizeOf(path: string): number;
-  /** Whether there is anything of this name, ignored or not: a folder of dependencies. */
-  has(path: string): boolean;
   /** Which words occur in which files, in the given order, until the time is over. Binary files and the rest of long ones have none. */
   find(paths: readonly string[], words: readonly SoughtWord[], limitMs: number): FoundWords;
   readonly source: CheckedFiles;

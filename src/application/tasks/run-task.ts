@@ -271,7 +271,6 @@ const NO_FILES: ProjectFiles = {
   list: () => [],
   read: () => null,
   sizeOf: () => 0,
-  has: () => false,
   find: () => ({ hits: [], searched: 0 }),
   source: { judges: () => false, look: () => ({ kind: "missing" }) },
   planOptions: { inflate: (data) => data },

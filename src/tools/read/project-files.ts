@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  type Dirent,
-  existsSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-} from "node:fs";
+import { closeSync, constants, type Dirent, lstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { FoundWords, ProjectFiles, SoughtWord } from "../../application/ports/drafts.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
@@ -127,7 +118,6 @@ interface ProjectPlace<Entry extends { readonly name: string }> {
   readonly entriesOf: (folder: string) => readonly Entry[];
   /** Read only when the entry is reached: for a remote project it costs a call. */
   readonly kindOf: (entry: Entry, path: string) => string;
-  readonly has: (path: string) => boolean;
   readonly isLinked: (path: string) => boolean;
   readonly find: ProjectFiles["find"];
 }
@@ -141,7 +131,6 @@ export function createProjectFiles(
   return projectFilesAt(workspace, planOptions, {
     entriesOf: (folder) => hostEntries(join(root, folder)),
     kindOf: (entry) => (entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other"),
-    has: (path) => existsSync(join(root, path)),
     isLinked: (path) => isLinked(root, path),
     find: (paths, words, limitMs) => findWords(root, paths, words, limitMs),
   });
@@ -159,7 +148,6 @@ export function createFarProjectFiles(
   return projectFilesAt(workspace, planOptions, {
     entriesOf: (folder) => [...files.list(folder)].sort().map((name) => ({ name })),
     kindOf: (_, path) => kindOf(path),
-    has: (path) => kindOf(path) !== "missing",
     isLinked: (path) => kindOf(path) === "symlink",
     find: (paths, words, limitMs) => findWords(beginning, paths, words, limitMs),
   });
@@ -192,7 +180,6 @@ function projectFilesAt<Entry extends { readonly name: string }>(
       const found = attemptOr(null, () => files.look(path));
       return found?.kind === "file" ? found.size : 0;
     },
-    has: (path) => isInside(path) && place.has(path),
     find: place.find,
     source: {
       judges: (path) => isInside(path) && !hidden(path) && !place.isLinked(path),
@@ -245,10 +232,7 @@ function hostEntries(folder: string): Dirent[] {
   );
 }
 
-/**
- * Whether any part of the way there is a symbolic link, as far as the way exists, or cannot be looked at: a closed folder, a
- * name that no file can have. Only the executor resolves those.
- */
+/** Whether any part of the way is a symbolic link or cannot be looked at; only the executor resolves those. */
 function isLinked(workspace: string, path: string): boolean {
   let at = workspace;
   return attemptOr(true, () => {

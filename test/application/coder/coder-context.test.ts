@@ -3,7 +3,6 @@ import {
   type ContextBudget,
   coderContext,
   contextBudget,
-  symbolsOf,
 } from "../../../src/application/coder/coder-context.ts";
 import { createExplorer } from "../../../src/application/coder/explorer.ts";
 import { namedFiles } from "../../../src/domain/coder/rank-files.ts";
@@ -40,19 +39,6 @@ describe("files named in a message", () => {
   ])("%s", (message, expected) => {
     expect(namedFiles(message, PATHS).map(({ path }) => path)).toEqual(expected);
   });
-});
-
-test.each<[string, string, string[]]>([
-  [
-    "TypeScript",
-    "export function a() {}\nexport default class B {}\nconst hidden = 1;\nexport const c = 1, d = 2;\nexport type E = 1;\n",
-    ["a", "B", "c", "E"],
-  ],
-  ["Python", "def a():\n  def inner(): pass\nclass B:\n  pass\nasync def c(): pass\n", ["a", "B", "c"]],
-  ["Go", "func main() {}\nfunc Serve() {}\nfunc (s *S) Close() {}\n", ["Serve", "Close"]],
-  ["Rust", "pub fn a() {}\npub(crate) struct B;\nenum C {}\n", ["a", "B", "C"]],
-])("symbols of %s", (_, text, expected) => {
-  expect(symbolsOf(text)).toEqual(expected);
 });
 
 const BUDGET: ContextBudget = { rules: 500, map: 800, files: 2_000, guessed: 2_000, whole: 2_000 };

@@ -146,8 +146,8 @@ describe("what a coder sees", () => {
     expect(shown).toContain('<file path="lib/totals.sh"');
     expect(shown).toContain("ROUNDED");
     expect(shown).not.toContain('<file path="logo.bin"');
-    // An outline as in a chat.
-    expect(shown).toContain("Files of the workspace:\ncalc.sh");
+    // A map as in a chat.
+    expect(shown).toContain("Files of the workspace:\n./ calc.sh");
     expect(shown.length).toBeLessThan(16_000);
   });
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { projectFacts } from "../../../src/application/coder/coder-context.ts";
 import {
   chooseExcerpts,
   definitionsOf,
@@ -217,20 +216,6 @@ test("a budget is split evenly, and unused shares pass to the others", () => {
       for (const [at, share] of shares.entries()) expect(share).toBeLessThanOrEqual(wishes[at] as number);
     }),
   );
-});
-
-test("facts of a project: its scripts, and whether its dependencies are there", () => {
-  const files: Readonly<Record<string, string>> = {
-    "package.json": '{"type":"module","scripts":{"pretest":"x","test":"vitest"},"dependencies":{"a":"1"}}',
-    Makefile: "build: a\nVAR := 1\ntest:\n\tgo\n",
-  };
-  const facts = (has: string[]) =>
-    projectFacts({ read: (name) => files[name] ?? null, has: (name) => has.includes(name) });
-  expect(facts(["node_modules"])).toBe(
-    "package.json (ES modules), scripts { test: vitest }, dependencies are installed\nMakefile targets: build, test",
-  );
-  expect(facts([])).toContain("dependencies are NOT installed");
-  expect(projectFacts({ read: () => "{ broken", has: () => false })).toContain("package.json, no scripts");
 });
 
 test("the outline covers a long file to its end, and comments are not headings", () => {
