@@ -16,6 +16,9 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
   return {
     env,
     cwd,
+    locale: resolveLocale({ env }),
+    // Set for each command, when its flags are known.
+    json: false,
     home,
     version: VERSION,
     out: (text) => writeAll(1, text),

@@ -9,38 +9,28 @@ import {
   type Flags,
   fail,
   printable,
+  printJson,
   readText,
   refuseInput,
   refuseUsage,
   type Subcommand,
   styleReport,
 } from "./command.ts";
-import { openFromFlags } from "./flags.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
 import { repairFirst } from "./repair-first.ts";
-
-export interface Progress {
-  readonly event: (event: JobEvent) => void;
-  readonly output: (text: string) => void;
-  readonly end: () => void;
-}
 
 /**
  * For a person at a terminal, on standard error: what is about to run, then one line that says what
  * runs now. Nothing elsewhere.
  */
-export function createProgress(program: CliProgram, opened: OpenedWorkspace, on: boolean): Progress {
-  if (!on) return { event: () => {}, output: () => {}, end: () => {} };
-  const {
-    messages,
-    workspace: { mask },
-    config,
-  } = opened;
+function createProgress(program: CliProgram, { messages, workspace: { mask }, config }: OpenedWorkspace) {
+  const enabled = !program.json && program.errIsTerminal;
   const begun = performance.now();
   let doing = "";
   const live = createLiveLine(program, {
-    enabled: true,
+    enabled,
     render: () => (doing === "" ? "" : `${doing}${waitedWords(begun)}`),
   });
   const line = (text: string) => {
@@ -48,22 +38,17 @@ export function createProgress(program: CliProgram, opened: OpenedWorkspace, on:
     live.draw();
   };
   return {
-    event(event) {
-      if (event.type === "job_started" && config.worker.show_execution_summary) {
-        const { commands: total, file_edits, shell_commands, git_operations } = event;
-        const counts = {
-          total,
-          fileEdits: file_edits,
-          shellCommands: shell_commands,
-          gitOperations: git_operations,
-        };
+    event(event: JobEvent) {
+      if (enabled && event.type === "job_started" && config.worker.show_execution_summary) {
+        const { commands: total, file_edits: fileEdits, shell_commands: shellCommands } = event;
+        const counts = { total, fileEdits, shellCommands, gitOperations: event.git_operations };
         live.print(messages.executionSummary(counts));
       }
       if (event.type !== "command_started") return;
       const { type, action, target } = event.command;
       line(`… [${event.index + 1}] ${type} ${action} ${oneLine(target)}`);
     },
-    output(text) {
+    output(text: string) {
       const last = text.trimEnd().split("\n").at(-1) ?? "";
       if (last !== "") line(`  ${mask(last)}`);
     },
@@ -72,22 +57,19 @@ export function createProgress(program: CliProgram, opened: OpenedWorkspace, on:
 }
 
 /** Says what a job did, from its facts alone, and chooses the exit code. */
-export async function reportResult(
+async function reportResult(
   program: CliProgram,
   { messages }: OpenedWorkspace,
   result: JobResult,
-  json: boolean,
 ): Promise<number> {
   if (result.about === "refusal") {
     const status = reportMessages(messages.locale).status("refused", 0);
     const text = wordRefusal(messages, result);
-    return fail(program, json, { ...failureOf(result), text: json ? text : `${status}\n${text}` });
+    return fail(program, { ...failureOf(result), text: program.json ? text : `${status}\n${text}` });
   }
   for (const warning of result.warnings ?? []) program.err(`${messages.warningLabel} ${warning}\n`);
-  const text = json
-    ? JSON.stringify(toResultJson(messages, result))
-    : await styleReport(program, printable(wordJob(messages, result)), result.status);
-  program.out(`${text}\n`);
+  if (program.json) printJson(program, toResultJson(messages, result));
+  else program.out(`${await styleReport(program, printable(wordJob(messages, result)), result.status)}\n`);
   return result.success ? EXIT.done : EXIT.failed;
 }
 
@@ -119,21 +101,20 @@ export const command: Subcommand = {
   run: apply,
 };
 
-async function apply(program: CliProgram, { values, words, json }: Flags): Promise<number> {
-  const opened = await openFromFlags(program, { values });
+async function apply(program: CliProgram, { values, words }: Flags): Promise<number> {
+  const opened = await openOrStop(program, values, program.openWorkspace);
   const { worker: settings } = opened.config;
   const dryRun = values["dry-run"] === true || settings.dry_run;
   if (typeof values.job === "string") {
     if (words.length > 0 || values.preview === true)
-      return refuseUsage(program, json, opened.messages.notTogether(["--job", words[0] ?? "--preview"]));
+      return refuseUsage(program, opened.messages.notTogether(["--job", words[0] ?? "--preview"]));
     await repairFirst(program, opened);
-    const { applyPreview } = await import("./apply-preview.ts");
-    return applyPreview(program, opened, values.job, { dryRun, json });
+    return (await import("./undo.ts")).applyPreview(program, opened, values.job, dryRun);
   }
   const read = readPatch(program, opened, words[0]);
-  if ("refusal" in read) return refuseInput(program, json, "unreadable-patch", read.refusal);
+  if ("refusal" in read) return refuseInput(program, "unreadable-patch", read.refusal);
   await repairFirst(program, opened);
-  const progress = createProgress(program, opened, !json && program.errIsTerminal);
+  const progress = createProgress(program, opened);
   try {
     const result = await abortable((signal) =>
       opened.workspace.execute({
@@ -153,7 +134,7 @@ async function apply(program: CliProgram, { values, words, json }: Flags): Promi
       }),
     );
     progress.end();
-    return await reportResult(program, opened, result, json);
+    return await reportResult(program, opened, result);
   } finally {
     progress.end();
   }

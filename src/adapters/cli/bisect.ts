@@ -7,6 +7,7 @@ import {
   abortable,
   type Flags,
   printable,
+  printJson,
   refuseInput,
   refuseUsage,
   refuseWork,
@@ -27,7 +28,7 @@ export const command: Subcommand = {
 
 const [DEFAULT_SECONDS, DEFAULT_AT_ONCE, MOST_AT_ONCE] = [600, 3, 16];
 
-async function bisect(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+async function bisect(program: CliProgram, { values, words }: Flags): Promise<number> {
   const opened = await openOrStop(program, values, program.openHistory);
   const { history, messages, workspace } = opened;
   const texts = historyMessagesFor(messages.locale);
@@ -38,12 +39,12 @@ async function bisect(program: CliProgram, { values, words, json }: Flags): Prom
   ];
   const isUsable =
     line !== "" && seconds > 0 && Number.isInteger(atOnce) && atOnce > 0 && atOnce <= MOST_AT_ONCE;
-  if (!isUsable) return refuseUsage(program, json, texts.bisectUsage);
+  if (!isUsable) return refuseUsage(program, texts.bisectUsage);
   const stack = history.stack();
-  const stopWithout = () => refuseInput(program, json, "no-jobs", texts.noJobs);
+  const stopWithout = () => refuseInput(program, "no-jobs", texts.noJobs);
   if (stack.jobs.length === 0) return stopWithout();
   const name = (jobId: string) => nameJobId(workspace.archive, jobId);
-  if (!json) program.err(`${texts.bisectStart(stack.jobs.length)}\n`);
+  if (!program.json) program.err(`${texts.bisectStart(stack.jobs.length)}\n`);
   const probe = (signal: AbortSignal) =>
     bisectJobs(workspace, stack, {
       // One word is a line for the shell, several are a program and its arguments.
@@ -52,12 +53,12 @@ async function bisect(program: CliProgram, { values, words, json }: Flags): Prom
       atOnce,
       signal,
       onProbe: ({ after, verdict }) => {
-        if (!json) program.err(`${texts.probe(after && name(after), verdict)}\n`);
+        if (!program.json) program.err(`${texts.probe(after && name(after), verdict)}\n`);
       },
     });
   const end = await abortable(probe, ["SIGINT"]);
-  if (json) {
-    program.out(`${JSON.stringify(snakeCased(end))}\n`);
+  if (program.json) {
+    printJson(program, snakeCased(end));
     return end.kind === "found" || end.kind === "passes-now" ? EXIT.done : EXIT.failed;
   }
   const say = (...lines: readonly string[]) => program.out(`${printable(lines.join("\n"))}\n`);
@@ -88,6 +89,6 @@ async function bisect(program: CliProgram, { values, words, json }: Flags): Prom
     case "no-jobs":
       return stopWithout();
     case "cannot-run":
-      return refuseWork(program, json, "cannot-run", texts.cannotRun(end.message));
+      return refuseWork(program, "cannot-run", texts.cannotRun(end.message));
   }
 }

@@ -1,9 +1,9 @@
 import { describeEvent } from "../../application/chat/describe-event.ts";
-import type { ChatEvent, Route } from "../../application/ports/chat.ts";
+import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
 import { keepImagesOfMessage } from "./message-files.ts";
-import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
+import { type CliProgram, EXIT, type OpenChatFolder } from "./program.ts";
 
 interface PlainOptions {
   readonly texts: TerminalMessages;
@@ -17,7 +17,7 @@ const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
 /** The conversation as lines: no colours, no cursor, no spinner. For screen readers, logs and terminals that can do no more. */
 export async function conversePlainly(
   program: CliProgram,
-  opened: Extract<OpenedChat, { ok: true }>,
+  opened: OpenChatFolder,
   { texts, chatId, route, first }: PlainOptions,
 ): Promise<number> {
   const { conversation, chat, workspace, who, close } = opened;
@@ -32,7 +32,7 @@ export async function conversePlainly(
   // The first Ctrl-C stops the message, one without a message leaves.
   const interrupt = () => {
     if (running.abort !== null && !running.abort.signal.aborted) running.abort.abort();
-    else process.exit(130);
+    else process.exit(EXIT.interrupted);
   };
   process.on("SIGINT", interrupt);
   /** Lines that were typed while a message was answered, in their order; `joins`: whether a coder took it in. */
@@ -132,14 +132,12 @@ export async function conversePlainly(
     if (said !== "") program.out("\n");
     const rest = said !== "" && words.startsWith(said) ? words.slice(said.length).trim() : words;
     if (rest !== "") say(rest);
-    for (const { path, added, removed } of countedFiles(reply.said ?? []))
+    for (const { path, added, removed } of countedFiles(reply))
       say(`${texts.plainOk}: ${path} +${added} −${removed}`);
   }
 }
 
-function countedFiles(
-  said: NonNullable<Awaited<ReturnType<Extract<OpenedChat, { ok: true }>["conversation"]["handle"]>>["said"]>,
-) {
+function countedFiles({ said = [] }: Reply) {
   const job = said.find((piece) => piece.kind === "job");
   if (job?.kind !== "job") return [];
   return Object.entries(job.facts.lineCounts ?? {}).map(([path, counts]) => ({ path, ...counts }));

@@ -4,11 +4,18 @@ import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import { ROUTES, readRoute } from "../../domain/config/configured-kinds.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
 import { replyJson } from "../web/reply-json.ts";
-import { type Flags, printable, refuseInput, refuseUsage, type Subcommand } from "./command.ts";
-import { openOrStop, Stop } from "./flags.ts";
-import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
+import {
+  type Flags,
+  onSignals,
+  printable,
+  refuseInput,
+  refuseUsage,
+  STOPPING,
+  type Subcommand,
+} from "./command.ts";
+import { closing, openOrStop, Stop } from "./flags.ts";
+import { type CliProgram, EXIT, type OpenChatFolder } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
 import { prepareFolder } from "./repair-first.ts";
 import type * as Markdown from "./terminal-markdown.ts";
@@ -82,13 +89,6 @@ export function createChatProgress(
   };
 }
 
-/** The exit code that a shell expects of a program that Ctrl-C ended. */
-const INTERRUPTED = 130;
-/** The first of these stops the message and takes its job back; a second one ends the program. */
-const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-
-type OpenChatFolder = Extract<OpenedChat, { ok: true }>;
-
 /** `chat [MESSAGE|-]`: one message, or an interactive conversation at a terminal. */
 export const command: Subcommand = {
   name: "chat",
@@ -108,19 +108,15 @@ export const command: Subcommand = {
 
 /** `picoclaw "MESSAGE"` at a terminal: the conversation opens with it. */
 export function chatFrom(program: CliProgram, message: string | null): Promise<number> {
-  return chat(program, { values: {}, words: [], json: false }, message);
+  return chat(program, { values: {}, words: [] }, message);
 }
 
-async function chat(
-  program: CliProgram,
-  { values, words, json }: Flags,
-  first: string | null,
-): Promise<number> {
+async function chat(program: CliProgram, { values, words }: Flags, first: string | null): Promise<number> {
   const stays =
     words.length === 0 &&
     program.inIsTerminal &&
     program.outIsTerminal &&
-    !json &&
+    !program.json &&
     values.events !== true &&
     values.list !== true &&
     values.forget === undefined;
@@ -128,60 +124,45 @@ async function chat(
   if (typeof values.route === "string") {
     route = readRoute(values.route);
     if (route === undefined)
-      return refuseUsage(
-        program,
-        json,
-        messagesFor(resolveLocale({ env: program.env })).badChoice("--route", values.route, ROUTES),
-      );
+      return refuseUsage(program, messagesFor(program.locale).badChoice("--route", values.route, ROUTES));
   }
   if (stays)
     return (await import("./open-conversation.ts")).openConversation(program, values, { route, first });
   const opened = await openOrStop(program, values, (options) =>
     program.openChat({ ...options, isOnce: true }),
   );
-  try {
-    if (values.list === true || typeof values.forget === "string") {
-      const { forgetChat, listChats } = await import("./chat-names.ts");
-      return typeof values.forget === "string"
-        ? await forgetChat(program, opened, { name: values.forget, json })
-        : await listChats(program, opened, json);
-    }
-    await prepareFolder(program, opened);
-    const { chooseChat } = await import("./chat-names.ts");
-    const named = await chooseChat(opened, values);
-    if (!named.ok) return refuseInput(program, json, "chat", named.text);
-    const text =
-      first ??
-      (words.length === 0 || (words.length === 1 && words[0] === "-")
-        ? readMessage(program, json)
-        : words.join(" "));
-    if (text === null || text.trim() === "") {
-      const said = text === null ? opened.chat.notText : opened.chat.emptyMessage;
-      return refuseInput(program, json, "no-message", said);
-    }
-    const { chatId } = named;
-    return await sendOne(program, opened, text, { json, chatId, events: values.events === true, route });
-  } finally {
-    await opened.close();
+  await using _ = closing(opened);
+  const { chooseChat, forgetChat, listChats } = await import("./chats.ts");
+  if (typeof values.forget === "string") return await forgetChat(program, opened, values.forget);
+  if (values.list === true) return await listChats(program, opened);
+  await prepareFolder(program, opened);
+  const named = await chooseChat(opened, values);
+  if (!named.ok) return refuseInput(program, "chat", named.text);
+  const isPiped = words.length === 0 || (words.length === 1 && words[0] === "-");
+  const text = first ?? (isPiped ? readMessage(program) : words.join(" "));
+  if (text === null || text.trim() === "") {
+    const said = text === null ? opened.chat.notText : opened.chat.emptyMessage;
+    return refuseInput(program, "no-message", said);
   }
+  const { chatId } = named;
+  return await sendOne(program, opened, text, { chatId, events: values.events === true, route });
 }
 
 /** Null: what standard input holds is not text. */
-function readMessage(program: CliProgram, json: boolean): string | null {
+function readMessage(program: CliProgram): string | null {
   if (program.inIsTerminal) return "";
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(program.readInput());
     return text.includes("\0") ? null : text;
   } catch (error) {
     if ((error as { code?: string }).code !== "EFBIG") return null;
-    const messages = messagesFor(resolveLocale({ env: program.env }));
+    const messages = messagesFor(program.locale);
     const text = messages.fileTrouble("too-large", messages.standardInput);
-    throw new Stop(refuseInput(program, json, "no-message", text));
+    throw new Stop(refuseInput(program, "no-message", text));
   }
 }
 
 interface ChatOutput {
-  readonly json: boolean;
   readonly chatId: string;
   readonly events: boolean;
   readonly route: Route | undefined;
@@ -194,19 +175,18 @@ async function sendOne(
   program: CliProgram,
   opened: OpenChatFolder,
   text: string,
-  shown: ChatOutput,
+  { chatId, events, route }: ChatOutput,
 ): Promise<number> {
-  const { json, chatId, events, route } = shown;
+  const { json } = program;
   const kept = MAY_NAME_IMAGE.test(text)
     ? await (await import("./message-files.ts")).keepImagesOfMessage(program, opened, chatId, text)
     : ({ ok: true, images: [] } as const);
   if (!kept.ok) {
     const words = opened.chat.imageTrouble(kept.trouble);
-    return refuseInput(program, json, kept.trouble.kind, words);
+    return refuseInput(program, kept.trouble.kind, words);
   }
   const abort = new AbortController();
-  const stop = (signal: string) => abort.abort(signal);
-  for (const signal of STOPPING) process.once(signal, stop);
+  using _ = onSignals(STOPPING, (signal) => abort.abort(signal));
   const line = (value: unknown) => program.out(`${JSON.stringify(value)}\n`);
   const progress = createChatProgress(program, opened.chat, {
     streams: !json && !events,
@@ -220,29 +200,25 @@ async function sendOne(
     else if (events) line(event.type === "notice" ? { type: event.type, text: event.text } : event);
     else if (!json) streamed = progress.event(event) || streamed;
   };
-  try {
-    const answered = await opened.conversation.handle(
-      {
-        channel: "cli",
-        chatId,
-        userId: "cli",
-        text,
-        ...(kept.images.length > 0 && { images: kept.images }),
-        ...(route !== undefined && { forcedRoute: route }),
-      },
-      { signal: abort.signal, onEvent },
-    );
-    // The reader is back in a shell, where `/undo` does not exist.
-    const reply = { ...answered, text: wordReply(opened.messages.locale, answered, "terminal") };
-    progress.end();
-    isAnswered = true;
-    if (events) line({ type: "reply", ...chatReplyJson(reply) });
-    else if (json) line(chatReplyJson(reply));
-    else progress.reply(reply, streamed);
-    return abort.signal.reason === "SIGINT" ? INTERRUPTED : exitCodeOf(reply);
-  } finally {
-    for (const signal of STOPPING) process.off(signal, stop);
-  }
+  const answered = await opened.conversation.handle(
+    {
+      channel: "cli",
+      chatId,
+      userId: "cli",
+      text,
+      ...(kept.images.length > 0 && { images: kept.images }),
+      ...(route !== undefined && { forcedRoute: route }),
+    },
+    { signal: abort.signal, onEvent },
+  );
+  // The reader is back in a shell, where `/undo` does not exist.
+  const reply = { ...answered, text: wordReply(opened.messages.locale, answered, "terminal") };
+  progress.end();
+  isAnswered = true;
+  if (events) line({ type: "reply", ...chatReplyJson(reply) });
+  else if (json) line(chatReplyJson(reply));
+  else progress.reply(reply, streamed);
+  return abort.signal.reason === "SIGINT" ? EXIT.interrupted : exitCodeOf(reply);
 }
 
 /** The reply as the world reads it: snake_case, one document. */

@@ -9,15 +9,16 @@ import { type CliProgram, EXIT } from "./program.ts";
 /** `lines`: may be repeated; its values are the lines of one text. */
 export type FlagTypes = Readonly<Record<string, "boolean" | "string" | "lines">>;
 
+/** Flags that every command takes. */
+export const COMMON = { workspace: "string", config: "string", json: "boolean", help: "boolean" } as const;
+
 export interface Flags {
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
   readonly words: readonly string[];
-  /** Whether a program reads the output. */
-  readonly json: boolean;
 }
 
 export type ParsedFlags =
-  | { readonly ok: true; readonly flags: Omit<Flags, "json"> }
+  | { readonly ok: true; readonly flags: Flags }
   | { readonly ok: false; readonly problem: "unknown" | "missing-value" | "no-value"; readonly flag: string };
 
 /**
@@ -104,9 +105,9 @@ export interface CliFailure {
 }
 
 /** Tells a person on standard error, or a program with one document on standard output. */
-export function fail(program: CliProgram, json: boolean, failure: CliFailure): number {
-  const { exitCode, code, text, facts } = failure;
-  if (json) program.out(`${JSON.stringify({ success: false, error: { code, message: text, ...facts } })}\n`);
+export function fail(program: CliProgram, { exitCode, code, text, facts }: CliFailure): number {
+  if (program.json)
+    program.out(`${JSON.stringify({ success: false, error: { code, message: text, ...facts } })}\n`);
   else program.err(`${printable(text)}\n`);
   return exitCode;
 }
@@ -136,23 +137,23 @@ export function readPort(text: string | boolean): number | undefined {
 }
 
 /** Bad input: nothing ran. */
-export function refuseInput(program: CliProgram, json: boolean, code: string, text: string): number {
-  return fail(program, json, { exitCode: EXIT.usage, code, text });
+export function refuseInput(program: CliProgram, code: string, text: string): number {
+  return fail(program, { exitCode: EXIT.usage, code, text });
 }
 
 /** The request cannot be carried out here or now; nothing ran. */
-export function refuseWork(program: CliProgram, json: boolean, code: string, text: string): number {
-  return fail(program, json, { exitCode: EXIT.refused, code, text });
+export function refuseWork(program: CliProgram, code: string, text: string): number {
+  return fail(program, { exitCode: EXIT.refused, code, text });
 }
 
 /** Why the arguments of a command are refused. */
-export function refuseUsage(program: CliProgram, json: boolean, text: string): number {
-  return refuseInput(program, json, "usage", text);
+export function refuseUsage(program: CliProgram, text: string): number {
+  return refuseInput(program, "usage", text);
 }
 
 /** Tells a person with words, or a program with one document. */
-export function succeed(program: CliProgram, json: boolean, document: object, text: string): number {
-  program.out(`${json ? JSON.stringify(document) : printable(text)}\n`);
+export function succeed(program: CliProgram, document: object, text: string): number {
+  program.out(`${program.json ? JSON.stringify(document) : printable(text)}\n`);
   return EXIT.done;
 }
 
@@ -162,21 +163,36 @@ export function printJson(program: CliProgram, document: unknown): number {
   return EXIT.done;
 }
 
+/** Calls `handle` once for each of these signals, until it is disposed. */
+export function onSignals<Signal extends NodeJS.Signals>(
+  signals: readonly Signal[],
+  handle: (signal: Signal) => void,
+): Disposable {
+  const handlers = signals.map((signal) => [signal, () => handle(signal)] as const);
+  for (const [signal, run] of handlers) process.once(signal, run);
+  return {
+    [Symbol.dispose]() {
+      for (const [signal, run] of handlers) process.off(signal, run);
+    },
+  };
+}
+
+const ENDINGS = { SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** Leaves a screen at a signal that ends the program, with the exit code that a shell expects then. */
+export const onEnding = (leave: (exitCode: number) => void): Disposable =>
+  onSignals(["SIGTERM", "SIGHUP"], (signal) => leave(ENDINGS[signal]));
+
 /** The first of these stops the work, which then leaves nothing half done; a second one ends the program. */
-const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+export const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export async function abortable<T>(
   work: (signal: AbortSignal) => Promise<T>,
   signals: readonly NodeJS.Signals[] = STOPPING,
 ): Promise<T> {
   const abort = new AbortController();
-  const stop = () => abort.abort();
-  for (const signal of signals) process.once(signal, stop);
-  try {
-    return await work(abort.signal);
-  } finally {
-    for (const signal of signals) process.off(signal, stop);
-  }
+  using _ = onSignals(signals, () => abort.abort());
+  return await work(abort.signal);
 }
 
 /** Words about a job, with the look of its card at a terminal. */

@@ -25,6 +25,7 @@ import {
   refuseUsage,
   refuseWork,
   type Subcommand,
+  succeed,
 } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedComparison } from "./program.ts";
@@ -55,7 +56,7 @@ const DEFAULTS = { cases: 12, commits: 200, repeat: 1, budget: 5, "at-once": 2 }
 type Opened = Extract<OpenedComparison, { ok: true }>;
 
 /** One `compare …`, with the texts of its user's language. */
-interface Asked extends Pick<Flags, "values" | "json"> {
+interface Asked {
   readonly program: CliProgram;
   readonly flags: Flags;
   readonly opened: Opened;
@@ -65,11 +66,10 @@ interface Asked extends Pick<Flags, "values" | "json"> {
 async function compare(program: CliProgram, flags: Flags): Promise<number> {
   const opened = await openOrStop(program, flags.values, program.openCompare);
   const texts = historyMessagesFor(opened.messages.locale);
-  const asked: Asked = { ...flags, program, flags, opened, texts };
+  const asked: Asked = { program, flags, opened, texts };
   if (flags.words[0] === "cases") return tellCases(asked);
-  const { json } = flags;
   const stop = (code: string, text: string, exitCode: 2 | 3 = EXIT.usage) =>
-    fail(program, json, { exitCode, code, text });
+    fail(program, { exitCode, code, text });
   if (flags.words.length === 0) return tellLast(asked);
   if (opened.trouble !== null) return stop(opened.trouble, texts.noPlays[opened.trouble], EXIT.refused);
   const sets = String(flags.values.set ?? "")
@@ -127,9 +127,9 @@ function nameRun({ words, values }: Flags, { cases, repeat }: Numbers, now: Date
   return `${now.toISOString().slice(0, 7)}-${createHash("sha256").update(asked).digest("hex").slice(0, 8)}`;
 }
 
-function tellEvent({ program, json, texts, opened }: Asked, event: CompareEvent, budget: number): void {
+function tellEvent({ program, texts, opened }: Asked, event: CompareEvent, budget: number): void {
   const text = wordEvent(texts, event, budget);
-  if (!json) program.err(`${printable(opened.workspace.mask(text))}\n`);
+  if (!program.json) program.err(`${printable(opened.workspace.mask(text))}\n`);
 }
 
 function wordEvent(texts: HistoryMessages, event: CompareEvent, budget: number): string {
@@ -166,9 +166,9 @@ function wordFailure(texts: HistoryMessages, failure: PlayFailure): string {
   }
 }
 
-function tellResult({ program, opened, texts, values, json }: Asked, result: CompareResult): void {
+function tellResult({ program, opened, texts, flags }: Asked, result: CompareResult): void {
   const { store, mask } = opened.compare;
-  if (json) {
+  if (program.json) {
     program.out(`${maskedJson(snakeCased(result), mask)}\n`);
     return;
   }
@@ -185,7 +185,7 @@ function tellResult({ program, opened, texts, values, json }: Asked, result: Com
     one.usd === null ? texts.costUnknown : `$${one.usd.toFixed(2)}`,
     `${Math.round(one.seconds)} s`,
   ]);
-  if (values.csv === true) {
+  if (flags.values.csv === true) {
     program.out(csvText([texts.compareHeader, ...rows]));
     return;
   }
@@ -221,18 +221,18 @@ function tellResult({ program, opened, texts, values, json }: Asked, result: Com
 
 /** The last comparison once more. */
 async function tellLast(asked: Asked): Promise<number> {
-  const { program, opened, texts, json } = asked;
+  const { program, opened, texts } = asked;
   const { store } = opened.compare;
   const [run] = store.listRuns();
   const plays = run === undefined ? [] : store.readPlays(run);
-  if (run === undefined || plays.length === 0) return refuseUsage(program, json, texts.compareUsage);
+  if (run === undefined || plays.length === 0) return refuseUsage(program, texts.compareUsage);
   const contestants = [...new Set(plays.map(({ contestant }) => contestant))].map((name) => ({ name }));
   tellResult(asked, toResult(run, "finished", plays, { contestants }));
   return EXIT.done;
 }
 
 async function tellCases(asked: Asked): Promise<number> {
-  const { program, opened, texts, flags, json } = asked;
+  const { program, opened, texts, flags } = asked;
   const [, action, id, ...words] = flags.words;
   const { store } = opened.compare;
   const commits = readNumbers(flags)?.commits ?? DEFAULTS.commits;
@@ -245,7 +245,7 @@ async function tellCases(asked: Asked): Promise<number> {
     const isKnown = [...cases, ...others].some((one) => one.id === id);
     const request = words.join(" ").trim();
     if (id === undefined || !isKnown || (action === "edit" && request === ""))
-      return refuseInput(program, json, "unknown-case", texts.caseUnknown(id ?? ""));
+      return refuseInput(program, "unknown-case", texts.caseUnknown(id ?? ""));
     const memory = store.readCases();
     const without = (ids: readonly string[]) => ids.filter((one) => one !== id);
     const { [id]: _, ...seen } = memory.seen;
@@ -259,14 +259,12 @@ async function tellCases(asked: Asked): Promise<number> {
     });
     // An added case keeps its files even if the quota evicts the job later.
     if (action === "add") await cases.find((one) => one.id === id)?.openState();
-    program.out(json ? `${JSON.stringify({ id, action })}\n` : `${id}: ${texts.caseChanged[action]}\n`);
-    return EXIT.done;
+    return succeed(program, { id, action }, `${id}: ${texts.caseChanged[action]}`);
   }
-  if (action !== undefined) return refuseUsage(program, json, texts.compareUsage);
+  if (action !== undefined) return refuseUsage(program, texts.compareUsage);
   const see = Number(flags.values.see ?? 0);
   if (see > 0) {
-    if (opened.trouble !== null)
-      return refuseWork(program, json, opened.trouble, texts.noPlays[opened.trouble]);
+    if (opened.trouble !== null) return refuseWork(program, opened.trouble, texts.noPlays[opened.trouble]);
     await withStop((signal) =>
       seeCases(opened.compare, {
         cases,
@@ -278,7 +276,7 @@ async function tellCases(asked: Asked): Promise<number> {
     return tellCases({ ...asked, flags: { ...flags, values: { ...flags.values, see: undefined } } });
   }
   const { seen } = store.readCases();
-  if (json) {
+  if (program.json) {
     const listed = cases.map(({ id: name, title, request, producers, at, files }) => ({
       id: name,
       title,

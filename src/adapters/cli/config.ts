@@ -16,9 +16,9 @@ export const command: Subcommand = {
 
 async function config(program: CliProgram, flags: Flags): Promise<number> {
   const [verb = "show"] = flags.words;
-  const messages = messagesFor(resolveLocale({ env: program.env }));
   if (verb === "check") return check(program, flags);
   if (verb === "show") return show(program, flags);
+  const messages = messagesFor(program.locale);
   program.err(`${messages.unexpectedWords(verb)}\n${messages.usageLines(command.usage, command.name)}\n`);
   return EXIT.usage;
 }
@@ -27,9 +27,9 @@ async function check(program: CliProgram, flags: Flags): Promise<number> {
   const place = openOptions(program, flags.values);
   const checked = await checkConfig({ env: program.env, ...place });
   const troubles = checked.ok ? await program.modelTroubles(place) : [];
-  const messages = messagesFor(resolveLocale({ env: program.env }));
-  if (flags.json) {
-    program.out(`${JSON.stringify({ ...checked, cannot_work: troubles })}\n`);
+  const messages = messagesFor(program.locale);
+  if (program.json) {
+    printJson(program, { ...checked, cannot_work: troubles });
     return checked.ok ? EXIT.done : EXIT.usage;
   }
   for (const file of checked.files) program.out(`${file}\n`);
@@ -58,7 +58,7 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   for (const warning of loaded.warnings)
     program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
   const keys = describeConfig(loaded);
-  if (flags.json)
+  if (program.json)
     return printJson(program, { workspace: loaded.workspace, home: loaded.home, files: loaded.files, keys });
   for (const { key, value, source } of keys)
     program.out(

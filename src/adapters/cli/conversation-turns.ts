@@ -13,7 +13,7 @@ import type { ConversationScreen } from "./conversation-screen.ts";
 import type { Block } from "./live-screen.ts";
 import { markdownBlocks } from "./markdown-stream.ts";
 import { keepNamedImages, type PastingHost } from "./message-files.ts";
-import type { OpenedChat } from "./program.ts";
+import type { OpenChatFolder } from "./program.ts";
 import { diffRows } from "./terminal-card.ts";
 import { openPager } from "./terminal-pager.ts";
 import { visibleWidth, wrapColumns } from "./terminal-pi.ts";
@@ -23,13 +23,11 @@ import { createTurnView, type TurnView } from "./turn-view.ts";
 // Loaded behind the first prompt, together with the turns.
 export { withPastedImages } from "./message-files.ts";
 
-export type OpenConversation = Extract<OpenedChat, { ok: true }>;
-
 /** An open conversation at a terminal, with the parts that its first prompt does not need. */
 interface TurnsDeps {
   readonly screen: ConversationScreen;
   readonly texts: TerminalMessages;
-  readonly opened: OpenConversation;
+  readonly opened: OpenChatFolder;
   readonly chatId: string;
   readonly host: PastingHost;
   readonly route: Route | undefined;

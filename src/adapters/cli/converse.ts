@@ -2,12 +2,12 @@ import type { Route } from "../../application/ports/chat.ts";
 import { maskSecrets } from "../../domain/platform/mask.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
-import { printable } from "./command.ts";
+import { onEnding, printable } from "./command.ts";
 import { titleLine } from "./conversation-blocks.ts";
 import type { Card } from "./conversation-cards.ts";
 import { ConversationScreen } from "./conversation-screen.ts";
-import type { ConversationTurns, OpenConversation } from "./conversation-turns.ts";
-import type { CliProgram, OpenedChat } from "./program.ts";
+import type { ConversationTurns } from "./conversation-turns.ts";
+import { type CliProgram, EXIT, type OpenChatFolder } from "./program.ts";
 import type { SlashCommand } from "./terminal-input.ts";
 import { isKey, type KeyName, RESTORE_TERMINAL } from "./terminal-pi.ts";
 
@@ -16,7 +16,7 @@ interface ConverseOptions {
   /** Opens the conversation behind the first prompt. A number is the exit code of one that cannot be opened. */
   readonly open: (
     say: (text: string) => void,
-  ) => Promise<{ readonly opened: OpenConversation; readonly chatId: string } | number>;
+  ) => Promise<{ readonly opened: OpenChatFolder; readonly chatId: string } | number>;
   readonly route: Route | undefined;
   /** Sent as soon as the conversation is open. */
   readonly first: string | null;
@@ -24,7 +24,6 @@ interface ConverseOptions {
 
 /** Words that users type who do not know Ctrl-D. */
 const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
-const ENDING = { SIGTERM: 143, SIGHUP: 129 } as const;
 const TWICE_MS = 2_000;
 
 type KeyBinding = readonly [keys: readonly KeyName[], run: () => void, when?: () => boolean];
@@ -63,11 +62,7 @@ class TerminalConversation {
 
   async run(): Promise<number> {
     const screen = this.#screen;
-    const endings = Object.entries(ENDING).map(([signal, code]) => {
-      const end = () => this.#leave(code);
-      process.once(signal, end);
-      return () => process.off(signal, end);
-    });
+    const endings = onEnding((code) => this.#leave(code));
     // The shell gets its terminal back however this process ends.
     const restore = () => screen.restore();
     process.on("exit", restore);
@@ -76,7 +71,7 @@ class TerminalConversation {
     screen.redraw();
     void this.#begin(this.options.first);
     const code = await this.#left.promise;
-    for (const off of endings) off();
+    endings[Symbol.dispose]();
     this.#turns?.close();
     screen.deck.unfocus();
     screen.print(...screen.deck.settle());
@@ -144,7 +139,7 @@ class TerminalConversation {
   }
 
   /** The terminal belongs to the questions; then the same chat opens again, because its models hold the keys they opened with. */
-  async #logIn({ messages, close }: OpenConversation, provider: string | undefined): Promise<void> {
+  async #logIn({ messages, close }: OpenChatFolder, provider: string | undefined): Promise<void> {
     const screen = this.#screen;
     this.#turns = null;
     screen.leaveFor(this.#unguard);
@@ -263,7 +258,7 @@ class TerminalConversation {
     } else if (view !== null && !view.isStopping()) {
       this.#turns?.stop();
       this.#isTwice("ctrl+c");
-    } else if (this.#isTwice("ctrl+c")) this.#leave(view === null ? 0 : 130);
+    } else if (this.#isTwice("ctrl+c")) this.#leave(view === null ? EXIT.done : EXIT.interrupted);
     else status.hint = leaveHint;
     deck.unfocus();
   }
@@ -327,7 +322,7 @@ const KEPT_LINES = 500;
  * `history` of the line, then in the order of the help, which begins with what is needed most.
  */
 export function slashCommands(
-  { chat, commands, ownCommands }: Extract<OpenedChat, { ok: true }>,
+  { chat, commands, ownCommands }: OpenChatFolder,
   history: readonly string[],
 ): SlashCommand[] {
   const described = new Map<string, { description: string; takesWords: boolean }>();

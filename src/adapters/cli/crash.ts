@@ -5,7 +5,6 @@ import { type FileTrouble, missingPiece } from "../../domain/platform/machine-tr
 import { maskSecrets } from "../../domain/platform/mask.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type CliFailure, fail } from "./command.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -32,14 +31,14 @@ const CODES: Readonly<Record<string, string>> = {
 };
 
 /** An error that reached the edge of a command: system troubles get their remedy, bugs one line and the place of the log. */
-export async function reportCrash(program: CliProgram, error: unknown, json: boolean): Promise<number> {
-  return error instanceof Stop ? error.exitCode : fail(program, json, await describeCrash(program, error));
+export async function reportCrash(program: CliProgram, error: unknown): Promise<number> {
+  return error instanceof Stop ? error.exitCode : fail(program, await describeCrash(program, error));
 }
 
 export async function describeCrash(
   program: CliProgram,
   error: unknown,
-  messages = messagesFor(resolveLocale({ env: program.env })),
+  messages = messagesFor(program.locale),
 ): Promise<CliFailure> {
   const job = error instanceof JobBroken ? error : null;
   const cause = job === null ? error : job.cause;
@@ -91,7 +90,7 @@ export async function endByFault(
 ): Promise<void> {
   const failure = await describeCrash(program, error);
   process.on("exit", () => {
-    fail(program, json(), failure);
+    fail({ ...program, json: json() }, failure);
     process.exitCode = EXIT.failed;
   });
   setTimeout(() => process.exit(EXIT.failed), CLOSING_MS);

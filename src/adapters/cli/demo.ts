@@ -1,5 +1,5 @@
 import { terminalMessagesFor } from "../../domain/texts/cli-terminal.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
 import type { Subcommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -19,7 +19,7 @@ export const commandWith = (dispatch: Dispatch): Subcommand => ({
 
 async function demo(program: CliProgram, run: Dispatch): Promise<number> {
   const place = await program.openDemo();
-  const locale = resolveLocale({ env: program.env });
+  const { locale } = program;
   const words = setupMessagesFor(locale).demo;
   const inside: CliProgram = {
     ...program.elsewhere({ cwd: place.workspace, env: place.env }),
@@ -79,7 +79,7 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
 }
 
 /** Messages and cards as the conversation at a terminal draws them. */
-async function conversationPrinter(program: CliProgram, locale: ReturnType<typeof resolveLocale>) {
+async function conversationPrinter(program: CliProgram, locale: Locale) {
   const { cardBlock } = await import("./terminal-card.ts");
   const { messageBlock } = await import("./conversation-blocks.ts");
   const { stripVTControlCharacters } = await import("node:util");

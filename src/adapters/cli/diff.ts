@@ -1,12 +1,11 @@
-import { findPlace, walkStates } from "../../application/history/earlier-draft.ts";
+import { findPlace, readState, walkStates } from "../../application/history/earlier-draft.ts";
 import { diffText, nameJobId, resolveJobName, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
 import type { HandEdit, JobStack } from "../../application/ports/history.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, printable, printableDiff, refuseInput, type Subcommand } from "./command.ts";
+import { type Flags, printable, printableDiff, printJson, refuseInput, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { belowRoot } from "./why.ts";
 
 /** `diff [JOB | A..B] [FILE]`: what a job changed, or what changed between two of them. */
 export const command: Subcommand = {
@@ -18,10 +17,10 @@ export const command: Subcommand = {
 
 const MOST_NAMED = 5;
 
-async function diff(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+async function diff(program: CliProgram, { values, words }: Flags): Promise<number> {
   const { history, messages, workspace } = await openOrStop(program, values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
-  const stop = (code: string, text: string) => refuseInput(program, json, code, text);
+  const stop = (code: string, text: string) => refuseInput(program, code, text);
   const [name, file] = words;
   const stack = history.stack();
   const path = file === undefined ? undefined : belowRoot(workspace.root, program.cwd, file);
@@ -43,7 +42,7 @@ async function diff(program: CliProgram, { values, words, json }: Flags): Promis
           : messages.unknownJob(missing, "terminal"),
       );
     }
-    if (first > last && !json) program.err(`${texts.backwards(names)}\n`);
+    if (first > last && !program.json) program.err(`${texts.backwards(names)}\n`);
     const states = [stack.openBefore(first), stack.openBefore(last)] as const;
     differences = walkStates(...states);
     const later = new Set(stack.jobs.slice(first, last).map(({ jobId }) => jobId));
@@ -62,24 +61,20 @@ async function diff(program: CliProgram, { values, words, json }: Flags): Promis
   const paths = [...new Set(handEdits.map((edit) => edit.path))].filter(
     (one) => path === undefined || one === path,
   );
-  if (json)
-    program.out(
-      `${JSON.stringify({ files: chosen.map((one) => one.path), hand_edits: paths, diff: text })}\n`,
-    );
-  else {
-    if (paths.length > 0)
-      program.err(`${printable(texts.handEdits(paths.slice(0, MOST_NAMED), paths.length - MOST_NAMED))}\n`);
-    const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
-    if (report?.hasReportLook(program)) {
-      const [{ diffLines, diffRows }, { styleFor }, { terminalMessagesFor }] = await Promise.all([
-        import("./terminal-card.ts"),
-        import("./terminal-style.ts"),
-        import("../../domain/texts/cli-terminal.ts"),
-      ]);
-      const lines = diffLines(chosen, terminalMessagesFor(messages.locale));
-      await program.page(`${diffRows(lines, program.columns(), styleFor(program)).join("\n")}\n`);
-    } else program.out(printableDiff(text));
-  }
+  if (program.json)
+    return printJson(program, { files: chosen.map((one) => one.path), hand_edits: paths, diff: text });
+  if (paths.length > 0)
+    program.err(`${printable(texts.handEdits(paths.slice(0, MOST_NAMED), paths.length - MOST_NAMED))}\n`);
+  const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
+  if (report?.hasReportLook(program)) {
+    const [{ diffLines, diffRows }, { styleFor }, { terminalMessagesFor }] = await Promise.all([
+      import("./terminal-card.ts"),
+      import("./terminal-style.ts"),
+      import("../../domain/texts/cli-terminal.ts"),
+    ]);
+    const lines = diffLines(chosen, terminalMessagesFor(messages.locale));
+    await program.page(`${diffRows(lines, program.columns(), styleFor(program)).join("\n")}\n`);
+  } else program.out(printableDiff(text));
   return EXIT.done;
 }
 
@@ -89,4 +84,49 @@ function placeAfter(stack: JobStack, name: string, otherwise: number): number | 
   const place = findPlace(stack, name);
   if (place < 0) return null;
   return stack.jobs.findLastIndex(({ jobId, groupId }) => jobId === name || groupId === name) + 1;
+}
+
+/** `show JOB:FILE`: a file as it was after a job, or a group; of a job that is not in effect, as the job has it. */
+export async function showFile(
+  program: CliProgram,
+  { values }: Flags,
+  name: string,
+  file: string,
+): Promise<number> {
+  const { history, messages, workspace } = await openOrStop(program, values, program.openHistory);
+  const texts = historyMessagesFor(messages.locale);
+  const stop = (code: string, text: string) => refuseInput(program, code, text);
+  const jobId = resolveJobName(workspace, name);
+  const path = belowRoot(workspace.root, program.cwd, file);
+  const stack = history.stack();
+  const isKnown = workspace.archive.read(jobId) !== null || findPlace(stack, jobId) >= 0;
+  if (!isKnown) return stop("unknown-job", messages.unknownJob(name, "terminal"));
+  const place = stack.jobs.findLastIndex((job) => job.jobId === jobId || job.groupId === jobId);
+  // A later manual edit is not part of the job's result.
+  const own =
+    place < 0 ? [...workspace.archive.walkDifferences(jobId, path)][0] : stack.difference(place, path);
+  if (place < 0 && own === undefined)
+    return stop("not-applied", texts.notStanding(nameJobId(workspace.archive, jobId)));
+  const later = () => (place < 0 ? undefined : readState(stack.openBefore(place + 1), path));
+  const bytes = own?.after !== undefined ? own.after : later();
+  if (bytes === undefined) return stop("gone", texts.stateGone(path));
+  if (bytes === null) return stop("no-file", texts.notInState(path, nameJobId(workspace.archive, jobId)));
+  const text = new TextDecoder().decode(bytes);
+  if (program.json) return printJson(program, { job_id: jobId, path, content: text });
+  program.out(program.outIsTerminal ? printable(text) : text);
+  return EXIT.done;
+}
+
+/** A path as a person types it, relative to the workspace: from the current folder, if that is below the root. */
+export function belowRoot(root: string, cwd: string, path: string): string {
+  const from = cwd.startsWith(`${root}/`) ? `${cwd.slice(root.length + 1)}/` : "";
+  const absolute = path.startsWith(`${root}/`)
+    ? path.slice(root.length + 1)
+    : `${path.startsWith("/") ? "" : from}${path}`;
+  const parts: string[] = [];
+  for (const part of absolute.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "." && part !== "") parts.push(part);
+  }
+  return parts.join("/");
 }

@@ -1,4 +1,4 @@
-import type { Flags, Subcommand } from "./command.ts";
+import { type Flags, printJson, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
@@ -11,15 +11,15 @@ export const command: Subcommand = {
   run: doctor,
 };
 
-async function doctor(program: CliProgram, { values, json }: Flags): Promise<number> {
+async function doctor(program: CliProgram, { values }: Flags): Promise<number> {
   const opened = await openOrStop(program, values, (options) =>
     program.openWorkspace({ ...options, reclaimStorage: values.repair === true }),
   );
-  const checks = await whileWaiting(program, { words: opened.messages.waitsFor.checks, quiet: json }, () =>
+  const checks = await whileWaiting(program, opened.messages.waitsFor.checks, () =>
     program.diagnose(opened, { repair: values.repair === true }),
   );
   const report = await import("./terminal-report.ts");
-  if (json) program.out(`${JSON.stringify({ checks })}\n`);
+  if (program.json) printJson(program, { checks });
   else
     for (const { ok, optional, text, remedy } of checks) {
       const mark = ok ? "✓" : optional === true ? "!" : "✗";

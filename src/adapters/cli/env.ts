@@ -2,16 +2,22 @@ import { resolve } from "node:path";
 import {
   type ContainerInfo,
   type ContainerUsage,
+  EngineUnavailable,
   EnvironmentError,
+  type SandboxFailure,
 } from "../../application/ports/containers.ts";
 import type { EnvironmentRow, OpenEnvironments } from "../../application/ports/containers-opened.ts";
 import { parseRepository } from "../../domain/containers/clone-plan.ts";
-import { containerName } from "../../domain/containers/environments.ts";
+import {
+  containerName,
+  IMAGE_RECIPES,
+  isTaskUuid,
+  recipeNamed,
+} from "../../domain/containers/environments.ts";
 import type { PrepareEvent } from "../../domain/containers/preparation.ts";
 import { quoteWords as shellWords } from "../../domain/platform/paths.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { environmentMessages } from "../../domain/texts/containers.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
 import {
   abortable,
   type CommandLine,
@@ -25,15 +31,7 @@ import {
   type Subcommand,
   succeed,
 } from "./command.ts";
-import {
-  environmentTexts,
-  failedEngine,
-  requiredFlag,
-  taskFlag,
-  usageStop,
-  withEnvironments,
-} from "./environments.ts";
-import { readFlags, Stop } from "./flags.ts";
+import { closing, openOrStop, readFlags, runWithFlags, Stop, usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { type Waiting, whileWaiting } from "./progress-line.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -67,15 +65,14 @@ async function env(program: CliProgram, args: readonly string[]): Promise<number
   const name = args[at];
   const rest = args.toSpliced(at, 1);
   const action = name !== undefined && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-  if (action !== undefined) return action.run(program, await readFlags(program, { ...ENV, ...action }, rest));
+  if (action !== undefined) return runWithFlags(program, { ...ENV, ...action }, rest);
   if (args.length === 0) {
-    program.err((await import("./help.ts")).commandHelp(program.env, command, program.columns()));
+    program.err((await import("./help.ts")).commandHelp(program, command));
     return EXIT.usage;
   }
   if (name === undefined) await readFlags(program, ENV, args);
-  const texts = environmentMessages(resolveLocale({ env: program.env }));
-  const text = texts.unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(ACTIONS));
-  return refuseUsage(program, rest.includes("--json"), text);
+  const text = environmentTexts(program).unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(ACTIONS));
+  return refuseUsage(program, text);
 }
 
 export const command: Subcommand = { ...ENV, runAction: env };
@@ -88,12 +85,12 @@ function actionAt(args: readonly string[]): number {
 }
 
 /** `env list`: every container of this installation. */
-async function list(program: CliProgram, { values, json }: Flags): Promise<number> {
-  return withEnvironments(program, values, async (environments) => {
+async function list(program: CliProgram, flags: Flags): Promise<number> {
+  return withEnvironments(program, flags, async (environments) => {
     const rows = await environments.list();
-    if (!Array.isArray(rows)) return failedEngine(program, json, environments, rows as never);
-    const listed = (rows as readonly EnvironmentRow[]).map(environmentJson);
-    if (json) return printJson(program, { environments: listed });
+    if ("code" in rows) return failedEngine(program, environments, rows);
+    const listed = rows.map(environmentJson);
+    if (program.json) return printJson(program, { environments: listed });
     if (listed.length === 0) program.out(`${environments.texts.noEnvironments}\n`);
     else
       program.out(
@@ -107,17 +104,16 @@ async function list(program: CliProgram, { values, json }: Flags): Promise<numbe
 }
 
 /** `env info --task UUID`: one of them. */
-async function info(program: CliProgram, { values, json }: Flags): Promise<number> {
-  const uuid = taskFlag(program, values);
-  return withEnvironments(program, values, async (environments) => {
+async function info(program: CliProgram, flags: Flags): Promise<number> {
+  const uuid = taskFlag(program, flags.values);
+  return withEnvironments(program, flags, async (environments) => {
     const rows = await environments.list();
-    if (!Array.isArray(rows)) return failedEngine(program, json, environments, rows as never);
-    const row = (rows as readonly EnvironmentRow[]).find(({ facts }) => facts.taskId === uuid);
-    if (row === undefined)
-      return refuseWork(program, json, "no-environment", environments.texts.unknownTask(uuid));
+    if ("code" in rows) return failedEngine(program, environments, rows);
+    const row = rows.find(({ facts }) => facts.taskId === uuid);
+    if (row === undefined) return refuseWork(program, "no-environment", environments.texts.unknownTask(uuid));
     const usage = row.facts.state === "running" ? await environments.sandboxes.usage(row.facts.id) : null;
     const shown = { ...environmentJson(row), ...(usage?.ok === true && { usage: usageJson(usage) }) };
-    if (json) return printJson(program, shown);
+    if (program.json) return printJson(program, shown);
     const { usage: used, ...rest } = shown;
     const lines = Object.entries({ ...rest, ...used }).map(([key, value]) => [key, String(value ?? "-")]);
     program.out(`${columnsOf(lines)}\n`);
@@ -144,42 +140,41 @@ function usageJson({ ok: _, cpuSeconds, ...usage }: ContainerUsage): object {
 }
 
 /** `env prepare --task UUID [--env NAME] --repo URL|PATH [--branch B] [--target B]` */
-async function prepare(program: CliProgram, { values, json }: Flags): Promise<number> {
+async function prepare(program: CliProgram, flags: Flags): Promise<number> {
+  const { values } = flags;
   const uuid = taskFlag(program, values);
   const repository = repositoryFromHere(program, requiredFlag(program, values, "repo"));
-  return withEnvironments(program, values, async (environments) => {
+  return withEnvironments(program, flags, async (environments) => {
     const { manager, texts, messages } = environments;
     const known = Object.keys(manager.getAvailableEnvironments());
     // A wrong name on the command line is a mistake of the person; a model's falls back to the default.
     if (typeof values.env === "string" && !known.includes(values.env))
-      throw usageStop(program, values, texts.unknownEnvironment(values.env, known));
+      throw usageStop(program, texts.unknownEnvironment(values.env, known));
     const task = {
       uuid,
       repository,
       ...(typeof values.branch === "string" && { branch: values.branch }),
       ...(typeof values.target === "string" && { targetBranch: values.target }),
     };
-    const prepared = await whileWaiting(
-      program,
-      { words: messages.waitsFor.prepare, quiet: json },
-      (waiting) =>
-        abortable((signal) =>
-          manager.tryPrepare(task, typeof values.env === "string" ? values.env : null, {
-            signal,
-            lease: "detached",
-            onEvent: printPrepareEvents(program, environments, { json, waiting }),
-          }),
-        ),
+    const prepared = await whileWaiting(program, messages.waitsFor.prepare, (waiting) =>
+      abortable((signal) =>
+        manager.tryPrepare(task, typeof values.env === "string" ? values.env : null, {
+          signal,
+          lease: "detached",
+          onEvent: printPrepareEvents(program, environments, waiting),
+        }),
+      ),
     );
     if (!prepared.ok) {
       const { code, subject, detail, remedy } = prepared;
       const advice = remedy === undefined ? "" : `\n${texts.remedy(remedy, subject)}`;
       const text = `${texts.failure(code, subject, detail)}${advice}`;
       const exitCode = code === "bad-input" ? EXIT.usage : EXIT.refused;
-      return fail(program, json, { exitCode, code, text });
+      return fail(program, { exitCode, code, text });
     }
     const { container, image, installed, notices, from } = prepared;
-    if (json) return printJson(program, { success: true, ...container, image, from, installed, notices });
+    if (program.json)
+      return printJson(program, { success: true, ...container, image, from, installed, notices });
     const name = containerName(uuid);
     program.out(
       `${texts.prepared({ name, environment: container.environment_name, image, path: container.workspace_path })}\n`,
@@ -206,9 +201,9 @@ function repositoryFromHere(program: CliProgram, given: string): string {
 function printPrepareEvents(
   program: CliProgram,
   { texts }: OpenEnvironments,
-  { json, waiting }: { readonly json: boolean; readonly waiting: Waiting },
+  waiting: Waiting,
 ): (event: PrepareEvent) => void {
-  if (json || !program.errIsTerminal) return () => {};
+  if (program.json || !program.errIsTerminal) return () => {};
   return (event) => {
     if (event.type === "step") {
       const step = texts.step(event.step, event.subject);
@@ -223,17 +218,18 @@ const LONGEST_SECONDS = 7 * 24 * 3600;
 const TAIL_CHARS = 4096;
 
 /** `env exec --task UUID [--timeout S] [--cwd DIR] -- COMMAND`: one word is a shell's line, several are its words. */
-async function exec(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+async function exec(program: CliProgram, flags: Flags): Promise<number> {
+  const { values, words } = flags;
   const uuid = taskFlag(program, values);
   const timeoutSeconds = values.timeout === undefined ? undefined : Number(values.timeout);
   if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds <= LONGEST_SECONDS))
-    throw usageStop(program, values, environmentTexts(program).badTimeout(String(values.timeout)));
+    throw usageStop(program, environmentTexts(program).badTimeout(String(values.timeout)));
   const [first, ...rest] = words;
   if (first === undefined || (first.trim() === "" && rest.length === 0))
-    throw usageStop(program, values, environmentTexts(program).noCommand);
+    throw usageStop(program, environmentTexts(program).noCommand);
   const command = rest.length === 0 ? first : shellWords(words);
-  return withEnvironments(program, values, async (environments) => {
-    const info = readyEnvironment(program, json, environments, uuid);
+  return withEnvironments(program, flags, async (environments) => {
+    const info = readyEnvironment(program, environments, uuid);
     let errors = "";
     const show = (stream: "stdout" | "stderr", text: string) => {
       if (stream === "stdout") return program.out(text);
@@ -244,12 +240,12 @@ async function exec(program: CliProgram, { values, words, json }: Flags): Promis
       environments.manager.executeIn(info, command, typeof values.cwd === "string" ? values.cwd : null, {
         signal,
         byHand: true,
-        ...(!json && { onOutput: show }),
+        ...(!program.json && { onOutput: show }),
         ...(timeoutSeconds !== undefined && { timeoutSeconds }),
         ...(typeof values.session === "string" && { session: values.session }),
       }),
     );
-    if (json) program.out(`${JSON.stringify(result)}\n`);
+    if (program.json) printJson(program, result);
     else {
       // The reason why it ended is the last line and not output of the command.
       const why = result.stderr.trimEnd().split("\n").at(-1) ?? "";
@@ -262,23 +258,24 @@ async function exec(program: CliProgram, { values, words, json }: Flags): Promis
 /** The environment of a task; without one that can be used it says so and stops. */
 function readyEnvironment(
   program: CliProgram,
-  json: boolean,
   { manager, texts }: OpenEnvironments,
   uuid: string,
 ): ContainerInfo {
   const info = manager.getContainerInfo(uuid);
   if (info?.status === "ready") return info;
   const text = info === null ? texts.unknownTask(uuid) : texts.notReady(uuid);
-  throw new Stop(refuseWork(program, json, "no-environment", text));
+  throw new Stop(refuseWork(program, "no-environment", text));
 }
 
 /** `env edit --task UUID [--tool NAME] [ARGS|-]`: one call of the text editor, or another tool, on its files. */
-async function edit(program: CliProgram, { values, words }: Flags): Promise<number> {
+async function edit(program: CliProgram, flags: Flags): Promise<number> {
+  const { values, words } = flags;
   const uuid = taskFlag(program, values);
   const read = readArguments(program, words[0]);
-  if (!read.ok) return refuseInput(program, true, "arguments", read.text);
-  return withEnvironments(program, values, async (environments) => {
-    const info = readyEnvironment(program, true, environments, uuid);
+  const asked = { ...program, json: true };
+  if (!read.ok) return refuseInput(asked, "arguments", read.text);
+  return withEnvironments(program, flags, async (environments) => {
+    const info = readyEnvironment(asked, environments, uuid);
     const tool = typeof values.tool === "string" ? values.tool : "text_editor";
     const envelope = await abortable((signal) => environments.callTool(info, tool, read.args, signal));
     program.out(`${JSON.stringify(envelope, null, 2)}\n`);
@@ -287,14 +284,12 @@ async function edit(program: CliProgram, { values, words }: Flags): Promise<numb
 }
 
 /** `env cleanup --task UUID`: removes a task's container, volumes and network. */
-async function cleanUp(program: CliProgram, { values, json }: Flags): Promise<number> {
-  const uuid = taskFlag(program, values);
-  return withEnvironments(program, values, async ({ manager, texts }) => {
+async function cleanUp(program: CliProgram, flags: Flags): Promise<number> {
+  const uuid = taskFlag(program, flags.values);
+  return withEnvironments(program, flags, async ({ manager, texts }) => {
     const { removed, leftovers } = await manager.cleanup(uuid);
-    if (json)
-      program.out(
-        `${JSON.stringify({ success: leftovers.length === 0, task_uuid: uuid, removed, leftovers })}\n`,
-      );
+    if (program.json)
+      printJson(program, { success: leftovers.length === 0, task_uuid: uuid, removed, leftovers });
     else {
       const name = containerName(uuid);
       program.out(`${removed ? texts.removed(name) : texts.nothingToRemove(name)}\n`);
@@ -306,14 +301,128 @@ async function cleanUp(program: CliProgram, { values, json }: Flags): Promise<nu
 }
 
 /** `env prune`: removes what dead processes and old tasks left. */
-async function prune(program: CliProgram, { values, json }: Flags): Promise<number> {
-  return withEnvironments(program, values, async ({ manager, texts }) => {
+async function prune(program: CliProgram, flags: Flags): Promise<number> {
+  return withEnvironments(program, flags, async ({ manager, texts }) => {
     const removed = await manager.cleanupStaleContainers().catch((error: unknown) => {
       if (error instanceof EnvironmentError) return error;
       throw error;
     });
     return typeof removed === "number"
-      ? succeed(program, json, { success: true, removed }, texts.pruned(removed))
-      : refuseWork(program, json, "engine", texts.failure("engine", "prune", removed.message));
+      ? succeed(program, { success: true, removed }, texts.pruned(removed))
+      : refuseWork(program, "engine", texts.failure("engine", "prune", removed.message));
+  });
+}
+
+/** Does something with the environments of the workspace that the common flags name, and closes them. */
+async function withEnvironments(
+  program: CliProgram,
+  { values }: Flags,
+  use: (environments: OpenEnvironments) => Promise<number>,
+): Promise<number> {
+  const { environments } = await openOrStop(program, values, program.openEnvironments, "configuration");
+  await using _ = closing(environments);
+  const { messages, warnings } = environments;
+  for (const warning of warnings)
+    program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
+  try {
+    return await use(environments);
+  } catch (error) {
+    if (error instanceof EngineUnavailable) return failedEngine(program, environments, error.failure);
+    throw error;
+  }
+}
+
+/** A container's failure in the common form: nothing ran. */
+function failedEngine(
+  program: CliProgram,
+  { texts }: OpenEnvironments,
+  { code, detail }: SandboxFailure,
+): number {
+  const remedy = code === "engine-unreachable" ? `\n${texts.remedy("start-docker", "")}` : "";
+  return refuseWork(program, code, `${texts.failure("engine", code, detail)}${remedy}`);
+}
+
+/** The task that `--task` names; without one, or with one that cannot be, it says so and stops. */
+function taskFlag(program: CliProgram, values: Flags["values"]): string {
+  const given = requiredFlag(program, values, "task");
+  if (!isTaskUuid(given)) throw usageStop(program, environmentTexts(program).badTask(given));
+  return given;
+}
+
+function requiredFlag(program: CliProgram, values: Flags["values"], name: string): string {
+  const given = values[name];
+  if (typeof given === "string" && given !== "") return given;
+  throw usageStop(program, environmentTexts(program).missingOption(`--${name}`));
+}
+
+const usageStop = (program: CliProgram, text: string) => new Stop(refuseUsage(program, text));
+
+/** Before the configuration is read, only the environment says which language. */
+const environmentTexts = ({ locale }: CliProgram) => environmentMessages(locale);
+
+/** `images build [NAME] [--from debian-rootfs|IMAGE] [--again]`: the images of environments; all of them without a name. */
+export const imagesCommand: Subcommand = {
+  name: "images",
+  usage: "images build [NAME]",
+  flags: { from: "string", again: "boolean" },
+  words: 2,
+  run: images,
+};
+
+const RECIPES = IMAGE_RECIPES.map(({ name }) => name);
+
+async function images(program: CliProgram, flags: Flags): Promise<number> {
+  const { values } = flags;
+  const [action, name] = flags.words;
+  if (action !== "build")
+    throw usageStop(
+      program,
+      action === undefined
+        ? usageText(program, imagesCommand)
+        : environmentTexts(program).unknownSubcommand(`images ${action}`, ["build"]),
+    );
+  const named = name === undefined ? undefined : recipeNamed(name);
+  if (name !== undefined && named === undefined)
+    throw usageStop(program, environmentTexts(program).unknownImage(name, RECIPES));
+  const built: string[] = [];
+  const shown = program.errIsTerminal && !program.json;
+  return withEnvironments(program, flags, async (environments) => {
+    const { messages, texts } = environments;
+    for (const recipe of named === undefined ? IMAGE_RECIPES : [named]) {
+      const said: string[] = [];
+      const outcome = await whileWaiting(program, messages.waitsFor.image(recipe.name), (waiting) =>
+        abortable((signal) =>
+          environments.buildImage({
+            name: recipe.name,
+            ...(typeof values.from === "string" && { from: values.from }),
+            again: values.again === true,
+            signal,
+            onImage: (image, what) => {
+              if (!program.json) program.out(`${texts.image(image, what)}\n`);
+            },
+            onLine: (line) => {
+              said.push(line);
+              if (said.length > 20) said.shift();
+              if (shown) waiting.print(`    ${line}`);
+            },
+          }),
+        ),
+      );
+      if (!outcome.ok) {
+        const text = [
+          texts.failure("image-failed", outcome.name, outcome.message),
+          ...(outcome.code === "root-missing" ? [texts.rootNeedsRoot] : []),
+          ...(outcome.code === "no-root" ? [texts.buildFrom] : []),
+          ...(shown ? [] : said),
+        ].join("\n");
+        const exitCode =
+          outcome.code === "build-failed" || outcome.code === "no-root" ? EXIT.failed : EXIT.refused;
+        return fail(program, { exitCode, code: outcome.code, text });
+      }
+      built.push(...outcome.built);
+    }
+    if (program.json) return printJson(program, { success: true, built });
+    for (const image of built) program.out(`${texts.image(image, "built")}\n`);
+    return EXIT.done;
   });
 }

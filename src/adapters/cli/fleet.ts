@@ -3,7 +3,7 @@ import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import type { FleetMessages } from "../../domain/texts/fleet.ts";
 import { type Flags, printable, refuseInput, refuseUsage, type Subcommand, succeed } from "./command.ts";
-import { openedStoreOrStop } from "./flags.ts";
+import { closing, openOrStop } from "./flags.ts";
 import type { CliProgram } from "./program.ts";
 
 /** `fleet [retry ID | discard ID]`: the machines that share the store, the queue, and failed work. */
@@ -14,24 +14,19 @@ export const command: Subcommand = {
   run: fleet,
 };
 
-async function fleet(program: CliProgram, { values, words, json }: Flags): Promise<number> {
-  const opened = await openedStoreOrStop(program, values, program.openFleet);
-  try {
-    const { words: t } = opened;
-    const [verb, id] = words;
-    if (verb === undefined) {
-      const view = await opened.control.view();
-      return succeed(program, json, fleetJson(view), wordFleet(t, view));
-    }
-    if ((verb !== "retry" && verb !== "discard") || id === undefined)
-      return refuseUsage(program, json, t.usage);
-    if (!(await opened.control[verb](id)))
-      return refuseInput(program, json, "unknown-work", t.unknownWork(id));
-    const text = verb === "retry" ? t.retried(id) : t.discarded(id);
-    return succeed(program, json, { success: true, id }, text);
-  } finally {
-    await opened.close();
+async function fleet(program: CliProgram, { values, words }: Flags): Promise<number> {
+  const opened = await openOrStop(program, values, program.openFleet, "store");
+  await using _ = closing(opened);
+  const { words: t } = opened;
+  const [verb, id] = words;
+  if (verb === undefined) {
+    const view = await opened.control.view();
+    return succeed(program, fleetJson(view), wordFleet(t, view));
   }
+  if ((verb !== "retry" && verb !== "discard") || id === undefined) return refuseUsage(program, t.usage);
+  if (!(await opened.control[verb](id))) return refuseInput(program, "unknown-work", t.unknownWork(id));
+  const text = verb === "retry" ? t.retried(id) : t.discarded(id);
+  return succeed(program, { success: true, id }, text);
 }
 
 function wordFleet(t: FleetMessages, { self, machines, queues, dead }: FleetView): string {

@@ -2,17 +2,15 @@ import { nearestName } from "../../domain/platform/nearest.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { type HelpMessages, helpMessagesFor } from "../../domain/texts/cli.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
-import type { CommandLine } from "./command.ts";
+import { COMMON, type CommandLine, refuseUsage, type Subcommand } from "./command.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 import { wrapWords } from "./terminal-text.ts";
 
-export { nearestName };
-
 type Described = Pick<CommandLine, "name" | "usage">;
-type Environment = Readonly<Record<string, string | undefined>>;
+type AllCommands = () => Promise<readonly CommandLine[]>;
+type Reader = Pick<CliProgram, "locale" | "columns">;
 
-/** Commands grouped by purpose; a command in none of the groups is listed last. */
-export const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], names: readonly string[]])[] = [
+const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], names: readonly string[]])[] = [
   ["begin", ["init", "login", "demo", "doctor"]],
   ["ask", ["chat", "solve", "run"]],
   [
@@ -23,44 +21,46 @@ export const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], na
   ["tools", ["tool", "tools", "env", "images"]],
 ];
 
-const LEFT = 22;
-
-export function help(env: Environment, listed: readonly Described[], columns: number): string {
-  const { usage, commands, common, version, exitCodes, groups } = helpMessagesFor(resolveLocale({ env }));
-  const rowOf = ({ name, usage: written }: Described) => row(written, commands[name].does, columns);
+/** Commands grouped by purpose; a command in none of the groups is listed last. */
+function inGroups<T extends Described>(all: readonly T[]) {
   const known = new Set<string>(GROUPS.flatMap(([, names]) => names));
-  const sections = [
+  return [
     ...GROUPS.map(([title, names]) => ({
       title,
-      rows: names.flatMap((name) => listed.filter((one) => one.name === name)).map(rowOf),
+      members: names.flatMap((name) => all.filter((one) => one.name === name)),
     })),
-    { title: "rest" as const, rows: listed.filter(({ name }) => !known.has(name)).map(rowOf) },
+    { title: "rest" as const, members: all.filter(({ name }) => !known.has(name)) },
   ];
+}
+
+const LEFT = 22;
+
+export function help({ locale, columns }: Reader, listed: readonly Described[]): string {
+  const { usage, commands, common, version, exitCodes, groups } = helpMessagesFor(locale);
+  const width = columns();
   return `${[
     usage,
-    ...sections.flatMap(({ title, rows }) => ["", `${groups[title]}:`, ...rows]),
+    ...inGroups(listed).flatMap(({ title, members }) => [
+      "",
+      `${groups[title]}:`,
+      ...members.map((one) => row(one.usage, commands[one.name].does, width)),
+    ]),
     "",
-    ...flagRows(common, columns),
-    row("--version", version, columns),
+    ...flagRows(common, width),
+    row("--version", version, width),
     "",
-    wrapWords(exitCodes, columns),
+    wrapWords(exitCodes, width),
   ].join("\n")}\n`;
 }
 
-export function commandHelp(env: Environment, { name, usage }: Described, columns: number): string {
-  const { commands, common } = helpMessagesFor(resolveLocale({ env }));
+export function commandHelp({ locale, columns }: Reader, { name, usage }: Described): string {
+  const { commands, common } = helpMessagesFor(locale);
   const { does, ...flags } = commands[name];
-  const lines = [
-    `picoclaw ${usage}`,
-    wrapWords(`  ${does}`, columns, "  "),
-    "",
-    ...flagRows({ ...flags, ...common }, columns),
-  ];
-  return `${lines.join("\n")}\n`;
+  const rows = flagRows({ ...flags, ...common }, columns());
+  return `${[`picoclaw ${usage}`, wrapWords(`  ${does}`, columns(), "  "), "", ...rows].join("\n")}\n`;
 }
 
-export function unknownCommand(env: Environment, name: string, known: readonly string[]): string {
-  const locale = resolveLocale({ env });
+export function unknownCommand({ locale }: Reader, name: string, known: readonly string[]): string {
   const messages = messagesFor(locale);
   const { help: first, helpMore } = chatMessagesFor(locale);
   const inChat = [...first, ...helpMore].flatMap(([line]) => line.match(/(?<=\/)[a-z]+/g) ?? []);
@@ -77,4 +77,143 @@ function row(left: string, right: string, columns: number): string {
   const indent = " ".repeat(LEFT + 2);
   if (left.length < LEFT) return wrapWords(`  ${left.padEnd(LEFT)}${right}`, columns, indent);
   return `  ${left}\n${wrapWords(`${indent}${right}`, columns, indent)}`;
+}
+
+/** `man`: the manual page, for `man -l -` and for packages. Made of the same texts as the help. */
+export const manOf = (all: AllCommands): Subcommand => ({
+  name: "man",
+  usage: "man",
+  async run(program) {
+    const page = manPage(program, await all());
+    program.out(program.json ? `${JSON.stringify({ page })}\n` : page);
+    return EXIT.done;
+  },
+});
+
+function manPage({ locale, version }: CliProgram, all: readonly CommandLine[]): string {
+  const { commands, common, groups, exitCodes, man } = helpMessagesFor(locale);
+  const entry = (flag: string, does: string) => [".TP", `.B ${escaped(flag)}`, escaped(does)];
+  return `${[
+    `.TH PICOCLAW 1 "" "PicoClaw ${version}"`,
+    `.SH ${man.name}`,
+    `picoclaw \\- ${escaped(man.purpose)}`,
+    `.SH ${man.synopsis}`,
+    ".B picoclaw",
+    escaped(man.usage),
+    ...inGroups(all).flatMap(({ title, members }) => [
+      `.SH ${escaped(groups[title].toUpperCase())}`,
+      ...members.flatMap(({ name, usage }) => {
+        const { does, ...flags } = commands[name];
+        const rows = Object.entries(flags).flatMap(([flag, text]) => entry(flag, text));
+        return [`.SS picoclaw ${escaped(usage)}`, escaped(does), ...rows];
+      }),
+    ]),
+    `.SH ${man.common}`,
+    ...Object.entries(common).flatMap(([flag, does]) => entry(flag, does)),
+    `.SH ${man.exit}`,
+    escaped(exitCodes),
+    `.SH ${man.files}`,
+    escaped(man.filesText),
+  ].join("\n")}\n`;
+}
+
+/** A backslash and a minus mean something to roff, and so does a point at the beginning of a line. */
+function escaped(text: string): string {
+  return text
+    .replace(/\\/g, "\\e")
+    .replace(/-/g, "\\-")
+    .replace(/^([.'])/gm, "\\&$1");
+}
+
+/** An entry for shell completion: a command with its flags and first words. */
+interface Completed {
+  readonly name: string;
+  readonly flags: readonly string[];
+  readonly words: readonly string[];
+}
+
+const SHELLS = { bash, zsh, fish } as const;
+
+/** `completion bash|zsh|fish`: a script for that shell, made of the commands there are. */
+export const completionOf = (all: AllCommands): Subcommand => ({
+  name: "completion",
+  usage: "completion SHELL",
+  words: 1,
+  async run(program, { words }) {
+    const [shell = ""] = words;
+    if (!Object.hasOwn(SHELLS, shell))
+      return refuseUsage(
+        program,
+        messagesFor(program.locale).usageLines("completion bash|zsh|fish", "completion"),
+      );
+    const script = SHELLS[shell as keyof typeof SHELLS]((await all()).map(completed));
+    program.out(program.json ? `${JSON.stringify({ shell, script })}\n` : script);
+    return EXIT.done;
+  },
+});
+
+function completed({ name, usage, flags }: CommandLine): Completed {
+  // `config show|check` and `serve [link|token …]` name their first words.
+  const named = name === "completion" ? Object.keys(SHELLS).join("|") : usage;
+  const words = named.match(/[a-z]+(?:\|[a-z]+)+/g)?.flatMap((one) => one.split("|")) ?? [];
+  return { name, flags: Object.keys({ ...flags, ...COMMON }).map((flag) => `--${flag}`), words };
+}
+
+function bash(commands: readonly Completed[]): string {
+  const cases = commands.map(
+    ({ name, flags, words }) => `    ${name}) known="${[...words, ...flags].join(" ")}" ;;`,
+  );
+  return `# picoclaw completion bash > /etc/bash_completion.d/picoclaw, or: source <(picoclaw completion bash)
+_picoclaw() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" known=""
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "${["help", ...commands.map(({ name }) => name)].join(" ")} --help --version" -- "$word"))
+    return
+  fi
+  case "\${COMP_WORDS[1]}" in
+    help) known="${commands.map(({ name }) => name).join(" ")}" ;;
+${cases.join("\n")}
+  esac
+  COMPREPLY=($(compgen -W "$known" -- "$word"))
+  if [ "\${#COMPREPLY[@]}" -eq 0 ]; then COMPREPLY=($(compgen -f -- "$word")); fi
+}
+complete -o filenames -F _picoclaw picoclaw
+`;
+}
+
+function zsh(commands: readonly Completed[]): string {
+  const cases = commands.map(
+    ({ name, flags, words }) => `    ${name}) compadd -- ${[...words, ...flags].join(" ")} ;;`,
+  );
+  return `#compdef picoclaw
+# picoclaw completion zsh > "\${fpath[1]}/_picoclaw", or: source <(picoclaw completion zsh)
+_picoclaw() {
+  if (( CURRENT == 2 )); then
+    compadd -- ${["help", ...commands.map(({ name }) => name)].join(" ")} --help --version
+    return
+  fi
+  case "\${words[2]}" in
+    help) compadd -- ${commands.map(({ name }) => name).join(" ")} ;;
+${cases.join("\n")}
+  esac
+  _files
+}
+compdef _picoclaw picoclaw
+`;
+}
+
+function fish(commands: readonly Completed[]): string {
+  const names = commands.map(({ name }) => name);
+  const lines = commands.flatMap(({ name, flags, words }) => [
+    ...flags.map(
+      (flag) => `complete -c picoclaw -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`,
+    ),
+    ...(words.length === 0
+      ? []
+      : [`complete -c picoclaw -n '__fish_seen_subcommand_from ${name}' -a '${words.join(" ")}'`]),
+  ]);
+  return `# picoclaw completion fish > ~/.config/fish/completions/picoclaw.fish
+complete -c picoclaw -n __fish_use_subcommand -f -a '${["help", ...names].join(" ")}'
+${lines.join("\n")}
+`;
 }

@@ -18,7 +18,7 @@ import {
 import { listProblems, problemFacts } from "../../domain/texts/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
-import { type Flags, fail, type Subcommand } from "./command.ts";
+import { type Flags, fail, printJson, type Subcommand, succeed } from "./command.ts";
 import { openOptions } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { wrapOutput } from "./terminal-text.ts";
@@ -162,7 +162,8 @@ export const command: Subcommand = {
   run: init,
 };
 
-export async function init(whole: CliProgram, { values, json }: Flags): Promise<number> {
+export async function init(whole: CliProgram, { values }: Flags): Promise<number> {
+  const { json } = whole;
   const program: CliProgram = json ? whole : wrapOutput(whole);
   const wish = { ...openOptions(program, values), startOver: values.force === true };
   let opened = await program.openSetUp(wish);
@@ -170,7 +171,7 @@ export async function init(whole: CliProgram, { values, json }: Flags): Promise<
     const messages = messagesFor(opened.locale);
     const text = [messages.configInvalid, ...listProblems(messages, opened.problems)].join("\n  ");
     const facts = problemFacts(opened.problems);
-    return fail(program, json, { exitCode: EXIT.usage, code: "configuration", text, facts });
+    return fail(program, { exitCode: EXIT.usage, code: "configuration", text, facts });
   }
   const words = setupMessagesFor(opened.locale);
   const talks = program.inIsTerminal && program.outIsTerminal && values.yes !== true && !json;
@@ -187,20 +188,19 @@ export async function init(whole: CliProgram, { values, json }: Flags): Promise<
       const answer = await program.askLine(words.askReplace(opened.file));
       replace = /^(y|yes|はい)$/i.test(answer?.trim() ?? "");
     }
-    if (!replace) return reportKept(program, opened, words, json);
+    if (!replace) return reportKept(program, opened, words);
   }
   const chosen = talks
     ? await chooseByTalking(program, opened, words)
-    : await chooseUsual(program, opened, words, json);
+    : await chooseUsual(program, opened, words);
   if (chosen === null) return EXIT.usage;
   const { choice } = chosen;
   if (choice.chat === null && choice.coder === null && choice.head == null)
-    return reportNothingChosen(program, opened, words, chosen, json);
+    return reportNothingChosen(program, opened, words, chosen);
   const done = opened.write(choice, { replace });
-  if (!done.written) return reportKept(program, opened, words, json);
+  if (!done.written) return reportKept(program, opened, words);
   const next = `picoclaw chat ${JSON.stringify(choice.chat === null ? words.firstChange : words.hello)}`;
-  if (json)
-    program.out(`${JSON.stringify(initJson(opened, { written: true, kept: done.kept }, chosen, next))}\n`);
+  if (json) printJson(program, initJson(opened, { written: true, kept: done.kept }, chosen, next));
   else {
     const old = done.kept === null ? [] : [words.oldKept(done.kept)];
     const silent = choice.chat === null ? ["", words.nobodyTalks] : [];
@@ -214,11 +214,10 @@ async function chooseUsual(
   program: CliProgram,
   opened: OpenSetUp,
   words: SetupMessages,
-  json: boolean,
 ): Promise<ChosenSetUp> {
   const wanted = usualChoice(opened.found);
   const tested = await opened.test(wanted, new AbortController().signal);
-  if (!json) for (const line of describeTest(wanted, tested, words)) program.out(`${line}\n`);
+  if (!program.json) for (const line of describeTest(wanted, tested, words)) program.out(`${line}\n`);
   const choice = {
     ...wanted,
     chat: tested.chat?.ok ? wanted.chat : null,
@@ -227,10 +226,9 @@ async function chooseUsual(
   return { choice, tested };
 }
 
-function reportKept(program: CliProgram, opened: OpenSetUp, words: SetupMessages, json: boolean): number {
-  if (json) program.out(`${JSON.stringify(initJson(opened, { written: false, kept: null }, null, FORCE))}\n`);
-  else program.out(`${words.kept(opened.file)}\n${words.next(FORCE)}\n`);
-  return EXIT.done;
+function reportKept(program: CliProgram, opened: OpenSetUp, words: SetupMessages): number {
+  const document = initJson(opened, { written: false, kept: null }, null, FORCE);
+  return succeed(program, document, `${words.kept(opened.file)}\n${words.next(FORCE)}`);
 }
 
 const FORCE = "picoclaw init --force";
@@ -242,14 +240,11 @@ function reportNothingChosen(
   opened: OpenSetUp,
   words: SetupMessages,
   chosen: ChosenSetUp,
-  json: boolean,
 ): number {
   const nothing = describeNothing(opened.found, chosen.tested, words);
-  if (json)
-    program.out(
-      `${JSON.stringify({ ...initJson(opened, { written: false, kept: null }, chosen, DEMO), success: false, error: { code: "no-model", message: nothing.join(" ") } })}\n`,
-    );
-  else program.out(`${[...nothing, "", words.next(DEMO)].join("\n")}\n`);
+  const document = initJson(opened, { written: false, kept: null }, chosen, DEMO);
+  const error = { code: "no-model", message: nothing.join(" ") };
+  succeed(program, { ...document, success: false, error }, [...nothing, "", words.next(DEMO)].join("\n"));
   return EXIT.refused;
 }
 

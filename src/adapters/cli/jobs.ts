@@ -11,7 +11,7 @@ import { localTime } from "../../domain/texts/format-text.ts";
 import { wordNote, wordUnreadable } from "../../domain/texts/jobs-notes.ts";
 import { wordStatus } from "../../domain/texts/jobs-report.ts";
 import { type Flags, printable, printJson, refuseUsage, type Subcommand } from "./command.ts";
-import { openFromFlags, openIndexFromFlags, openOrStop } from "./flags.ts";
+import { closing, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -28,15 +28,15 @@ async function jobs(program: CliProgram, flags: Flags): Promise<number> {
     const live = await openOrStop(program, flags.values, program.openProcesses);
     return (await import("./live-jobs.ts")).showLiveJobs(program, live, flags);
   }
-  const opened = await openFromFlags(program, flags);
+  const opened = await openOrStop(program, flags.values, program.openWorkspace);
   const limit = Number(flags.values.limit ?? 20);
   if (!Number.isInteger(limit) || limit < 1)
-    return refuseUsage(program, flags.json, opened.messages.badCount("--limit", String(flags.values.limit)));
+    return refuseUsage(program, opened.messages.badCount("--limit", String(flags.values.limit)));
   const list =
     flags.values.all === true
       ? await everywhere(program, flags, limit)
       : opened.workspace.archive.list().filter(isOwnJob).slice(-limit).map(toListedJob);
-  if (flags.json)
+  if (program.json)
     return printJson(program, { jobs: list.map((job) => toJobJson(job, isAliveIn(opened.workspace, job))) });
   const shown = {
     withWorkspace: flags.values.all === true,
@@ -62,13 +62,10 @@ async function jobs(program: CliProgram, flags: Flags): Promise<number> {
 }
 
 async function everywhere(program: CliProgram, flags: Flags, limit: number): Promise<ListedJob[]> {
-  const { index } = await openIndexFromFlags(program, flags);
-  try {
-    await index.syncAll();
-    return (await index.jobs({ limit })).reverse();
-  } finally {
-    await index.close();
-  }
+  const { index } = await openOrStop(program, flags.values, program.openIndex, "store");
+  await using _ = closing(index);
+  await index.syncAll();
+  return (await index.jobs({ limit })).reverse();
 }
 
 /** A job without a process in its record counts as running while it says so. */

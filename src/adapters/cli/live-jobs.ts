@@ -10,7 +10,7 @@ import {
 } from "../../application/sandbox/process-report.ts";
 import { nameJob, toJobStatus } from "../../domain/jobs/result.ts";
 import { type RunningMessages, runningMessagesFor } from "../../domain/texts/jobs-running.ts";
-import { type Flags, printable, refuseUsage } from "./command.ts";
+import { type Flags, onEnding, printable, printJson, refuseUsage } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
 import { columnsOf, cutText } from "./terminal-text.ts";
 
@@ -18,19 +18,17 @@ const TICK_MS = 1_000;
 /** From this width on, the latest event is on the line of its job. */
 const WIDE = 130;
 const MOST_TITLE = 48;
-/** The exit code that a shell expects of a program that this ended. */
-const ENDED = { interrupt: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** `jobs --live`: one document, one list, or at a terminal a live list until the user leaves it. */
 export async function showLiveJobs(
   program: CliProgram,
   opened: Extract<OpenedProcesses, { ok: true }>,
-  { values, json }: Flags,
+  { values }: Flags,
 ): Promise<number> {
   const { workspace, messages } = opened;
   const words = runningMessagesFor(messages.locale);
   const other = (["all", "limit"] as const).find((name) => values[name] !== undefined);
-  if (other !== undefined) return refuseUsage(program, json, messages.notTogether(["--live", `--${other}`]));
+  if (other !== undefined) return refuseUsage(program, messages.notTogether(["--live", `--${other}`]));
   const listProcesses = async () => toRunningProcesses(await opened.processes.list(), new Date());
   const known = { processes: await listProcesses() };
   const read = () => {
@@ -38,14 +36,11 @@ export async function showLiveJobs(
     void listProcesses().then((processes) => Object.assign(known, { processes }));
     return inRunningOrder([...listRunningJobs(workspace, new Date()), ...known.processes]);
   };
-  if (json) {
+  if (program.json) {
     const things = read();
     const ofKind = (kind: RunningThing["kind"]) =>
       things.filter((one) => one.kind === kind).map((one) => toRunningJson(one, words));
-    program.out(
-      `${JSON.stringify({ jobs: ofKind("job"), agents: ofKind("agent"), processes: ofKind("process") })}\n`,
-    );
-    return EXIT.done;
+    return printJson(program, { jobs: ofKind("job"), agents: ofKind("agent"), processes: ofKind("process") });
   }
   const look = program.outIsTerminal && program.inIsTerminal ? await import("./terminal-report.ts") : null;
   if (look?.hasReportLook(program)) return watchJobs(program, words, read);
@@ -143,15 +138,11 @@ async function watchJobs(
     }
   };
   const onKey = (bytes: string) => {
-    if (isKey(bytes, "ctrl+c")) left.resolve(ENDED.interrupt);
+    if (isKey(bytes, "ctrl+c")) left.resolve(EXIT.interrupted);
     else if (isKey(bytes, "q")) left.resolve(EXIT.done);
   };
   const keyboard = openKeyboard(onKey, draw);
-  const endings = (["SIGTERM", "SIGHUP"] as const).map((signal) => {
-    const end = () => left.resolve(ENDED[signal]);
-    process.once(signal, end);
-    return () => process.off(signal, end);
-  });
+  using _ = onEnding(left.resolve);
   const restore = () => {
     keyboard.write("\x1b[?1049l\x1b[?25h");
     keyboard.stop();
@@ -167,7 +158,6 @@ async function watchJobs(
     return await left.promise;
   } finally {
     clearInterval(timer);
-    for (const off of endings) off();
     process.off("exit", restore);
     restore();
     unguard();

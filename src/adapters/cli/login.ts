@@ -1,6 +1,5 @@
 import { describeListTrouble } from "../../application/setup/setup-steps.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
 import { type Flags, fail, type Subcommand, succeed } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -31,19 +30,19 @@ export const command: Subcommand = {
   run: login,
 };
 
-async function login(whole: CliProgram, { values, words: given, json }: Flags): Promise<number> {
-  const program = json ? whole : wrapOutput(whole);
-  const words = setupMessagesFor(resolveLocale({ env: program.env }));
+async function login(whole: CliProgram, { values, words: given }: Flags): Promise<number> {
+  const program = whole.json ? whole : wrapOutput(whole);
+  const words = setupMessagesFor(program.locale);
   const refuse = (code: string, text: string, exitCode: (typeof EXIT)[keyof typeof EXIT] = EXIT.usage) =>
-    fail(program, json, { exitCode, code, text });
+    fail(program, { exitCode, code, text });
   const asked =
     given[0] ??
-    (program.inIsTerminal && !json ? await program.askLine(words.login.which(KEY_PROVIDERS)) : "");
+    (program.inIsTerminal && !program.json ? await program.askLine(words.login.which(KEY_PROVIDERS)) : "");
   const provider = readProvider(asked ?? "");
   if (provider === null) return refuse("provider", words.login.unknown((asked ?? "").trim(), KEY_PROVIDERS));
   if (values.forget === true) {
     const file = await program.keepKey(KEYS[provider], null);
-    return succeed(program, json, { success: true, provider, file }, words.login.forgotten(provider, file));
+    return succeed(program, { success: true, provider, file }, words.login.forgotten(provider, file));
   }
   const key = program.inIsTerminal
     ? await program.askLine(words.login.ask(provider), { isHidden: true })
@@ -52,7 +51,7 @@ async function login(whole: CliProgram, { values, words: given, json }: Flags): 
   if (!kept.ok) return refuse(kept.code, kept.text, kept.code === "no-key" ? EXIT.usage : EXIT.refused);
   const { file, models, newest } = kept;
   const document = { success: true, provider, file, models, newest };
-  return succeed(program, json, document, `${words.login.kept({ provider, ...kept })}\n${words.login.next}`);
+  return succeed(program, document, `${words.login.kept({ provider, ...kept })}\n${words.login.next}`);
 }
 
 function readProvider(text: string): KeyProvider | null {

@@ -1,7 +1,6 @@
 import type { McpServerReport, McpServers } from "../../application/ports/mcp.ts";
 import type { McpLoginState, McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
 import {
   abortable,
   type Flags,
@@ -13,10 +12,8 @@ import {
   type Subcommand,
   succeed,
 } from "./command.ts";
-import { openedStoreOrStop, openOrStop } from "./flags.ts";
+import { openOptions, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-
-const INTERRUPTED = 130;
 
 /**
  * `mcp [--http PORT]`: lends the tools to other agents. Standard output carries the protocol and nothing else. With a word
@@ -31,10 +28,10 @@ export const command: Subcommand = {
 };
 
 async function mcp(program: CliProgram, flags: Flags): Promise<number> {
-  const { values, json } = flags;
+  const { values } = flags;
   if (flags.words.length > 0) return manageServers(program, flags);
   const port = values.http === undefined ? null : readPort(values.http);
-  if (port === undefined) return refuseUsage(program, json, "--http PORT: 0-65535");
+  if (port === undefined) return refuseUsage(program, "--http PORT: 0-65535");
   const server = await openOrStop(program, values, program.openMcp);
   try {
     await abortable((stop) => (port === null ? server.serveStdio(stop) : server.serveHttp(port, stop)));
@@ -42,18 +39,15 @@ async function mcp(program: CliProgram, flags: Flags): Promise<number> {
   } catch (error) {
     if ((error as { code?: string }).code === undefined) throw error;
     const text = `127.0.0.1:${port}: ${(error as Error).message}`;
-    return refuseWork(program, json, "port", text);
+    return refuseWork(program, "port", text);
   }
 }
 
-async function manageServers(program: CliProgram, { values, words, json }: Flags): Promise<number> {
-  const texts = mcpMessagesFor(resolveLocale({ env: program.env }));
-  const usage = (text: string = texts.usage) => refuseUsage(program, json, text);
+async function manageServers(program: CliProgram, { values, words }: Flags): Promise<number> {
+  const texts = mcpMessagesFor(program.locale);
+  const usage = (text: string = texts.usage) => refuseUsage(program, text);
   const [action = "", name, ...rest] = words;
-  const opened = await openedStoreOrStop(program, values, program.openMcpServers);
-  const { servers } = opened;
-  const say = (document: object, text: string) =>
-    program.out(json ? `${JSON.stringify(document)}\n` : `${printable(text)}\n`);
+  const { servers } = await openOrStop(program, values, program.openMcpServers, "store");
   switch (action) {
     case "list": {
       if (name !== undefined) return usage();
@@ -64,38 +58,32 @@ async function manageServers(program: CliProgram, { values, words, json }: Flags
         ),
         ...servers.unavailable.map(({ server, detail }) => texts.unusable(server, detail)),
       ];
-      say(
-        { success: true, servers: listed, unavailable: servers.unavailable },
-        lines.join("\n") || texts.none,
-      );
-      return EXIT.done;
+      const document = { success: true, servers: listed, unavailable: servers.unavailable };
+      return succeed(program, document, lines.join("\n") || texts.none);
     }
     case "test": {
       if (rest.length > 0) return usage();
       const reports = await servers.test(name ?? null);
       if (reports.length === 0) return usage(name === undefined ? texts.none : texts.unknown(name));
       const isFine = reports.every(({ ok }) => ok);
-      say(
-        { success: isFine, servers: reports },
-        reports.map((report) => wordReport(texts, report)).join("\n"),
-      );
+      const text = reports.map((report) => wordReport(texts, report)).join("\n");
+      succeed(program, { success: isFine, servers: reports }, text);
       return isFine ? EXIT.done : EXIT.failed;
     }
     case "login":
       if (name === undefined || rest.length > 0) return usage();
-      return login(program, { name, servers, texts, json, isPasted: values.paste === true });
+      return login(program, { name, servers, texts, isPasted: values.paste === true });
     case "logout": {
       if (name === undefined || rest.length > 0) return usage();
       const had = await servers.logout(name);
       if (had === null) return usage(texts.unknown(name));
-      say({ success: true, name, had_login: had }, had ? texts.loggedOut(name) : texts.notLoggedIn(name));
-      return EXIT.done;
+      const text = had ? texts.loggedOut(name) : texts.notLoggedIn(name);
+      return succeed(program, { success: true, name, had_login: had }, text);
     }
     case "remove": {
       if (name === undefined || rest.length > 0) return usage();
       if (!(await servers.remove(name))) return usage(texts.unknown(name));
-      say({ success: true, name }, texts.removed(name));
-      return EXIT.done;
+      return succeed(program, { success: true, name }, texts.removed(name));
     }
     case "add": {
       const [what = ""] = rest;
@@ -105,8 +93,7 @@ async function manageServers(program: CliProgram, { values, words, json }: Flags
       if (name === undefined || entry === null) return usage();
       const added = await servers.add(name, entry);
       if ("why" in added) return usage(added.why);
-      say({ success: true, name, file: added.file }, texts.added(name, added.file));
-      return EXIT.done;
+      return succeed(program, { success: true, name, file: added.file }, texts.added(name, added.file));
     }
     default:
       return usage();
@@ -117,15 +104,11 @@ interface LoginWanted {
   readonly name: string;
   readonly servers: McpServers;
   readonly texts: McpMessages;
-  readonly json: boolean;
   readonly isPasted: boolean;
 }
 
 /** `mcp login NAME`: the address is printed to standard error, so that standard output contains only the outcome. */
-async function login(
-  program: CliProgram,
-  { name, servers, texts, json, isPasted }: LoginWanted,
-): Promise<number> {
+async function login(program: CliProgram, { name, servers, texts, isPasted }: LoginWanted): Promise<number> {
   const outcome = await abortable((signal) =>
     servers.login(name, {
       page: texts.loginPage,
@@ -139,23 +122,23 @@ async function login(
       },
     }),
   );
-  if (outcome === null) return refuseUsage(program, json, texts.unknown(name));
+  if (outcome === null) return refuseUsage(program, texts.unknown(name));
   const { kind } = outcome;
   const text = texts.loginEnd[kind](name, "detail" in outcome ? outcome.detail : "");
   switch (kind) {
     case "done":
     case "not-needed":
-      return succeed(program, json, { success: true, name, login: kind }, text);
+      return succeed(program, { success: true, name, login: kind }, text);
     case "no-address":
     case "has-header":
     case "no-registration":
-      return refuseInput(program, json, kind, text);
+      return refuseInput(program, kind, text);
     case "stopped":
-      refuseWork(program, json, kind, text);
-      return INTERRUPTED;
+      refuseWork(program, kind, text);
+      return EXIT.interrupted;
   }
   kind satisfies "too-late" | "bad-server" | "silent" | "denied" | "bad-paste" | "failed";
-  return refuseWork(program, json, kind, text);
+  return refuseWork(program, kind, text);
 }
 
 function wordLogin(texts: McpMessages, name: string, state: McpLoginState): string {
@@ -200,4 +183,12 @@ function readPairs(given: string | boolean | undefined, shape: RegExp): Record<s
     pairs.push([key, value]);
   }
   return Object.fromEntries(pairs);
+}
+
+/** `acp`: an agent for editors. Standard output carries the protocol and nothing else. */
+export const acpCommand: Subcommand = { name: "acp", usage: "acp", run: acp };
+
+async function acp(program: CliProgram, { values }: Flags): Promise<number> {
+  await abortable((signal) => program.serveAcp(openOptions(program, values), signal));
+  return EXIT.done;
 }

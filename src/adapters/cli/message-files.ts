@@ -1,5 +1,5 @@
 import type { ImageStore, KeptImages } from "../../application/ports/chat.ts";
-import type { CliProgram, OpenedChat, TerminalHost } from "./program.ts";
+import type { CliProgram, OpenChatFolder, TerminalHost } from "./program.ts";
 
 const IMAGE = "\\.(?:png|jpe?g|gif|webp)";
 /** `@picture.png`, `@"my picture.png"`; what a terminal types when a file is dropped on it: quoted, or with escaped blanks. */
@@ -43,7 +43,7 @@ export async function keepNamedImages({ store, chatKey, text, readFile }: NamedI
 /** The same for one message of the command line, relative to the current directory. */
 export async function keepImagesOfMessage(
   program: Pick<CliProgram, "cwd" | "terminalHost">,
-  { images, workspace }: Pick<Extract<OpenedChat, { ok: true }>, "images" | "workspace">,
+  { images, workspace }: Pick<OpenChatFolder, "images" | "workspace">,
   chatId: string,
   text: string,
 ): Promise<KeptImages> {

@@ -1,6 +1,5 @@
 import type { Route } from "../../application/ports/chat.ts";
 import { terminalMessagesFor } from "../../domain/texts/cli-terminal.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
 import type { Flags } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -21,7 +20,7 @@ export async function openConversation(
 ): Promise<number> {
   const { env } = program;
   const isPlain = values.plain === true || (env.PICOCLAW_PLAIN ?? "") !== "" || env.TERM === "dumb";
-  const texts = terminalMessagesFor(resolveLocale({ env }));
+  const texts = terminalMessagesFor(program.locale);
   if (isPlain) {
     const found = await openFolder(program, program, values);
     if (typeof found === "number") return found;
@@ -66,7 +65,7 @@ async function openFolder(
   isOpen();
   const { prepareFolder } = await import("./repair-first.ts");
   await prepareFolder(prepares, opened);
-  const { chooseChat } = await import("./chat-names.ts");
+  const { chooseChat } = await import("./chats.ts");
   const named = await chooseChat(opened, values);
   if (named.ok) return { opened, chatId: named.chatId };
   program.err(`${named.text}\n`);

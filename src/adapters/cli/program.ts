@@ -19,11 +19,15 @@ import type { ToolForm, Toolkit } from "../../application/ports/tools.ts";
 import type { Server } from "../../application/serve/server.ts";
 import type { KeptAsideFolder } from "../../domain/jobs/result.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 
 /** The parts of the process and of the wiring that the command line needs. */
 export interface CliProgram {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  readonly locale: Locale;
+  /** Whether a program reads the output of this command. */
+  readonly json: boolean;
   /** Where PicoClaw keeps its own files. */
   readonly home: string;
   readonly version: string;
@@ -158,7 +162,9 @@ type OpenedToolkit = Opening<{ readonly toolkit: Toolkit }>;
 
 export type OpenedComparison = Opening<OpenedCompare>;
 export type OpenedChat = Opening<OpenChat>;
+export type OpenChatFolder = Extract<OpenedChat, { ok: true }>;
 export type OpenedServe = Opening<Server>;
+export type OpenServer = Extract<OpenedServe, { ok: true }>;
 type OpenedSolve = Opening<OpenSolve>;
 type OpenedTasks = Opening<{ readonly tasks: OpenTasks }>;
 type OpenedEnvironments = { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened;
@@ -175,4 +181,5 @@ interface DemoPlace {
   remove(): Promise<void>;
 }
 
-export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;
+/** `interrupted`: the exit code that a shell expects of a program that Ctrl-C ended. */
+export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3, interrupted: 130 } as const;

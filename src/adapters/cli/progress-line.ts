@@ -88,14 +88,14 @@ export interface Waiting {
 
 /** Work that a person waits for: after two seconds one line shows the activity and its duration. At a terminal only. */
 export async function whileWaiting<T>(
-  program: LineProgram & Pick<CliProgram, "errIsTerminal">,
-  { words, quiet = false }: { readonly words: string; readonly quiet?: boolean },
+  program: LineProgram & Pick<CliProgram, "errIsTerminal" | "json">,
+  words: string,
   work: (waiting: Waiting) => Promise<T>,
 ): Promise<T> {
   const begun = performance.now();
   let doing = words;
   const line = createLiveLine(program, {
-    enabled: program.errIsTerminal && !quiet,
+    enabled: program.errIsTerminal && !program.json,
     afterMs: PATIENCE_MS,
     render: () => `… ${doing}${waitedWords(begun)}`,
   });

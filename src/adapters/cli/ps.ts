@@ -43,7 +43,7 @@ export const command: Subcommand = {
 type Opened = Extract<OpenedProcesses, { ok: true }>;
 
 /** One `ps …`, with the texts of its user's language. */
-interface Asked extends Opened, Pick<Flags, "values" | "json"> {
+interface Asked extends Opened, Pick<Flags, "values"> {
   readonly program: CliProgram;
   /** Behind the action. */
   readonly words: readonly string[];
@@ -73,17 +73,17 @@ async function openAsked(program: CliProgram, flags: Flags, words: readonly stri
   return { ...opened, ...flags, program, words, texts: processMessagesFor(opened.messages.locale) };
 }
 
-function usage({ program, json, texts }: Asked, text?: string): number {
+function usage({ program, texts }: Asked, text?: string): number {
   const said = [...(text === undefined ? [] : [text]), texts.usage].join("\n");
-  return refuseUsage(program, json, said);
+  return refuseUsage(program, said);
 }
 
 async function list(asked: Asked): Promise<number> {
-  const { program, values, words, json, texts, messages } = asked;
+  const { program, values, words, texts, messages } = asked;
   if (words.length > 0) return usage(asked);
   const isAll = values.all === true;
   const found = isAll ? await asked.listEverywhere() : await asked.processes.list();
-  if (json) return printJson(program, { processes: found.map(toProcessJson) });
+  if (program.json) return printJson(program, { processes: found.map(toProcessJson) });
   const planted = found.flatMap((process) => wordPlanted(process, messages.locale));
   program.out(`${printable([tableOf(found, texts, isAll), ...planted].join("\n"))}\n`);
   return EXIT.done;
@@ -123,7 +123,7 @@ async function start(asked: Asked): Promise<number> {
   return reportStart(asked, started);
 }
 
-function reportStart({ program, messages, json }: Asked, started: ProcessStarted, again = false): number {
+function reportStart({ program, messages }: Asked, started: ProcessStarted, again = false): number {
   const text = wordStarted(started, messages.locale, { where: "cli", again });
   if (!started.ok) {
     const { why } = started;
@@ -131,9 +131,9 @@ function reportStart({ program, messages, json }: Asked, started: ProcessStarted
     const exitCode = why === "ended" ? EXIT.failed : isUsage ? EXIT.usage : EXIT.refused;
     const facts =
       why === "ended" ? { process: toProcessJson(started.process), output: started.lastLines } : {};
-    return fail(program, json, { exitCode, code: why, text, facts });
+    return fail(program, { exitCode, code: why, text, facts });
   }
-  return succeed(program, json, { success: true, process: toProcessJson(started.process) }, text);
+  return succeed(program, { success: true, process: toProcessJson(started.process) }, text);
 }
 
 async function restart(asked: Asked): Promise<number> {
@@ -143,7 +143,7 @@ async function restart(asked: Asked): Promise<number> {
 }
 
 async function stop(asked: Asked): Promise<number> {
-  const { program, values, words, json, texts, messages } = asked;
+  const { program, values, words, texts, messages } = asked;
   const isAll = values.all === true;
   const names =
     isAll && words.length === 0
@@ -156,10 +156,10 @@ async function stop(asked: Asked): Promise<number> {
   if (failed !== undefined) {
     const exitCode =
       failed.status === "unknown" ? EXIT.usage : failed.status === "survived" ? EXIT.failed : EXIT.refused;
-    return fail(program, json, { exitCode, code: failed.status, text });
+    return fail(program, { exitCode, code: failed.status, text });
   }
   const processes = stopped.flatMap((one) => ("process" in one ? [toProcessJson(one.process)] : []));
-  return succeed(program, json, { success: true, processes }, text);
+  return succeed(program, { success: true, processes }, text);
 }
 
 /** `stop ID` with the id of a process. */
@@ -171,19 +171,19 @@ export async function stopById(program: CliProgram, flags: Flags): Promise<numbe
 }
 
 async function log(asked: Asked): Promise<number> {
-  const { program, values, words, json, texts, messages } = asked;
+  const { program, values, words, texts, messages } = asked;
   const [name, ...more] = words;
   const lines = Number(values.lines ?? DEFAULT_LINES);
   if (name === undefined || more.length > 0 || !Number.isInteger(lines) || lines < 1 || lines > MOST_LINES)
     return usage(asked);
   const found = await asked.processes.log(name, lines);
-  if (found === null) return refuseInput(program, json, "unknown", texts.unknown(name));
+  if (found === null) return refuseInput(program, "unknown", texts.unknown(name));
   const { process, text, cut } = found;
   const document = { process: toProcessJson(process), text, cut };
-  return succeed(program, json, document, wordLog(found, messages.locale));
+  return succeed(program, document, wordLog(found, messages.locale));
 }
 
-async function clear({ program, processes, json, texts }: Asked): Promise<number> {
+async function clear({ program, processes, texts }: Asked): Promise<number> {
   const forgotten = await processes.forgetEnded();
-  return succeed(program, json, { success: true, forgotten }, texts.forgotten(forgotten));
+  return succeed(program, { success: true, forgotten }, texts.forgotten(forgotten));
 }

@@ -12,7 +12,6 @@ import {
 import { listProblems, problemFacts } from "../../domain/texts/config-problem.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks.ts";
 import {
   abortable,
@@ -45,31 +44,30 @@ export const command: Subcommand = {
 };
 
 async function run(program: CliProgram, flags: Flags): Promise<number> {
-  const { values, json } = flags;
+  const { values } = flags;
   if (values["print-schema"] === true) {
     const { taskFileJsonSchema } = await import("../../config/task-file.ts");
     program.out(`${JSON.stringify(taskFileJsonSchema(), null, 2)}\n`);
     return EXIT.done;
   }
-  const texts = taskMessagesFor(resolveLocale({ env: program.env }));
+  const texts = taskMessagesFor(program.locale);
   if (values.preview === true && values["no-meta"] !== true)
-    return refuseUsage(program, json, texts.previewNeedsNoMeta);
+    return refuseUsage(program, texts.previewNeedsNoMeta);
   const resume = typeof values.resume === "string" ? values.resume : undefined;
   const given = resume === undefined ? readSource(program, flags) : undefined;
-  const first = given && (await readCheckedTask(program, json, given.text, given.name));
+  const first = given && (await readCheckedTask(program, given.text, given.name));
   const base = typeof values.workspace === "string" ? resolve(program.cwd, values.workspace) : program.cwd;
   const workspace = resolve(base, first?.file.task.repo ?? ".");
   const opened = await openOrStop(program, { ...values, workspace }, program.openTasks);
   const { tasks } = opened;
   const source = given?.text ?? tasks.sourceOf(resume ?? "");
-  if (source === null)
-    return refuseInput(program, json, "unknown-task", tasks.texts.unknownTask(resume ?? ""));
-  const task = first ?? (await readCheckedTask(program, json, source, `task ${resume}`));
+  if (source === null) return refuseInput(program, "unknown-task", tasks.texts.unknownTask(resume ?? ""));
+  const task = first ?? (await readCheckedTask(program, source, `task ${resume}`));
   await repairFirst(program, opened);
-  const follow = values.follow === true && !json;
+  const follow = values.follow === true && !program.json;
   const progress = createTaskProgress(program, tasks.texts, {
     follow,
-    line: !json && !follow && program.errIsTerminal,
+    line: !program.json && !follow && program.errIsTerminal,
   });
   try {
     const ran = await abortable((signal) =>
@@ -85,19 +83,16 @@ async function run(program: CliProgram, flags: Flags): Promise<number> {
       }),
     );
     progress.end();
-    return report(program, tasks.texts, ran, json);
+    return report(program, tasks.texts, ran);
   } finally {
     progress.end();
   }
 }
 
-function readSource(
-  program: CliProgram,
-  { words, json }: Flags,
-): { readonly text: string; readonly name: string } {
+function readSource(program: CliProgram, { words }: Flags): { readonly text: string; readonly name: string } {
   const [name] = words;
-  const locale = resolveLocale({ env: program.env });
-  const refuse = (text: string) => new Stop(refuseInput(program, json, "unreadable-task", text));
+  const { locale } = program;
+  const refuse = (text: string) => new Stop(refuseInput(program, "unreadable-task", text));
   if (name === undefined) throw refuse(taskMessagesFor(locale).noTaskFile);
   const messages = messagesFor(locale);
   if (name === "-" && program.inIsTerminal) program.err(`${taskMessagesFor(locale).typeTask}\n`);
@@ -109,7 +104,6 @@ function readSource(
 
 async function readCheckedTask(
   program: CliProgram,
-  json: boolean,
   text: string,
   name: string,
 ): Promise<Extract<ReadTaskFile, { ok: true }>> {
@@ -117,7 +111,7 @@ async function readCheckedTask(
   const { readTaskFile } = await import("../../config/task-file.ts");
   const read = readTaskFile(text, name, program.env);
   if (read.ok) return read;
-  const locale = resolveLocale({ env: program.env });
+  const { locale } = program;
   const lines = [
     taskMessagesFor(locale).taskInvalid(name),
     ...listProblems(messagesFor(locale), read.problems),
@@ -128,7 +122,7 @@ async function readCheckedTask(
     text: lines.join("\n  "),
     facts: problemFacts(read.problems),
   };
-  throw new Stop(fail(program, json, failure));
+  throw new Stop(fail(program, failure));
 }
 
 /** Nothing ran in these cases. */
@@ -143,21 +137,16 @@ function failingTest(record: TaskRecord, texts: ReturnType<typeof taskMessagesFo
   return `${texts.failingTest(test.command, test.exitCode, output.replace(/^/gm, "    "))}\n`;
 }
 
-function report(
-  program: CliProgram,
-  texts: ReturnType<typeof taskMessagesFor>,
-  ran: TaskRun,
-  json: boolean,
-): number {
+function report(program: CliProgram, texts: ReturnType<typeof taskMessagesFor>, ran: TaskRun): number {
   if (!ran.ok) {
     const exitCode = ran.code === "no-model" || ran.code === "task-busy" ? EXIT.refused : EXIT.usage;
-    return fail(program, json, { exitCode, code: ran.code, text: ran.text });
+    return fail(program, { exitCode, code: ran.code, text: ran.text });
   }
   const { record, interrupted, note } = ran;
   const jobs = landedJobs(record).map(nameRunJob);
   const kept = keptJob(record);
   const keptWords = kept === null ? "" : `  ${texts.keptRed(nameRunJob(kept))}\n`;
-  if (json) program.out(ran.json);
+  if (program.json) program.out(ran.json);
   else if (interrupted) program.err(`${texts.interrupted(record.facts.id)}\n${keptWords}`);
   else {
     const { state, facts, end } = record;

@@ -41,8 +41,8 @@ import {
   wordSummary,
 } from "../../domain/texts/jobs-report.ts";
 import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
-import { type Flags, printable, printableDiff, refuseInput, type Subcommand } from "./command.ts";
-import { openFromFlags } from "./flags.ts";
+import { type Flags, printable, printableDiff, printJson, refuseInput, type Subcommand } from "./command.ts";
+import { openOrStop } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -162,8 +162,8 @@ export const command: Subcommand = {
 async function show(program: CliProgram, flags: Flags): Promise<number> {
   const file = /^([^:]+):(.+)$/s.exec(flags.words[0] ?? "");
   if (file !== null)
-    return (await import("./show-file.ts")).showFile(program, flags, file[1] ?? "", file[2] ?? "");
-  const opened = await openFromFlags(program, flags);
+    return (await import("./diff.ts")).showFile(program, flags, file[1] ?? "", file[2] ?? "");
+  const opened = await openOrStop(program, flags.values, program.openWorkspace);
   const { messages } = opened;
   const { archive } = opened.workspace;
   const jobs = archive.list();
@@ -172,23 +172,20 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   const job = name === undefined ? jobs.at(-1) : jobs.find(({ jobId }) => jobId === named);
   if (job === undefined) {
     const text = name === undefined ? messages.noJobs : messages.unknownJob(name, "terminal");
-    return refuseInput(program, flags.json, "unknown-job", text);
+    return refuseInput(program, "unknown-job", text);
   }
   const diff =
     flags.values.diff === true ? await diffText(archive.walkDifferences(job.jobId), WHOLE_DIFF) : null;
   const { jobId } = job;
   const interruption = await opened.workspace.findInterruption();
   const files = interruption?.jobId === jobId ? interruption.files : null;
-  if (flags.json) {
-    const document = {
+  if (program.json)
+    return printJson(program, {
       ...toJobJson(toListedJob(job), isAliveIn(opened.workspace, toListedJob(job))),
       ...(files !== null && { interrupted_files: files }),
       events: archive.events(jobId),
       ...(diff !== null && { diff }),
-    };
-    program.out(`${JSON.stringify(document)}\n`);
-    return EXIT.done;
-  }
+    });
   // File names and outputs are a stranger's: none of their bytes may steer the terminal.
   const [damaged] = await opened.workspace.findDamagedUndo({ whole: false, jobIds: new Set([jobId]) });
   const all = flags.values.all === true;

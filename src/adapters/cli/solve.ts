@@ -4,8 +4,8 @@ import { isRedCheck, taskVerdict } from "../../domain/tasks/solve-decisions.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
-import { type Flags, fail, refuseUsage, type Subcommand } from "./command.ts";
-import { openOrStop, usageText } from "./flags.ts";
+import { type Flags, fail, printJson, refuseUsage, type Subcommand } from "./command.ts";
+import { closing, openOrStop, usageText } from "./flags.ts";
 import { createSolveProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -20,25 +20,21 @@ export const command: Subcommand = {
   run: solve,
 };
 
-async function solve(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+async function solve(program: CliProgram, { values, words }: Flags): Promise<number> {
   const opened = await openOrStop(program, values, program.openSolve);
+  await using _ = closing(opened);
   const [url] = words;
-  if (url === undefined) {
-    await opened.close();
-    return refuseUsage(program, json, usageText(program, command));
-  }
+  if (url === undefined) return refuseUsage(program, usageText(program, command));
   const candidates = Number(values.candidates ?? 1);
-  if (!Number.isInteger(candidates) || candidates < 1 || candidates > MOST_CANDIDATES) {
-    await opened.close();
-    return refuseUsage(program, json, opened.texts.badCandidates);
-  }
+  if (!Number.isInteger(candidates) || candidates < 1 || candidates > MOST_CANDIDATES)
+    return refuseUsage(program, opened.texts.badCandidates);
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", interrupt);
   const progress = createSolveProgress(program, opened.texts, {
-    line: program.errIsTerminal && !json,
-    words: !json,
+    line: program.errIsTerminal && !program.json,
+    words: !program.json,
     maxSteps: opened.config.tasks.max_steps,
     now: () => new Date(),
   });
@@ -56,23 +52,22 @@ async function solve(program: CliProgram, { values, words, json }: Flags): Promi
     });
     progress.end();
     if (solved.status === "refused")
-      return fail(program, json, { exitCode: solved.exitCode, code: "refused", text: solved.message });
-    return report(program, solved, opened.texts, json);
+      return fail(program, { exitCode: solved.exitCode, code: "refused", text: solved.message });
+    return report(program, solved, opened.texts);
   } finally {
     progress.end();
     process.off("SIGINT", interrupt);
     process.off("SIGTERM", interrupt);
-    await opened.close();
   }
 }
 
-function report(program: CliProgram, solved: EndedSolve, texts: SolveMessages, json: boolean): number {
+function report(program: CliProgram, solved: EndedSolve, texts: SolveMessages): number {
   const { task, steps } = solved;
   const figures = figuresOf(steps);
-  if (json) {
+  if (program.json) {
     const { elapsedMs, inputTokens, outputTokens, costUsd, edited } = figures;
     const usage = snakeCased({ elapsedMs, usage: { inputTokens, outputTokens, costUsd }, edited }) as object;
-    program.out(`${JSON.stringify({ ...taskJson(task), ...usage, record: snakeCased(steps) })}\n`);
+    printJson(program, { ...taskJson(task), ...usage, record: snakeCased(steps) });
   } else {
     const { state, failure, pull } = task;
     if (state !== "waiting" && state !== "running") program.out(`${texts.ended[state]}\n`);

@@ -2,8 +2,8 @@ import { csvOfFigures, figureCells } from "../../application/history/word-why.ts
 import type { FigureRow, WorkFigures } from "../../application/ports/history-opened.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, printable, refuseUsage, type Subcommand } from "./command.ts";
-import { notOpened, openOptions } from "./flags.ts";
+import { type Flags, refuseUsage, type Subcommand, succeed } from "./command.ts";
+import { closing, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -18,22 +18,17 @@ export const command: Subcommand = {
 export const MOST_DAYS = 366;
 const BAR_COLUMNS = 12;
 
-async function stats(program: CliProgram, flags: Flags): Promise<number> {
-  const { values, json } = flags;
+async function stats(program: CliProgram, { values }: Flags): Promise<number> {
   const days = readDays(values.days);
-  const opened = await program.openFigures(openOptions(program, values));
-  if (!opened.ok) throw notOpened(program, values, opened, "store");
+  const opened = await openOrStop(program, values, program.openFigures, "store");
+  await using _ = closing(opened.figures);
   const texts = historyMessagesFor(opened.messages.locale);
-  try {
-    if (days === null) return refuseUsage(program, json, texts.statsDays(MOST_DAYS));
-    const figures = await opened.figures.readFigures(days);
-    if (values.csv === true && !json) program.out(csvOfFigures(figures.rows));
-    else
-      program.out(`${json ? JSON.stringify(snakeCased(figures)) : printable(wordFigures(texts, figures))}\n`);
-    return EXIT.done;
-  } finally {
-    await opened.figures.close();
-  }
+  if (days === null) return refuseUsage(program, texts.statsDays(MOST_DAYS));
+  const figures = await opened.figures.readFigures(days);
+  if (program.json || values.csv !== true)
+    return succeed(program, snakeCased(figures) as object, wordFigures(texts, figures));
+  program.out(csvOfFigures(figures.rows));
+  return EXIT.done;
 }
 
 /** Null if the word is not a number of days. */

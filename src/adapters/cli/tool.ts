@@ -1,5 +1,6 @@
-import type { ToolEnvelope } from "../../application/ports/tools.ts";
-import { abortable, type Flags, type Subcommand } from "./command.ts";
+import type { ToolEnvelope, ToolForm } from "../../application/ports/tools.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
+import { abortable, type Flags, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -14,7 +15,7 @@ export const command: Subcommand = {
 async function tool(program: CliProgram, { values, words }: Flags): Promise<number> {
   const [name, text] = words;
   if (name === undefined) {
-    program.err((await import("./help.ts")).commandHelp(program.env, command, program.columns()));
+    program.err((await import("./help.ts")).commandHelp(program, command));
     return EXIT.usage;
   }
   const read = readArguments(program, text);
@@ -71,4 +72,31 @@ export function readArguments(program: CliProgram, text = "{}"): Arguments {
   } catch (error) {
     return { ok: false, text: `the arguments are not JSON: ${(error as Error).message}` };
   }
+}
+
+const FORMS: readonly string[] = ["openai", "anthropic", "mcp"];
+
+/** `tools`: the tools and what they are for; with `--format`, their definitions as a model's API takes them. */
+export const toolsCommand: Subcommand = {
+  name: "tools",
+  usage: "tools",
+  flags: { format: "string" },
+  run: tools,
+};
+
+async function tools(program: CliProgram, { values }: Flags): Promise<number> {
+  const { format } = values;
+  if (typeof format === "string" && !FORMS.includes(format)) {
+    const text = messagesFor(program.locale).badChoice("--format", format, FORMS);
+    return refuseUsage(program, text);
+  }
+  const form = (format ?? "plain") as ToolForm;
+  const definitions = await program.toolDefinitions(form);
+  if (program.json || form !== "plain") program.out(`${JSON.stringify(definitions, null, 2)}\n`);
+  else {
+    const plain = definitions as readonly { readonly name: string; readonly description: string }[];
+    const width = Math.max(...plain.map(({ name }) => name.length));
+    for (const { name, description } of plain) program.out(`${name.padEnd(width)}  ${description}\n`);
+  }
+  return EXIT.done;
 }

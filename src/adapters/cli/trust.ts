@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { resolveLocale } from "../../domain/texts/locale.ts";
 import { type Flags, refuseWork, type Subcommand, succeed } from "./command.ts";
 import type { CliProgram } from "./program.ts";
 
@@ -12,15 +11,14 @@ export const command: Subcommand = {
   run: trust,
 };
 
-async function trust(program: CliProgram, { values, json }: Flags): Promise<number> {
-  const messages = messagesFor(resolveLocale({ env: program.env }));
+async function trust(program: CliProgram, { values }: Flags): Promise<number> {
+  const messages = messagesFor(program.locale);
   const workspace = resolve(program.cwd, typeof values.workspace === "string" ? values.workspace : ".");
   const trusted = trustWorkspace({ home: program.home, workspace, now: new Date() });
   if (!trusted.ok) {
     if (trusted.reason === "not-written") throw trusted.cause;
-    const text = messages.nothingToTrust;
-    return refuseWork(program, json, trusted.reason, text);
+    return refuseWork(program, trusted.reason, messages.nothingToTrust);
   }
   const document = { success: true, workspace, files: trusted.files };
-  return succeed(program, json, document, messages.workspaceTrusted(workspace, trusted.files));
+  return succeed(program, document, messages.workspaceTrusted(workspace, trusted.files));
 }

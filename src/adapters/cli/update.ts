@@ -1,8 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
-import { resolveLocale } from "../../domain/texts/locale.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
-import { type Flags, type Subcommand, succeed } from "./command.ts";
+import { type Subcommand, succeed } from "./command.ts";
 import type { CliProgram } from "./program.ts";
 
 type InstalledBy = "checkout" | "npm" | "npx" | "one-file" | "image";
@@ -10,14 +9,14 @@ type InstalledBy = "checkout" | "npm" | "npx" | "one-file" | "image";
 /** `update`: how this installation is brought up to date. It changes nothing and contacts no server. */
 export const command: Subcommand = { name: "update", usage: "update", run: update };
 
-async function update(program: CliProgram, { json }: Flags): Promise<number> {
+async function update(program: CliProgram): Promise<number> {
   const { folder, by } = findInstallation();
-  const words = setupMessagesFor(resolveLocale({ env: program.env })).update;
+  const words = setupMessagesFor(program.locale).update;
   const commands = words.commands[by];
   const document = { version: program.version, folder, installed_by: by, commands };
   const lines = commands.map((line) => `  ${line}`);
   const text = [words.current(program.version, folder), "", ...lines, "", words.after].join("\n");
-  return succeed(program, json, document, text);
+  return succeed(program, document, text);
 }
 
 /** `uninstall`: how this installation is removed. It changes nothing: the undo data of every job is in the home that it names. */
@@ -27,15 +26,15 @@ export const uninstallCommand: Subcommand = {
   run: uninstall,
 };
 
-async function uninstall(program: CliProgram, { json }: Flags): Promise<number> {
+async function uninstall(program: CliProgram): Promise<number> {
   const { home } = program;
   const { folder, by } = findInstallation();
-  const words = setupMessagesFor(resolveLocale({ env: program.env })).uninstall;
+  const words = setupMessagesFor(program.locale).uninstall;
   const commands = words.commands[by](folder);
   const document = { version: program.version, folder, installed_by: by, commands, home };
   const lines = commands.map((line) => `  ${line}`);
   const text = [words.current(program.version, folder), "", ...lines, "", words.data(home)].join("\n");
-  return succeed(program, json, document, text);
+  return succeed(program, document, text);
 }
 
 function findInstallation(): { readonly folder: string; readonly by: InstalledBy } {

@@ -3,6 +3,7 @@ import { wordRemoved, wordWhy } from "../../application/history/word-why.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, maskedJson, printable, refuseInput, refuseUsage, type Subcommand } from "./command.ts";
+import { belowRoot } from "./diff.ts";
 import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -15,13 +16,14 @@ export const command: Subcommand = {
   run: why,
 };
 
-async function why(program: CliProgram, { values, words, json }: Flags): Promise<number> {
+async function why(program: CliProgram, { values, words }: Flags): Promise<number> {
   const { history, messages, workspace } = await openOrStop(program, values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
   const { removed } = values;
   const tell = (document: unknown, text: string) => {
-    const said = json ? maskedJson(snakeCased(document), workspace.mask) : printable(workspace.mask(text));
-    program.out(`${said}\n`);
+    const { json, out } = program;
+    const { mask } = workspace;
+    out(`${json ? maskedJson(snakeCased(document), mask) : printable(mask(text))}\n`);
     return EXIT.done;
   };
   if (typeof removed === "string" && removed !== "") {
@@ -29,23 +31,9 @@ async function why(program: CliProgram, { values, words, json }: Flags): Promise
     return tell({ removed: found }, wordRemoved(texts, removed, found));
   }
   const named = readFileLine(words[0] ?? "");
-  if (named === null) return refuseUsage(program, json, texts.whyUsage);
+  if (named === null) return refuseUsage(program, texts.whyUsage);
   const path = belowRoot(workspace.root, program.cwd, named.path);
   const found = await findWhy(history.why(), path, named.line);
   const text = wordWhy(texts, path, found);
-  return found.ok ? tell(found, text) : refuseInput(program, json, found.reason, text);
-}
-
-/** A path as a person types it, relative to the workspace: from the current folder, if that is below the root. */
-export function belowRoot(root: string, cwd: string, path: string): string {
-  const from = cwd.startsWith(`${root}/`) ? `${cwd.slice(root.length + 1)}/` : "";
-  const absolute = path.startsWith(`${root}/`)
-    ? path.slice(root.length + 1)
-    : `${path.startsWith("/") ? "" : from}${path}`;
-  const parts: string[] = [];
-  for (const part of absolute.split("/")) {
-    if (part === "..") parts.pop();
-    else if (part !== "." && part !== "") parts.push(part);
-  }
-  return parts.join("/");
+  return found.ok ? tell(found, text) : refuseInput(program, found.reason, text);
 }

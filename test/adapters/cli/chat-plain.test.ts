@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { conversePlainly } from "../../../src/adapters/cli/chat-plain.ts";
-import { command as exportCommand } from "../../../src/adapters/cli/export.ts";
+import { exportCommand } from "../../../src/adapters/cli/chats.ts";
 import type { CliProgram, OpenedChat } from "../../../src/adapters/cli/program.ts";
 import type { Conversation } from "../../../src/application/ports/chat.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
@@ -118,7 +118,7 @@ test("an exported conversation has no character that steers a terminal", async (
   let out = "";
   const opened = { ok: true, warnings: [], exportTalk: async () => "+\u001b[2Jx\n", close: async () => {} };
   const program = { cwd: "/", openChat: async () => opened, out: (text: string) => (out += text) };
-  const flags = { values: {}, words: [], json: false };
+  const flags = { values: {}, words: [] };
   if (!("run" in exportCommand)) throw new Error("export has no actions");
   expect(await exportCommand.run(program as unknown as CliProgram, flags)).toBe(0);
   expect(out).toBe("+[2Jx\n");

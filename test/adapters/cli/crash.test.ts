@@ -7,11 +7,12 @@ import { StoreAway } from "../../../src/domain/store/store-trouble.ts";
 async function crash(error: Error, exitCode = 1): Promise<string> {
   const said: string[] = [];
   const program = {
-    env: { LANG: "C.UTF-8" },
+    env: {},
+    locale: "en",
     err: (text: string) => void said.push(text),
     logFault: async () => "/home/u/.picoclaw/logs/picoclaw.log",
   };
-  expect(await reportCrash(program as unknown as CliProgram, error, false)).toBe(exitCode);
+  expect(await reportCrash(program as unknown as CliProgram, error)).toBe(exitCode);
   return said.join("");
 }
 
