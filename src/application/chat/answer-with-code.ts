@@ -47,10 +47,11 @@ import {
   createNotice,
   type JobDeps,
   toReplyModel,
+  toUsedFigures,
 } from "./chat-turn.ts";
 import { createCoderTalk, createSkills } from "./coder-talk.ts";
 import { createLineOutput } from "./held-output.ts";
-import { type CoderFacts, type ReplyPiece, say, toReplyFacts } from "./reply-words.ts";
+import { type CoderFacts, type ReplyPiece, say, sayNames, toReplyFacts } from "./reply-words.ts";
 import type { CodeRequest, CoderRun, SharedBench } from "./run-candidates.ts";
 
 interface BenchRequest {
@@ -134,7 +135,6 @@ function recallAsItStands(memory: CheckMemory, found: FoundChecks): CheckRecord 
 }
 
 function reportCheckProgress(deps: AgentDeps, turn: ChatTurn, progress: CheckProgress): void {
-  const { inputTokens, outputTokens, costUsd } = turn.models.used();
   const detail = checksMessagesFor(deps.messages.locale).progress(progress);
   turn.emit({
     type: "progress",
@@ -142,8 +142,7 @@ function reportCheckProgress(deps: AgentDeps, turn: ChatTurn, progress: CheckPro
     of: deps.settings.coder.attempts,
     doing: "checking",
     detail: deps.workspace.mask(oneLine(detail)).slice(0, MOST_DETAIL),
-    tokens: inputTokens + outputTokens,
-    costUsd,
+    ...toUsedFigures(turn.models.used()),
   });
 }
 
@@ -387,8 +386,8 @@ function toDoingEvent(
   { nameCoder, checks }: Pick<CoderReport, "nameCoder" | "checks">,
 ): JobEvent {
   const detail = doing === "asking" ? nameCoder() : doing === "checking" ? checks.join(", ") : "";
-  const { inputTokens, outputTokens, costUsd } = models.used();
-  return { type: "doing", attempt, doing, detail, tokens: inputTokens + outputTokens, cost_usd: costUsd };
+  const { tokens, costUsd } = toUsedFigures(models.used());
+  return { type: "doing", attempt, doing, detail, tokens, cost_usd: costUsd };
 }
 
 /** A look as the observer sees it: the tool, and its arguments. */
@@ -428,12 +427,8 @@ export async function answerForCoder(
 ): Promise<Answer> {
   const answer = await answerForEnd(deps, turn, result);
   const { called = [], touchedProcesses = [] } = result;
-  const said = [
-    ...answer.said,
-    ...(called.length === 0 ? [] : [say("mcpCalled", [...new Set(called)])]),
-    ...(touchedProcesses.length === 0 ? [] : [say("processesTouched", [...new Set(touchedProcesses)])]),
-  ];
-  return { ...answer, said };
+  const names = [...sayNames("mcpCalled", called), ...sayNames("processesTouched", touchedProcesses)];
+  return { ...answer, said: [...answer.said, ...names] };
 }
 
 async function answerForEnd(
@@ -561,13 +556,12 @@ function reportCoderEvent(
     }
     case "doing": {
       const { attempt, doing } = event;
-      const { inputTokens, outputTokens, costUsd } = turn.models.used();
       const of = settings.coder.attempts;
-      const tokens = inputTokens + outputTokens;
+      const used = toUsedFigures(turn.models.used());
       const known = doing === "asking" && attempt === 1 ? wordKnownState(messages.locale, state) : "";
       const detail = doing === "checking" ? checks.join(", ") : mask(known);
       if (doing !== "checking" || detail !== "")
-        turn.emit({ type: "progress", attempt, of, doing, detail, tokens, costUsd });
+        turn.emit({ type: "progress", attempt, of, doing, detail, ...used });
       return;
     }
     case "contested": {

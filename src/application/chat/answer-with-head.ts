@@ -3,6 +3,7 @@ import { HEAD_NAMES, type HeadName } from "../../domain/config/configured-kinds.
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { type HeadMessages, type HeadTrouble, headMessagesFor } from "../../domain/texts/heads.ts";
+import { paragraphs } from "../../domain/texts/jobs-report.ts";
 import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
 import { wordDeclarations } from "../checks/project-checks.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
@@ -238,7 +239,7 @@ function wordRequest(
           ["The last change in this conversation, by you or by another agent:", ...changed].join("\n"),
           CHANGED_CHARS,
         );
-  if (resumes) return [plan, workspace.mask(before), text].filter((part) => part !== "").join("\n\n");
+  if (resumes) return paragraphs([plan, workspace.mask(before), text]);
   const earlier = earlierExchangesFor(createHistoryReader({ local: false }, models.models), {
     request: text,
     history,
@@ -256,9 +257,8 @@ function wordRequest(
     "Do not commit or push unless you are asked to. You cannot change secrets such as .env, or git hooks: PicoClaw restores them.",
     "End with a few sentences on what you did, in the language of the request.",
   ].join("\n");
-  return [place, workspace.mask(memory), earlier, workspace.mask(before), plan, `# Request\n${text}`]
-    .filter((part) => part !== "")
-    .join("\n\n");
+  const known = [workspace.mask(memory), earlier, workspace.mask(before)];
+  return paragraphs([place, ...known, plan, `# Request\n${text}`]);
 }
 
 const EARLIER = { exchanges: 4, chars: 600, folded: 4_000, difference: 0 } as const;

@@ -41,7 +41,14 @@ import {
 } from "./exchanges.ts";
 import { createLineOutput } from "./held-output.ts";
 import { imagesPart, recallImages } from "./message-images.ts";
-import { type LoopFacts, type NamedText, type OutwardFacts, type ReplyPiece, say } from "./reply-words.ts";
+import {
+  type LoopFacts,
+  type NamedText,
+  type OutwardFacts,
+  type ReplyPiece,
+  say,
+  sayNames,
+} from "./reply-words.ts";
 
 export interface MadeCall extends ToolOutcome {
   readonly name: string;
@@ -170,14 +177,8 @@ export async function workWithTools(
   request: ToolWorkRequest,
 ): Promise<ToolWorkResult> {
   const { settings, clock } = deps;
-  const state: ToolWorkState = {
-    calls: [],
-    exchange: [],
-    size: "full",
-    prose: null,
-    asked: undefined,
-    answered: undefined,
-  };
+  const unasked = { asked: undefined, answered: undefined };
+  const state: ToolWorkState = { calls: [], exchange: [], size: "full", prose: null, ...unasked };
   const worker = turn.models.models.forRole("worker");
   const recalled =
     request.withHistory && "generate" in worker ? await recallImages(deps, turn, worker) : NOTHING_RECALLED;
@@ -366,12 +367,8 @@ export async function answerWithTools(
   try {
     for (const { server, detail } of toolbox.unavailable)
       turn.emit(createNotice(deps, (chat) => chat.mcpUnavailable(server, deps.workspace.mask(detail))));
-    const worked = await workWithTools(deps, turn, {
-      text,
-      duty: DUTIES[route],
-      toolbox,
-      withHistory: true,
-    });
+    const duty = DUTIES[route];
+    const worked = await workWithTools(deps, turn, { text, duty, toolbox, withHistory: true });
     const jobs = jobsOfGroup(deps.workspace.archive, groupId);
     const facts = toolFacts(deps, jobs, worked.calls);
     const { output, model } = worked;
@@ -380,8 +377,15 @@ export async function answerWithTools(
       ...worked.said,
       facts.rest,
       ...(model === undefined ? [] : standInNote(model, turn)),
-      ...webRead(worked.calls),
-      ...touchedProcesses(worked.calls),
+      // No undo covers the contacted hosts, or background processes that were started or ended.
+      ...sayNames(
+        "webRead",
+        worked.calls.flatMap(({ web }) => (web ? [web] : [])),
+      ),
+      ...sayNames(
+        "processesTouched",
+        worked.calls.flatMap(({ process }) => process ?? []),
+      ),
       ...(model === undefined ? [] : cloudNote(model)),
     ];
     const suggested = output?.suggestedRoute;
@@ -406,18 +410,6 @@ function endsInFailure(calls: readonly MadeCall[]): boolean {
   return [...last.values()].includes(false);
 }
 
-/** Names the contacted hosts, because no undo covers that. */
-function webRead(calls: readonly MadeCall[]): ReplyPiece[] {
-  const hosts = new Set(calls.flatMap(({ web }) => (web === undefined || web === "" ? [] : [web])));
-  return hosts.size === 0 ? [] : [say("webRead", [...hosts])];
-}
-
-/** Names the background processes that were started or ended, because no undo covers them. */
-function touchedProcesses(calls: readonly MadeCall[]): ReplyPiece[] {
-  const names = new Set(calls.flatMap(({ process }) => process ?? []));
-  return names.size === 0 ? [] : [say("processesTouched", [...names])];
-}
-
 interface BrowserWork {
   readonly request: string;
   readonly proposal: Proposal;
@@ -438,13 +430,8 @@ export async function browse(
   const failing = (saying: NamedText): Answer => ({ ...done, ok: false, said: [...done.said, saying] });
   if (!settings.mcpServers.includes("browser")) return failing(say("browserMissing"));
   const { groupId, sessionKey } = turn;
-  const toolbox = await deps.openToolbox({
-    groupId,
-    sessionKey,
-    servers: ["browser"],
-    toolkit: false,
-    readOnly: false,
-  });
+  const asked = { groupId, sessionKey, servers: ["browser"], toolkit: false, readOnly: false };
+  const toolbox = await deps.openToolbox(asked);
   try {
     const [missing] = toolbox.unavailable;
     if (missing !== undefined) {

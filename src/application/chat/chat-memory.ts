@@ -62,7 +62,12 @@ export function historyBudget(
 
 export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
   const { config, models, routing, meter, usage, clock, queue, log, mask, now } = deps;
-  const rules = once(() => readRules(deps));
+  let read: ReturnType<typeof readRules> | null = null;
+  // For the first message that needs them: one with a command does not.
+  const rules = () => {
+    read ??= readRules(deps);
+    return read;
+  };
   const historyTokens = () =>
     config.session.history_tokens ??
     historyBudget([models.forRole("chat"), models.forRole(config.roles.default_coder)]);
@@ -137,15 +142,6 @@ function readRules({ config, log, words, elapsed }: ChatMemoryDeps) {
   for (const problem of problems)
     log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
   return { configured, problems, shipped: SHIPPED_RULES.map((rule) => compileTrustedRule(rule, "shipped")) };
-}
-
-/** Rules are compiled for the first message that needs them: one with a command does not. */
-function once<T>(make: () => T): () => T {
-  const made: T[] = [];
-  return () => {
-    if (made.length === 0) made.push(make());
-    return made[0] as T;
-  };
 }
 
 /** How long a chat that is spoken in is waited for, to be forgotten. */

@@ -324,6 +324,10 @@ export function toReplyUsage({ isUnpriced, costUsd, ...tokens }: ReturnType<Mete
   return { ...tokens, costUsd: isUnpriced && costUsd === 0 ? null : costUsd };
 }
 
+export function toUsedFigures({ inputTokens, outputTokens, costUsd }: ReturnType<MeteredModels["used"]>) {
+  return { tokens: inputTokens + outputTokens, costUsd };
+}
+
 /** Names the model that replaces a shipped default which is not installed; shown once in a chat's session. */
 export function standInNote(
   { insteadOf: wanted, model }: Pick<Model, "insteadOf" | "model">,

@@ -9,7 +9,7 @@ import type { ToolResult } from "../models/tool-loop.ts";
 import type { ChatEvent } from "../ports/chat.ts";
 import type { CoderEnd, CoderEnding } from "../ports/coder.ts";
 import type { AgentEnd } from "../ports/jobs.ts";
-import type { ChatTurn, CoderDeps } from "./chat-turn.ts";
+import { type ChatTurn, type CoderDeps, toUsedFigures } from "./chat-turn.ts";
 import { type CoderRun, createRunInTurn } from "./run-candidates.ts";
 
 export interface CoderAgentsDeps {
@@ -74,9 +74,8 @@ async function runAgent(
   const models = turn.models.part();
   const { jobId } = lending;
   const tell = (state: "working" | AgentEnd, doing: string, files = 0) => {
-    const { inputTokens, outputTokens, costUsd } = models.used();
-    const tokens = inputTokens + outputTokens;
-    turn.emit({ type: "agent", jobId, number, task, writes, state, doing, files, tokens, costUsd });
+    const used = toUsedFigures(models.used());
+    turn.emit({ type: "agent", jobId, number, task, writes, state, doing, files, ...used });
   };
   let doing = "";
   const watch = (event: ChatEvent) => {
@@ -93,15 +92,10 @@ async function runAgent(
     lending,
     number,
     asked,
-    turn: toAgentTurn(turn, {
-      models,
-      emit: watch,
-      signal: AbortSignal.any([turn.signal, stop.signal]),
-    }),
+    turn: toAgentTurn(turn, { models, emit: watch, signal: AbortSignal.any([turn.signal, stop.signal]) }),
   }).finally(endWatch);
-  const { costUsd: cost_usd, inputTokens, outputTokens } = models.used();
+  const { tokens, costUsd: cost_usd } = toUsedFigures(models.used());
   const { end, files, text } = outcome;
-  const tokens = inputTokens + outputTokens;
   lending.journal({ type: "agent_ended", agent: number, end, files, tokens, cost_usd });
   tell(end, "", files);
   return { ok: end === "done", text };
@@ -202,11 +196,8 @@ async function workOn(
   } catch (error) {
     chat.logger.error("chat", "chat.agent_failed", "chat.agent_failed", { error: String(error) });
     const why = workspace.mask(error instanceof Error ? error.message : String(error));
-    return {
-      end: "failed",
-      files: 0,
-      text: `Sub-agent ${number} stopped with an error, so none of its work was used: ${why}`,
-    };
+    const text = `Sub-agent ${number} stopped with an error, so none of its work was used: ${why}`;
+    return { end: "failed", files: 0, text };
   }
 }
 

@@ -1,6 +1,7 @@
 import { agentOf, type CoderRole, coderPrompt } from "../../domain/chat/agents.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
+import { paragraphs } from "../../domain/texts/jobs-report.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { type ContextBudget, coderContext, contextBudget, type RecentFile } from "../coder/coder-context.ts";
 import type { CoderAnswer } from "../coder/coder-loop.ts";
@@ -219,9 +220,7 @@ function createFirstMessage(
       memory === ""
         ? ""
         : `# Kept from earlier\n${cutMiddle(memory, size === "full" ? MEMORY_CHARS : 1_000)}`;
-    const before = [kept, earlier, handed, skills.offer(request), context]
-      .filter((text) => text !== "")
-      .join("\n\n");
+    const before = paragraphs([kept, earlier, handed, skills.offer(request), context]);
     const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
     made.set(key, first);
     return first;

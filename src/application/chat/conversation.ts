@@ -629,7 +629,7 @@ async function answerPart(deps: CoderDeps, begun: ChatTurn, asked: RoutedText): 
   const role = roleOf(route, deps.settings.defaultCoder);
   const { look } = begun.models.models;
   if (isCoderRole(role)) {
-    const { tellSteps } = await import("./tell-steps.ts");
+    const { tellSteps } = await import("./describe-event.ts");
     const turn = { ...begun, emit: tellSteps(begun.emit) };
     const wish = { role, ...readCoderTask(turn, asked, deps.settings.coder) };
     await look?.(begun.signal, wish.mode === "one" ? role : undefined);

@@ -149,7 +149,7 @@ function pathsIn(text: string): string[] {
 }
 
 /** A command of the patch begins, `file_edit update src/a.ts`: the one before has ended. */
-export function beginCommand(steps: readonly PlanStep[], command: string): readonly PlanStep[] {
+function beginCommand(steps: readonly PlanStep[], command: string): readonly PlanStep[] {
   const ended = steps.map((step) => (step.state === "now" ? { ...step, state: "done" as const } : step));
   const names = (step: PlanStep) =>
     pathsIn(step.text).some((path) => command.includes(path) || command.endsWith(`/${path}`));
@@ -162,12 +162,12 @@ export function beginCommand(steps: readonly PlanStep[], command: string): reado
 }
 
 /** Every command has run, and the checks begin. */
-export function beginChecks(steps: readonly PlanStep[]): readonly PlanStep[] {
+function beginChecks(steps: readonly PlanStep[]): readonly PlanStep[] {
   return steps.map((step) => ({ ...step, state: isCheck(step) ? "now" : "done" }));
 }
 
 /** The work has ended, or is sent back to the coder. */
-export function endSteps(steps: readonly PlanStep[], success: boolean): readonly PlanStep[] {
+function endSteps(steps: readonly PlanStep[], success: boolean): readonly PlanStep[] {
   if (success) return steps.map((step) => ({ ...step, state: "done" }));
   return steps.map((step) => (step.state === "now" ? { ...step, state: "failed" } : step));
 }
@@ -176,4 +176,35 @@ const SIGNS = { open: "☐", now: "▸", done: "☑", failed: "✗" } as const;
 
 export function stepLines(steps: readonly PlanStep[]): string {
   return steps.map(({ text, state }) => `${SIGNS[state]} ${text}`).join("\n");
+}
+
+/** Reports the steps of a coder's plan by the commands that begin and the checks that run, never by the coder's word. */
+export function tellSteps(emit: (event: ChatEvent) => void): (event: ChatEvent) => void {
+  let steps: readonly PlanStep[] = [];
+  const tell = (next: readonly PlanStep[]) => {
+    if (next.every((step, at) => step.state === steps[at]?.state && step.text === steps[at]?.text)) return;
+    steps = next;
+    emit({ type: "steps", steps });
+  };
+  return (event) => {
+    emit(event);
+    switch (event.type) {
+      case "proposed": {
+        const listed = readPlanSteps(event.plan);
+        // A plan that corrects a part of the work does not list all of it.
+        if (listed.length > 0) tell(listed);
+        return;
+      }
+      case "job-command":
+        return tell(beginCommand(steps, event.command));
+      case "progress":
+        if (event.doing === "checking") tell(beginChecks(steps));
+        else if (event.doing === "asking" && event.attempt > 1) tell(endSteps(steps, false));
+        return;
+      case "job-finished":
+        return tell(endSteps(steps, event.success));
+      default:
+        return;
+    }
+  };
 }

@@ -1,6 +1,7 @@
 import { agentOf } from "../../domain/chat/agents.ts";
 import { requestTerms, termsIn } from "../../domain/platform/request-terms.ts";
 import { oneLine } from "../../domain/texts/format-text.ts";
+import { paragraphs } from "../../domain/texts/jobs-report.ts";
 import type { Turn } from "../ports/chat.ts";
 import type { ModelImage, ModelMessage, Models } from "../ports/models.ts";
 import type { JobHistory } from "./job-history.ts";
@@ -189,9 +190,7 @@ export function recalledMemory(
   request: string,
 ): string {
   const about = foldExchanges(visibleExchanges(model, older), request, { chars: RECALLED, onlyAbout: true });
-  return [memory, about === "" ? "" : `Said then, word for word:\n${about}`]
-    .filter((text) => text !== "")
-    .join("\n\n");
+  return paragraphs([memory, about === "" ? "" : `Said then, word for word:\n${about}`]);
 }
 
 /** A day's note sums up local routes too, so a cloud coder gets it only if those were in the cloud; every coder gets the user's memos. */

@@ -107,7 +107,7 @@ async function swapJobs(
   // It may be the last job of this chat: whose it is cannot be read.
   const name =
     wanted ??
-    lastGroup(jobsOfChat(deps, turn), direction) ??
+    findLastChange(jobsOfChat(deps, turn), direction)?.groupId ??
     jobsVisibleTo(deps, turn).findLast(({ closed }) => closed !== undefined)?.jobId;
   const known = names.every((one) => namedJobs(deps, turn, one) !== "unknown");
   const outcome =
@@ -120,7 +120,7 @@ async function swapJobs(
   const facts = takeBackFacts(workspace, direction, repaired === null ? outcome : { ...outcome, repaired });
   const done = facts.code === "done";
   if (facts.done.length > 0) turn.emit({ type: "undone", jobIds: facts.done.map(({ jobId }) => jobId) });
-  const hasOthers = name === undefined && lastGroup(jobsVisibleTo(deps, turn), direction) !== undefined;
+  const hasOthers = name === undefined && findLastChange(jobsVisibleTo(deps, turn), direction) !== undefined;
   const others = hasOthers ? [say("otherChatsJobs", direction)] : [];
   return {
     ...createAnswer([{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
@@ -154,11 +154,6 @@ async function nothingWaits(deps: StateDeps, turn: ChatTurn): Promise<boolean> {
     ({ groupId, state, changes }) =>
       groupId === before.groupId && changes.length > 0 && state !== "discarded" && state !== "staged",
   );
-}
-
-/** The group of the newest change in effect (for undo), or of the change undone last (for redo). */
-function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): string | undefined {
-  return findLastChange(jobs, direction)?.groupId;
 }
 
 export interface RewindSteps {

@@ -14,7 +14,7 @@ import { postedCommit } from "../../domain/forges/posted-text.ts";
 import { jsonInAnswer } from "../../domain/platform/json-text.ts";
 import type { CommitStop, PullStop } from "../../domain/texts/en/chat-pulls.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { toResultJson, wordRefusal } from "../../domain/texts/jobs-report.ts";
+import { paragraphs, toResultJson, wordRefusal } from "../../domain/texts/jobs-report.ts";
 import { actionsFor, PULL_SOURCE } from "../jobs/action-report.ts";
 import { askJson } from "../models/complete.ts";
 import type {
@@ -120,7 +120,7 @@ export const commit: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, r
   const change = { kind: "commit", subjects: state.subjects, changed: chosen, beyond } as const;
   const words =
     given === "" ? await wordChange(deps, turn, change, "") : { title: workspace.mask(given), body: "" };
-  const text = [words.title, words.body].filter((part) => part !== "").join("\n\n");
+  const text = paragraphs([words.title, words.body]);
   const facts = { title: words.title, files: chosen, left: state.changed.length - chosen.length };
   if (turn.dryRun || turn.preview) return createAnswer([say("commitDry", facts)], true);
   const commands = [
@@ -424,11 +424,7 @@ async function commitWork(
   const left = state.changed
     .filter((path) => !changed.includes(path))
     .map((path) => `:(exclude,literal)${path}`);
-  const text = postedCommit(
-    ref.forge,
-    [words.title, words.body].filter((part) => part !== "").join("\n\n"),
-    null,
-  );
+  const text = postedCommit(ref.forge, paragraphs([words.title, words.body]), null);
   const commands = [
     ...(branches ? [{ type: "git_operation", action: "checkout", target: `-b ${branch}` }] : []),
     ...(changed.length === 0

@@ -161,6 +161,11 @@ export function say<Name extends NamedTextKey>(
   return { kind: "say", name, with: filledWith };
 }
 
+/** A text about names, each said once; nothing without any. */
+export function sayNames(name: "mcpCalled" | "processesTouched" | "webRead", names: readonly string[]) {
+  return names.length === 0 ? [] : [say(name, [...new Set(names)])];
+}
+
 /** `at`: where the reader types the commands that a reply names; in the console, buttons say them. */
 export function wordPieces(locale: Locale, said: readonly ReplyPiece[], at: ShownAt = "chat"): string {
   let text = "";

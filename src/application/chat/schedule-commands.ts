@@ -98,27 +98,11 @@ async function listSchedules(turn: ChatTurn, schedules: ChatSchedules): Promise<
   return createAnswer([say("scheduleList", all.map(toLine), schedules.isServed())], true);
 }
 
-function toLine({
-  number,
-  name,
-  cron,
-  timezone,
-  message,
-  isEnabled,
-  nextAt,
-  channel,
-  chatId,
-}: ChatSchedule): ScheduleLine {
-  const shape = readCronShape(cron);
-  return {
-    name: number === null ? name : `#${number}`,
-    shape,
-    timezone,
-    message,
-    isEnabled,
-    nextAt,
-    chat: `${channel}:${chatId}`,
-  };
+function toLine(one: ChatSchedule): ScheduleLine {
+  const { number, timezone, message, isEnabled, nextAt } = one;
+  const name = number === null ? one.name : `#${number}`;
+  const chat = `${one.channel}:${one.chatId}`;
+  return { name, shape: readCronShape(one.cron), timezone, message, isEnabled, nextAt, chat };
 }
 
 /** Times that were asked for and cannot be kept are refused: a schedule at other times would be worse. */

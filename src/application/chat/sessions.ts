@@ -2,6 +2,7 @@ import { changedMemory, sessionIdOf } from "../../domain/chat/session.ts";
 import { estimateTokens } from "../../domain/models/model-facts.ts";
 import type { DayClock } from "../../domain/platform/days.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { paragraphs } from "../../domain/texts/jobs-report.ts";
 import {
   type ChatSettings,
   chatKeyOf,
@@ -224,7 +225,7 @@ async function forkSession(deps: SessionDeps, from: Chat, to: Chat): Promise<For
   if ((await store.current(toKey)).session !== null) return "taken";
   const { carried, summary } = session;
   const { turns } = await store.lastTurns(fromKey, session.id, MOST_TURNS, summary.upTo);
-  const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
+  const memory = paragraphs([carried, summary.text]);
   const opened = await openNewSession(deps, to, null, memory);
   await store.append(
     toKey,
@@ -260,7 +261,7 @@ async function cutOver(
     else {
       const after = Math.max(session.summary.upTo, session.turns - MOST_TURNS);
       const { turns } = await store.turns(chatKey, id, { after, limit: MOST_TURNS });
-      const previous = [session.carried, session.summary.text].filter((text) => text !== "").join("\n\n");
+      const previous = paragraphs([session.carried, session.summary.text]);
       note =
         turns.length === 0 ? previous : await summariseTurns(deps, session, previous, turns, options.signal);
       const savedAt = now().toISOString();
@@ -337,7 +338,7 @@ export function createSessions(deps: SessionDeps) {
     async context(session: Session): Promise<SessionContext> {
       const { carried, summary } = session;
       const { turns, damaged } = await store.lastTurns(session.chatKey, session.id, MOST_TURNS, summary.upTo);
-      const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
+      const memory = paragraphs([carried, summary.text]);
       spokenTokens.set(session, turnTokens(turns));
       const newest = newestTurns(turns, deps.historyTokens());
       const unfolded = turns.slice(0, turns.length - newest.length);

@@ -97,7 +97,6 @@ export interface AutoCommitDeps extends RunProcessDeps {
 
 /** The list of changes may be long; past this the commit fails rather than miss a protected file. */
 const LISTING_BYTES = 64 * 1024 * 1024;
-const UNSIGNED_FLAGS = ["-c", "commit.gpgsign=false"];
 
 /** Commits everything in the workspace but protected files. A clean tree is fine: nothing is committed. */
 async function autoCommit(deps: AutoCommitDeps, message: string): Promise<AutoCommitResult> {
@@ -123,15 +122,8 @@ async function autoCommit(deps: AutoCommitDeps, message: string): Promise<AutoCo
       error: place.output.trim(),
     };
 
-  const listed = await git(
-    "status",
-    "--porcelain=v1",
-    "-z",
-    "--no-renames",
-    "--untracked-files=all",
-    "--",
-    ".",
-  );
+  const listing = ["--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"];
+  const listed = await git("status", ...listing, "--", ".");
   if (listed.exitCode !== 0) return failure("git status failed", listed);
   if (listed.truncatedBytes > 0)
     return {
@@ -155,15 +147,8 @@ async function autoCommit(deps: AutoCommitDeps, message: string): Promise<AutoCo
   if (staged.exitCode === 0) return { ok: true, commit: null, from, notes: [], unfiltered };
   if (staged.exitCode !== 1) return failure("git diff failed", staged);
 
-  const verify = deps.runHooks ? [] : ["--no-verify"];
-  const { result, notes } = await commitAnyway(git, UNSIGNED_FLAGS, [
-    "commit",
-    "-q",
-    ...verify,
-    "-m",
-    message,
-    ...paths,
-  ]);
+  const options = ["-q", ...(deps.runHooks ? [] : ["--no-verify"]), "-m", message];
+  const { result, notes } = await commitAnyway(git, UNSIGNED, ["commit", ...options, ...paths]);
   if (result.exitCode !== 0) return failure("git commit failed", result);
   const signs = (await git("config", "--get", "--type=bool", "commit.gpgsign")).stdout.trim() === "true";
   const made = await git("rev-parse", "HEAD");

@@ -299,10 +299,7 @@ export interface Session {
   readonly turns: number;
 }
 
-export type NewSession = Pick<
-  Session,
-  "chatKey" | "id" | "channel" | "chatId" | "openedAt" | "cut" | "carried"
->;
+export type NewSession = Omit<Session, "closedAt" | "summary" | "turns">;
 
 /** When a session ends, and by which clock that was reckoned (`Asia/Tokyo 00:00`). */
 interface CutTime {

@@ -25,20 +25,11 @@ export function createRoutingStore({
   readonly workspace: string;
 }): RoutingStore {
   return {
-    async record(decision) {
+    async record({ id, chatKey, sessionId, at, message, route, source, confidence, reason }) {
       const row = {
-        decision_id: decision.id,
-        workspace,
-        chat_key: decision.chatKey,
-        session_id: decision.sessionId,
-        at: decision.at,
-        message: storable(decision.message),
-        route: decision.route,
-        source: decision.source,
-        confidence: decision.confidence,
-        reason: storable(decision.reason),
-        correction_route: null,
-        correction_offered: null,
+        ...{ decision_id: id, workspace, chat_key: chatKey, session_id: sessionId, at },
+        ...{ message: storable(message), route, source, confidence, reason: storable(reason) },
+        ...{ correction_route: null, correction_offered: null },
       };
       await insertRows(db, "decisions", [row]);
     },

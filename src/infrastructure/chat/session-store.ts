@@ -16,88 +16,58 @@ import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import {
   type Database,
   deleteRows,
+  fromRow,
   insertRows,
   type NoteRow,
   type SessionRow,
   selectRows,
   storable,
   type TurnRow,
+  toRow,
   updateRows,
   upsertRow,
 } from "../store/schema.ts";
 
 /** Rows may come from a damaged file or another program: each is checked, and null when it cannot be what it claims. */
 function readSession(row: SessionRow): Session | null {
-  const texts = [
-    row.chat_key,
-    row.session_id,
-    row.channel,
-    row.chat_id,
-    row.carried,
-    row.summary,
-    row.cut_clock,
-  ];
-  if (!texts.every(isText) || !row.session_id) return null;
-  if (!isTime(row.opened_at) || !isTime(row.cut_at)) return null;
-  if (row.closed_at !== null && !isTime(row.closed_at)) return null;
-  const turns = Number(row.turn_count);
-  const upTo = Number(row.summary_up_to);
+  const {
+    workspace: _,
+    sessionId: id,
+    cutAt,
+    cutClock,
+    summary,
+    summaryUpTo,
+    turnCount,
+    ...known
+  } = fromRow(row);
+  const texts = [known.chatKey, id, known.channel, known.chatId, known.carried, summary, cutClock];
+  if (!texts.every(isText) || !id || !isTime(known.openedAt) || !isTime(cutAt)) return null;
+  if (known.closedAt !== null && !isTime(known.closedAt)) return null;
+  const [turns, upTo] = [Number(turnCount), Number(summaryUpTo)];
   if (!isCount(turns) || !isCount(upTo)) return null;
-  return {
-    chatKey: row.chat_key,
-    id: row.session_id,
-    channel: row.channel,
-    chatId: row.chat_id,
-    openedAt: row.opened_at,
-    closedAt: row.closed_at,
-    cut: { at: row.cut_at, clock: row.cut_clock },
-    carried: row.carried,
-    summary: { text: row.summary, upTo: Math.min(upTo, turns) },
-    turns,
-  };
+  const cut = { at: cutAt, clock: cutClock };
+  return { ...known, id, cut, summary: { text: summary, upTo: Math.min(upTo, turns) }, turns };
 }
 
 function toSessionRow(workspace: string, session: NewSession): SessionRow {
+  const { chatKey, channel, chatId, openedAt, cut, carried } = session;
   return {
-    workspace,
-    chat_key: session.chatKey,
-    session_id: session.id,
-    channel: session.channel,
-    chat_id: session.chatId,
-    opened_at: session.openedAt,
-    closed_at: null,
-    cut_at: session.cut.at,
-    cut_clock: session.cut.clock,
-    carried: storable(session.carried),
-    summary: "",
-    summary_up_to: 0,
-    turn_count: 0,
+    ...toRow({ workspace, chatKey, sessionId: session.id, channel, chatId, openedAt, closedAt: null }),
+    ...toRow({ cutAt: cut.at, cutClock: cut.clock, carried: storable(carried) }),
+    ...toRow({ summary: "", summaryUpTo: 0, turnCount: 0 }),
   };
 }
 
-function readTurn(row: TurnRow): Turn | null {
-  const { role } = row;
+function readTurn({ role, text, agent, at, position, group_id }: TurnRow): Turn | null {
   if (role !== "user" && role !== "assistant") return null;
-  if (!isText(row.text) || !isText(row.agent) || !isTime(row.at) || !isCount(row.position)) return null;
-  return {
-    position: row.position,
-    at: row.at,
-    role,
-    text: row.text,
-    agent: row.agent,
-    groupId: isText(row.group_id) ? row.group_id : null,
-  };
+  if (!isText(text) || !isText(agent) || !isTime(at) || !isCount(position)) return null;
+  return { position, at, role, text, agent, groupId: isText(group_id) ? group_id : null };
 }
 
 function readNote(row: NoteRow): DailyNote | null {
-  if (!isText(row.text) || !isTime(row.saved_at) || !isCount(Number(row.turn_count))) return null;
-  return {
-    chatKey: row.chat_key,
-    sessionId: row.session_id,
-    text: row.text,
-    turns: Number(row.turn_count),
-    savedAt: row.saved_at,
-  };
+  const { chatKey, sessionId, text, savedAt, turnCount } = fromRow(row);
+  if (!isText(text) || !isTime(savedAt) || !isCount(Number(turnCount))) return null;
+  return { chatKey, sessionId, text, turns: Number(turnCount), savedAt };
 }
 
 /** If saved settings cannot be read, the chat falls back to dry runs: a lost `/dry` must not let a job change files. */
@@ -228,16 +198,9 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
         const [session] = (await counted.execute(transaction)).rows;
         if (session === undefined) throw new Error(`no session ${sessionId}`);
         const first = session.turn_count - turns.length + 1;
-        const rows = turns.map((turn, index) => ({
-          workspace,
-          chat_key: chatKey,
-          session_id: sessionId,
-          position: first + index,
-          at: turn.at,
-          role: turn.role,
-          agent: turn.agent,
-          text: storable(turn.text),
-          group_id: turn.groupId,
+        const rows = turns.map(({ at, role, agent, text, groupId }, index) => ({
+          ...inSession(workspace, chatKey, sessionId),
+          ...{ position: first + index, at, role, agent, text: storable(text), group_id: groupId },
         }));
         for (let i = 0; i < rows.length; i += TURNS_A_BATCH)
           await insertRows(transaction, "turns", rows.slice(i, i + TURNS_A_BATCH));

@@ -12,7 +12,7 @@ import { MCP_FILE } from "../../domain/config/configured-kinds.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { WebDeps } from "../sandbox/read-web.ts";
 import type { McpPool } from "./mcp-pool.ts";
-import type { McpTools, McpToolsOptions } from "./mcp-tools.ts";
+import type { McpToolsOptions } from "./mcp-tools.ts";
 
 /** Characters of a tool's result that a model is given; local windows are small. */
 const RESULT_CHARS = 12_000;
@@ -44,61 +44,36 @@ export async function openToolbox(deps: ToolboxDeps, request: ToolboxRequest): P
     const { openMcpTools } = await import("./mcp-tools.ts");
     return openMcpTools({ servers, hostEnv, workspace, version, home });
   };
-  return createToolbox({
-    own: request.toolkit === false ? null : deps.openOwnTools(request),
-    web:
-      web && !readOnly
-        ? await openWebTools(research, mask, `PicoClaw/${version}`, processes.isOwnPort)
-        : null,
-    processes: request.toolkit === false ? null : await processes.openTools(readOnly),
-    mcp: servers.length === 0 ? null : await pool.take(key, open),
-    ...(forCoder && { offers: mayCoderCall(servers) }),
-    ...(!readOnly && wanted === undefined && { unavailable: named.unavailable }),
-    mask,
-    close: () => pool.release(key),
-  });
-}
-
-interface ToolGroups {
-  readonly own: OwnTools | null;
-  readonly web: ToolGroup | null;
-  readonly processes?: ToolGroup | null;
-  readonly mcp: McpTools | null;
-  /** Which tools of MCP servers are offered. Default: all. */
-  readonly offers?: (tool: McpTools["tools"][number]) => boolean;
-  /** Servers that were not even tried. */
-  readonly unavailable?: Toolbox["unavailable"];
-  readonly mask: (text: string) => string;
-  close(): Promise<void>;
-}
-
-/** Tools of every kind as one box; results are masked and cut. */
-function createToolbox(parts: ToolGroups): Toolbox {
-  const { own, web, processes = null, mcp, mask, close, offers = () => true, unavailable = [] } = parts;
-  const offered = mcp?.tools.filter(offers) ?? [];
-  const shorten = (text: string) => cutMiddle(mask(text), RESULT_CHARS);
+  const own = request.toolkit === false ? null : deps.openOwnTools(request);
+  const pages =
+    web && !readOnly ? await openWebTools(research, mask, `PicoClaw/${version}`, processes.isOwnPort) : null;
+  const kept = request.toolkit === false ? null : await processes.openTools(readOnly);
+  const mcp = servers.length === 0 ? null : await pool.take(key, open);
+  const offered = mcp?.tools.filter(forCoder ? mayCoderCall(servers) : () => true) ?? [];
   const call = async (name: string, args: unknown, options: CallOptions): Promise<ToolOutcome> => {
     if (mcp !== null && offered.some((tool) => tool.name === name))
       return mcp.call(name, args, options.signal);
-    const read = web?.call(name, args, options.signal) ?? null;
-    if (read !== null) return read;
-    const kept = processes?.call(name, args, options.signal) ?? null;
-    if (kept !== null) return kept;
+    const outcome = pages?.call(name, args, options.signal) ?? kept?.call(name, args, options.signal) ?? null;
+    if (outcome !== null) return outcome;
     return own?.invoke(name, args, options) ?? { ok: false, text: `unknown tool: ${name.slice(0, 100)}` };
   };
   return {
     tools: [
       ...(own?.tools ?? []),
-      ...(web?.tools ?? []),
-      ...(processes?.tools ?? []),
+      ...(pages?.tools ?? []),
+      ...(kept?.tools ?? []),
       ...offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
     ],
-    unavailable: [...unavailable, ...(mcp?.unavailable ?? [])],
+    unavailable: [
+      ...(!readOnly && wanted === undefined ? named.unavailable : []),
+      ...(mcp?.unavailable ?? []),
+    ],
     async call(name, args, options) {
       const outcome = await call(name, args, options);
-      return { ...outcome, text: options.whole === true ? mask(outcome.text) : shorten(outcome.text) };
+      const text = mask(outcome.text);
+      return { ...outcome, text: options.whole === true ? text : cutMiddle(text, RESULT_CHARS) };
     },
-    close,
+    close: () => pool.release(key),
   };
 }
 

@@ -65,18 +65,9 @@ export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex 
     },
     async status() {
       const { applied, pending } = await migrationStatus(db);
-      const jobs =
-        applied.length === 0
-          ? 0
-          : Number(
-              (
-                await db
-                  .selectFrom("jobs")
-                  .select(({ fn }) => fn.countAll<number>().as("count"))
-                  .executeTakeFirstOrThrow()
-              ).count,
-            );
-      return { applied, pending, jobs };
+      if (applied.length === 0) return { applied, pending, jobs: 0 };
+      const counted = db.selectFrom("jobs").select(({ fn }) => fn.countAll<number>().as("count"));
+      return { applied, pending, jobs: Number((await counted.executeTakeFirstOrThrow()).count) };
     },
     migrate: () => migrate(db, now),
     close: () => db.destroy(),
@@ -84,24 +75,11 @@ export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex 
 }
 
 function toJobRow(job: StoredJob, eventCount: number): JobRow {
-  const { jobId, groupId, workspace, source, title, createdAt, finishedAt, kind, outcome, state, stateAt } =
-    job;
-  const { totalCmds, executedCmds, failedCmds, bytes } = job;
+  const { jobId, groupId, workspace, source, title, createdAt, finishedAt } = job;
+  const { kind, outcome, state, stateAt, totalCmds, executedCmds, failedCmds, bytes } = job;
   return {
-    ...toRow({
-      jobId,
-      groupId,
-      workspace,
-      source,
-      title,
-      createdAt,
-      finishedAt,
-      kind,
-      outcome,
-      state,
-      stateAt,
-    }),
-    ...toRow({ totalCmds, executedCmds, failedCmds, bytes, eventCount }),
+    ...toRow({ jobId, groupId, workspace, source, title, createdAt, finishedAt }),
+    ...toRow({ kind, outcome, state, stateAt, totalCmds, executedCmds, failedCmds, bytes, eventCount }),
     success: job.success ? 1 : 0,
     git_commit: job.gitCommit ?? null,
     change_count: countFiles(job.changes),

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import { readPlanSteps, stepLines } from "../../../src/application/chat/describe-event.ts";
-import { tellSteps } from "../../../src/application/chat/tell-steps.ts";
+import { readPlanSteps, stepLines, tellSteps } from "../../../src/application/chat/describe-event.ts";
 import type { ChatEvent } from "../../../src/application/ports/chat.ts";
 
 const PLAN = "Do it:\n1. Add `total` to src/cart.js\n2. Document it in README.md\n3. Run the tests";
