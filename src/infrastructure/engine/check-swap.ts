@@ -135,10 +135,7 @@ function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Di
   return goes !== null && identifyAt(outSlot(folder, op, direction)) === null;
 }
 
-/**
- * Whether the last swap was forced over a file that the user had deleted: then no slot holds a side, and
- * the path becomes absent again. A path that was left alone keeps its slot, and git objects stay.
- */
+/** A swap that was forced over a file which the user had deleted filled no slot: the path becomes absent again. Git objects stay. */
 function wasForcedOverDeleted(op: Op, folder: JobFolder, direction: Direction): boolean {
   return (
     op.area === "file" &&
@@ -176,10 +173,7 @@ function lookAtOp(
   return { current, reason };
 }
 
-/**
- * The difference between the entry at a path and the expected one; null when it is that one, or has the same
- * content.
- */
+/** How the entry at a path differs from the expected one; null where it is that one, or has its content. */
 function differenceReason(
   request: CheckRequest,
   op: Op,

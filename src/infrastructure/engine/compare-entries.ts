@@ -16,10 +16,7 @@ import { inParent } from "../platform/open-folder.ts";
 import { lookInto, readInto, readNoFollow } from "../platform/read-file.ts";
 import { getXattr, listXattrs } from "../platform/xattr.ts";
 
-/**
- * Which rules a path follows. Inside a git directory that existed before the job, state (refs, index, logs) is restored only
- * if it is unchanged since the job, and objects that the job added are never removed.
- */
+/** Which rules a path follows. In a git directory that existed before, state is restored only if unchanged; added objects stay. */
 export function areaOf(
   path: string,
   rootIsGitDirectory: boolean,
@@ -50,9 +47,7 @@ export function mayBeIndex(path: string): boolean {
   return path === "index" || path.endsWith("/index");
 }
 
-/**
- * The entries of an index (mode, object, stage, path), without the stat cache that `git status` refreshes.
- */
+/** The entries of an index, without the stat cache that `git status` refreshes. */
 function indexKey(bytes: Uint8Array): string | null {
   const listed = listGitIndex(bytes);
   return listed === null ? null : `index:${hashHex("sha256", listed)}`;
@@ -80,10 +75,7 @@ function digestSmall(absolute: string, size: number): string {
   return digest(length < USUAL.length ? USUAL.subarray(0, length) : readNoFollow(absolute));
 }
 
-/**
- * A file as one opening shows it. Null for a file above the size limit, for an entry that is not a file, and for an
- * unreadable one: use `hashAt` for those.
- */
+/** A file as one opening shows it. Null for a file above the size limit and for anything else that has no bytes to read. */
 export function readEntry(absolute: string, size: number, keepsBytes = false) {
   const look = size < USUAL.length ? lookInto(absolute, USUAL) : null;
   if (look === null) return null;
@@ -100,10 +92,7 @@ export function readEntry(absolute: string, size: number, keepsBytes = false) {
   };
 }
 
-/**
- * The hash of the entry at a path when `then` was taken; undefined if it has been touched since, so that a later save is
- * never mistaken for the original.
- */
+/** The hash of the entry at a path; undefined if it was touched since `then`, so that a later save never counts as the original. */
 export function hashIfUntouched(
   root: string,
   path: string,
@@ -147,10 +136,7 @@ export interface EntryPair {
   readonly names?: number | undefined;
 }
 
-/**
- * Whether no visible property differs: kind, mode, owner, bytes and attributes. For files too large to read, the change time
- * is compared instead of the bytes.
- */
+/** Whether no visible property differs. Of files too large to read, the change time is compared instead of the bytes. */
 export function isVisiblySame(compared: EntryPair): boolean {
   return compared.a.mode === compared.b.mode && isSameButForMode(compared);
 }

@@ -60,10 +60,7 @@ function pathsOf(ops: readonly Op[], root: number): Set<string> {
   return paths;
 }
 
-/**
- * Stages a job in the view that a container has of the workspace. The container continues afterwards with the same
- * upper: a job is what changed in the upper between its beginning and its end.
- */
+/** Stages a job in a container's view of the workspace, which continues with the same upper: the job is what changed in it meanwhile. */
 export function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): OverlayBeginResult {
   const { workspace, roots, unlanded } = stage;
   const taken = takeStamp(join(folder.path, "stamp"));

@@ -72,10 +72,7 @@ const COPY =
       }
     : { whole: ["cp", "-cpRP", "--"], into: 'cp -cpRP -- "$@" "$0"/' };
 
-/**
- * Copies a folder to a name that does not exist, without PicoClaw's own folders. Returns the complaints of `cp`;
- * names are passed as bytes, so that one which is not text is copied like any other.
- */
+/** Copies a folder to a free name, without PicoClaw's own folders; returns the complaints of `cp`. Names are passed as bytes: not all are text. */
 export function copyFolder(from: string, to: string, ownFolders: readonly string[]): string[] {
   const names = new Set(
     ownFolders
@@ -150,10 +147,7 @@ export interface CopyRequest {
   readonly ownFolders: readonly string[];
 }
 
-/**
- * Copies each root with everything that belongs to it, sharing blocks where the file system can. Files that
- * the user may not read are hidden from the job, and so are those that the user made during the copy.
- */
+/** Copies each root. Files that the user may not read, or made during the copy, are hidden from the job. */
 export function copyRoots({ roots, manifests, into, ownFolders }: CopyRequest): CopyResult {
   const copies = roots.map((original, i) => ({
     original,
@@ -172,10 +166,7 @@ export function copyRoots({ roots, manifests, into, ownFolders }: CopyRequest): 
   return { ok: true, copies };
 }
 
-/**
- * A file that PicoClaw may not read, that this user cannot make, or that was removed meanwhile is not a
- * reason to give up.
- */
+/** Files that PicoClaw may not read, that this user cannot make, or that were removed meanwhile. */
 function isHarmless(complaint: string): boolean {
   return /Permission denied|Operation not permitted|No such file or directory|Invalid argument: .*socket/.test(
     complaint,
@@ -200,10 +191,7 @@ function dropNewcomers({ original, copy }: CopiedRoot, { entries, top }: Manifes
   for (const [path, { kind, ctime }] of entries) if (kind === "directory") check(path, ctime);
 }
 
-/**
- * Replaces the copy's entry by that of the workspace. Commands of the job may have left links in the copy:
- * none is followed, since this runs outside of their sandbox.
- */
+/** Replaces the copy's entry by that of the workspace, outside of the sandbox: links that commands left in the copy are not followed. */
 export function restoreEntry({ original, copy }: CopiedRoot, path: string, from: string): void {
   const exists = identifyAt(from) !== null;
   if (exists) makeParents(copy, path, (parent) => lstatSync(join(original, parent)).mode & 0o7777);
@@ -227,9 +215,7 @@ function lstatInside(root: string, path: string) {
   return attemptOr(null, () => inParent(root, path, (folder, name) => lstatSync(`${folder}/${name}`)));
 }
 
-/**
- * Replaces the ctime of a folder: the folder is added and removed, but its entries show what happens in it.
- */
+/** In place of a folder's ctime: its entries show what happens in it. */
 export const FOLDER = -1n;
 
 /** Copies as of one look: `<root>:<path>` → ctime. */
@@ -256,10 +242,7 @@ export interface Pointer {
   readonly asWritten: string;
 }
 
-/**
- * A worktree's `.git` file and its counterpart name each other by path, and a submodule's configuration names its
- * work tree. In the copy they must name the copies, or a job's git would work on the real repository.
- */
+/** Git's pointers between worktree, submodule and repository must name the copies, or a job's git would work on the real repository. */
 export function repointGit(workspace: string, copies: readonly CopiedRoot[]): Pointer[] {
   const git = findGit(workspace);
   if (git === null) return [];

@@ -99,10 +99,7 @@ export interface CopyChecks {
   readonly onBack: () => void;
 }
 
-/**
- * Where there is no overlay, a check of the draft runs in the draft's own copy, and its traces are taken back: that costs
- * a walk, a second copy costs the whole workspace. The baseline has a copy of its own, since the draft's is changed.
- */
+/** Without an overlay, a check runs in the draft's own copy and its traces are taken back, which costs a walk; a baseline gets a copy. */
 export function createCopyChecks(parts: CopyChecks) {
   const { folder, copies } = parts;
   let count = 0;

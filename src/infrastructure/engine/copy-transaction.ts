@@ -260,10 +260,7 @@ export interface CopyDeps extends Pick<CopyChecks, "workspace" | "folder" | "own
   readonly confine: ConfineCopy | null;
 }
 
-/**
- * Stages a job in a copy of the workspace (and of its repository): commands run there, and the change set is the
- * difference at the end. For machines without overlays; cost follows the size of the workspace.
- */
+/** Stages a job in a copy of the workspace and its repository, for machines without overlays. Cost follows the size of the workspace. */
 export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult> {
   const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine, limit } = deps;
   const roots = rootsFor(workspace);

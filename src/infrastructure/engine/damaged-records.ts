@@ -149,10 +149,7 @@ function identifyIn(root: string, path: string) {
   return attemptOr(null, () => identify(root, path));
 }
 
-/**
- * Rebuilds unreadable job records: plan and swap record from each other, the state from the recorded swaps, the story from
- * the journal and the plan. The damaged file is kept next to the new one. Called under the lock, when no swap is running.
- */
+/** Rebuilds unreadable job records from what the others repeat. The damaged file is kept beside. Called under the lock, when no swap is running. */
 export function repairRecords(storage: string, workspace: string): RepairedRecord[] {
   const repaired: RepairedRecord[] = [];
   for (const jobId of listJobIds(storage)) {
@@ -292,10 +289,7 @@ interface Recognition {
   readonly state: StateFile;
 }
 
-/**
- * The ops of records that do not repeat the plan: the entry at a path of the story is the one that the last swap left there.
- * A path without an entry is known where one path and one slot remain.
- */
+/** The ops of records that do not repeat the plan, by the entries at the paths of the story; the last path is known where one slot remains. */
 function recogniseOps(
   unknown: readonly (readonly [path: string, kind: Change["kind"]])[],
   entries: ReadonlyMap<number, SwapRecordEntry>,
@@ -379,10 +373,7 @@ function mendState(folder: JobFolder, workspace: string): boolean {
   return true;
 }
 
-/**
- * The jobs of which an undo or redo would be refused, because a record of their undo data is damaged or gone. Others may be at
- * work: a job that was swapped meanwhile is looked at again.
- */
+/** The jobs of which an undo or redo would be refused for damaged or missing undo data. A job that was swapped meanwhile is looked at again. */
 export function findDamagedUndo(
   storage: string,
   workspace: string,
@@ -431,10 +422,7 @@ function findDamagedFile(folder: JobFolder, whole: boolean): string | null {
 const END_BYTES = 64 * 1024;
 const HEADER_ALONE = -1;
 
-/**
- * The number of the op that the last line of a plan or of a swap's record is about, from the beginning and the end of the
- * file alone; null if these cannot be intact. Both files name the same ops in one order.
- */
+/** The op that the last line of a plan or a swap's record is about, from the file's ends alone; null if these cannot be intact. */
 function readLastNumber(file: string): number | null {
   const descriptor = openRecord(file);
   if (descriptor === null) return null;

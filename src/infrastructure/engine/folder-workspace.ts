@@ -364,8 +364,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   ): ReturnType<Transactions["commit"]> {
     const folder = jobFolder(storage.folder, jobId);
     const isNew = stateOrDamage(folder) === "running";
-    // Its size is counted when it is committed, or else below: counting once is expensive enough with many
-    // files.
+    // Its size is counted once, when it is committed or else below: with many files that is expensive.
     if (isNew) setState(folder, "staged", { bytes: 0 });
     try {
       const outcome = await lock(async () =>

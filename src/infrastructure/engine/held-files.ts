@@ -58,9 +58,8 @@ function fileKey({ dev, ino }: { readonly dev: bigint | number; readonly ino: bi
 }
 
 /**
- * Which of the watched files another process holds open for writing, or has mapped to write. Replacing such a file by rename would cut that
- * process off from it. Files are identified by device and inode: a process in another mount namespace knows them under other
- * paths. Linux only; on other systems the result is empty.
+ * Which of the watched files another process can write to: replacing one by rename would cut that process off. Files are known by
+ * device and inode, as another mount namespace has other paths. Linux only; elsewhere empty.
  */
 function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
   if (process.platform !== "linux" || (files.size === 0 && folders.length === 0)) return [];
@@ -111,10 +110,7 @@ function deviceNumber(major: number, minor: number): bigint {
   return ((high & 0xfffn) << 8n) | (low & 0xffn) | ((low & ~0xffn) << 12n) | ((high & ~0xfffn) << 32n);
 }
 
-/**
- * Asking the kernel about one file takes microseconds. Scanning all open files takes 10 to 100 ms, because the cost grows
- * with the number of processes on the machine.
- */
+/** To ask the kernel about one file takes microseconds; a scan of all open files takes 10 to 100 ms. */
 const ASKED_ONE_BY_ONE = 2_000;
 const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -196,10 +192,7 @@ export function findHeldFiles(plan: Plan, workspace: string, steps: readonly Swa
   return held;
 }
 
-/**
- * The processes that wrote to an entry just moved out, or hold it open: a file opened between the check and
- * the rename is still written in its slot, and its writer does not know. `kept` is the content of the slots.
- */
+/** The processes that hold an entry just moved out, or wrote to it: one opened between check and rename is still written in its slot. */
 export function lateWriters(
   { folder, plan, direction, steps }: Swap,
   workspace: string,

@@ -63,9 +63,8 @@ const ALL_BYTES = 16 * 1024 ** 2;
 type ImageRanges = Readonly<Record<string, readonly [offset: number, length: number]>>;
 
 /**
- * Keeps the bytes that a commit or an undo is about to write, so that the job can be shown as a diff, and merged, after the
- * user has edited the files. All are in one file, which is removed with the undo record. A commit stores the staged bytes; a
- * forced redo may have replaced the other side since.
+ * Keeps the bytes that a commit or an undo is about to write, so that the job can be shown and merged after the user has edited the
+ * files. Removed with the undo record. A forced redo may have replaced the other side, so a commit stores its bytes once.
  */
 export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void {
   const names = side === "b" ? AFTER_IMAGES : BEFORE_IMAGES;
@@ -262,10 +261,7 @@ function createOrderReader(storage: string): () => JobOrder {
   };
 }
 
-/**
- * Jobs in the order in which they began. A job without a line in the order (of an earlier version, or its line was lost)
- * precedes the first one that was created later, and has the number of its place among all unless another job has it.
- */
+/** Jobs in the order in which they began. One without a line there precedes the first one created later, under its place if that is free. */
 function inOrder(jobs: readonly StoredJob[], order: JobOrder, isWhole: boolean): StoredJob[] {
   const byTime = jobs.toSorted((x, y) =>
     x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
@@ -306,10 +302,7 @@ export function readJobRecord(folder: JobFolder): JobRecord | null {
   );
 }
 
-/**
- * `damaged`: the file that must have been written and cannot be read; null if both can be read, or the job ended before
- * it wrote them. `closed`: the folder in which this user may not read it. Plans are read only when needed: there may be thousands.
- */
+/** `damaged`: the file that must have been written and cannot be read. `closed`: the folder that this user may not read. */
 export function readJob(folder: JobFolder) {
   const record = ifSound(() => ({ is: readJobRecord(folder) }));
   const state = ifSound(() => ({ is: readState(folder) }));
@@ -406,10 +399,7 @@ interface ArchivedJobs {
   readonly list: () => StoredJob[];
 }
 
-/**
- * Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. A folder that was deleted
- * is one entry of the plan; with `folders`, the files in it are included.
- */
+/** Both sides of every file of a job, from its slots, the workspace or a later job's slots. `folders`: also the files of deleted folders. */
 function* walkDifferences(
   archived: ArchivedJobs,
   jobId: string,

@@ -52,10 +52,7 @@ function byAge(x: string, xAt: string, y: string, yAt: string): number {
   return second(x) - second(y) || (xAt < yAt ? -1 : xAt > yAt ? 1 : 0);
 }
 
-/**
- * Forgets the oldest undo records and previews until the rest fits, and then, where stories alone are too much, the oldest
- * jobs altogether; the newest job is always kept.
- */
+/** Forgets the oldest undo records and previews until the rest fits, then the oldest jobs altogether; the newest job is always kept. */
 export function evictPastQuota(
   storage: string,
   quotaBytes: number,
@@ -110,10 +107,7 @@ export function evictPastQuota(
   return evicted;
 }
 
-/**
- * An upper bound of the bytes of all jobs, so that a workspace with ten thousand jobs need not read them all for one
- * more. Every job adds to it; the exact size is counted only when the bound exceeds the quota.
- */
+/** An upper bound of all jobs' bytes: each job adds to it, and the exact size is counted only when the bound exceeds the quota. */
 function keptBytesFile(storage: string): string {
   return join(storage, "kept.json");
 }
@@ -124,10 +118,7 @@ function writeKeptBytes(storage: string, bytes: number): void {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/**
- * Removes jobs of which nothing but the story is left (thrown away, or evicted) once they are older than so many days;
- * 0 keeps them. Looks once a day, because it reads every job.
- */
+/** Removes jobs of which only the story is left once they are so many days old; 0 keeps them. Reads every job, so it looks once a day. */
 export function removeOldStories(storage: string, days: number, now: () => Date): void {
   const mark = join(storage, "swept");
   const last = lstatSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0;

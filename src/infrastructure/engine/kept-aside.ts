@@ -17,10 +17,7 @@ interface AsideMove {
   readonly path: string;
 }
 
-/**
- * The entries that the rollback of a swap could not restore, because their folder is gone or the path is occupied. They move
- * out of the job to `aside/<job>/`, which belongs to the user, so that the end of the job never removes them.
- */
+/** The entries that a rollback could not restore. They move to `aside/<job>/`, which belongs to the user: the end of the job keeps them. */
 export function findUnrestored(storage: string, takenBack: Swap, workspace: string): AsideMove[] {
   const { folder, plan, direction } = takenBack;
   const moves: AsideMove[] = [];
@@ -86,10 +83,7 @@ function measureAside(folder: string, jobId: string): KeptAsideFolder {
   return { jobId, folder, files, bytes };
 }
 
-/**
- * Removes for good the entries that a job's roll-back kept aside, and returns them. Null: nothing is kept for it.
- * `unfinished`: a swap is still being reverted, which may yet put something there.
- */
+/** Removes for good what a job's rollback kept aside. Null: nothing. `unfinished`: a swap is still being reverted, and may put more there. */
 export function removeKeptAside(storage: string, jobId: string): KeptAsideFolder | "unfinished" | null {
   // Only a name that is listed: one made of dots and slashes leads elsewhere.
   const kept = listKeptAside(storage).find((one) => one.jobId === jobId);

@@ -12,19 +12,15 @@ import { join } from "node:path";
 import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import { tryFlock } from "../platform/libc.ts";
 
-/**
- * The order of commits in a workspace, among all processes: drafts are committed one at a time, in the order
- * in which they asked. A turn delays only other drafts; the lock of the workspace keeps two writers apart.
- */
+/** Drafts of all processes are committed one at a time, as they asked. The lock of the workspace keeps writers apart; a turn delays drafts. */
 export type LandingTurns = ReturnType<typeof createLandingTurns>;
 
 const POLL_MS = 30;
 const BEAT_MS = 3000;
 
 /**
- * Tickets are files in `landing/` whose names sort by time and that their processes hold locked. The lock ends with the
- * process, so a ticket that can be locked belongs to a dead process and is removed. The ticket of a stopped process makes no
- * progress and is skipped.
+ * Tickets are files in `landing/` that sort by time and that their processes hold locked. One that can be locked belongs to a dead
+ * process and is removed; that of a stopped process makes no progress and is skipped.
  */
 export function createLandingTurns(storage: string) {
   const folder = join(storage, "landing");

@@ -20,10 +20,7 @@ import { walkUpper } from "./overlay-layers.ts";
 import { hasMovedFrom } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 
-/**
- * Remembers, for each path that a job changes, the entry in the workspace when the change was first seen. An overlay alone
- * cannot distinguish "the job created it" from "the user deleted it below since".
- */
+/** The workspace's entry at a path when its change was first seen: an overlay cannot tell a created file from one deleted below since. */
 export type FirstSight = ReturnType<typeof createFirstSight>;
 
 export interface SeenFile {
@@ -148,10 +145,7 @@ function seenFile(absolute: string, stats: EntryStats, keepsBytes: boolean): See
     : { identity, hash: undefined };
 }
 
-/**
- * The folder at a path, if it can be the one that was there at the stamp. Replacing it changes the folder
- * above and, by the rename, the time of change of the replacement, but not its time of writing.
- */
+/** The folder at a path, if it may be the stamp's. A replacement has a new time of change, and the folder above a new time of writing. */
 function folderSince(absolute: string, stats: EntryStats, stamp: bigint): FolderBase {
   const untouched = stats.ctimeNs < stamp || (statEntryAt(dirname(absolute))?.mtimeNs ?? stamp) < stamp;
   const onlyWrittenTo = stats.ctimeNs === stats.mtimeNs && stats.birthtimeNs < stamp;
@@ -169,9 +163,8 @@ const LONGEST_PAUSE_MS = 1_000;
 const PAUSE_SHARE = 20;
 
 /**
- * Reads and hashes, while a command runs, the workspace's versions of the files that it has written so far, because the
- * program is idle then. A path that the command leaves unchanged is forgotten at its end, so that the result is the same as
- * if every path had been read afterwards.
+ * Reads and hashes the workspace's versions of written files while the command runs and this program is idle. What the command
+ * leaves unchanged is forgotten at its end, as if all had been read afterwards.
  */
 export type EarlySight = ReturnType<typeof createEarlySight>;
 
@@ -365,10 +358,7 @@ export function createChangeWatch(
   };
 }
 
-/**
- * Everything that was removed with a folder of the workspace, or with the former contents of an opaque one, name by name,
- * except entries that the last look already knew.
- */
+/** All that was removed with a folder, or with the former contents of an opaque one, except entries that the last look already knew. */
 function* goneBelow(
   lower: string,
   upper: string | null,

@@ -17,10 +17,7 @@ import type { LaidRoot } from "../sandbox/create-sandbox.ts";
 export interface UpperEntry {
   readonly path: string;
   readonly stats: EntryStats;
-  /**
-   * `gone`: the path was deleted. `opaque`: a folder under which nothing of the workspace's shows at this path.
-   * `no-text`: any entry whose name is not UTF-8; `path` is only for display.
-   */
+  /** `gone`: deleted. `opaque`: a folder that shows nothing of the workspace's. `no-text`: a name that is not UTF-8, for display only. */
   readonly kind: "file" | "symlink" | "directory" | "opaque" | "gone" | "other" | "no-text";
   /** Opaque only because a folder above it is: the kernel marks no more than the uppermost. */
   readonly inherits: boolean;
@@ -76,9 +73,7 @@ export function mayHaveMovedFolders({ upper, redirects }: LaidRoot): boolean {
   }
 }
 
-/**
- * The names that an opaque folder of the upper takes from the one below it; `noText` as people can read it.
- */
+/** The names that an opaque folder of the upper takes from the one below it. */
 export function namesTakenFromLower(root: LaidRoot, path: string) {
   const kept = new Set(namesIn(join(root.upper, path)).texts);
   const below = join(root.path, path);
@@ -118,10 +113,7 @@ function movedKind(stats: EntryStats): UpperEntry["kind"] {
   return stats.isDirectory() ? "opaque" : upperKindOf(stats);
 }
 
-/**
- * Which folder of the workspace shows through a folder of the upper; null where none does. `above` is what shows
- * through its parent.
- */
+/** Which folder of the workspace shows through a folder of the upper; null: none. `above`: what shows through its parent. */
 export function lowerFolderOf(
   { path: root, upper, redirects }: LaidRoot,
   path: string,

@@ -46,10 +46,7 @@ import {
 import { type FlushAhead, type SealedRoot, takeOut, type WholeSealedRoot } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 
-/**
- * Gives the upper a copy of all that moved with its folder (blocks are shared where the file system can): the commit
- * moves inodes, and the originals are on their way into the undo record. Throws when the disk cannot hold it.
- */
+/** Gives the upper a copy of what moved with its folder: the originals are on their way into the undo record. Throws on a full disk. */
 function settleMoves(root: LaidRoot, entries: readonly Pick<UpperEntry, "path" | "kind" | "source">[]): void {
   const folders = new Map<string, string[]>();
   let within: string | null = null;
@@ -265,10 +262,7 @@ class MovingSeal extends UpperSeal {
   }
 }
 
-/**
- * Turns the entries of a job's upper into ops and moves its files into slots. It yields to other work meanwhile, and the
- * disk starts to write.
- */
+/** Turns the entries of a job's upper into ops and moves its files into slots, while the disk starts to write. */
 export async function sealUpper(place: SealPlace, ahead: FlushAhead): Promise<WholeSealedRoot> {
   const { root, index } = place;
   const breath = createBreath();
@@ -303,10 +297,7 @@ export async function sealUpper(place: SealPlace, ahead: FlushAhead): Promise<Wh
   return seal;
 }
 
-/**
- * The folder of the workspace below a folder of an upper; null where the job made it. A folder that the
- * kernel marks as copied up existed, though another process may have removed it since.
- */
+/** The folder of the workspace below a folder of an upper; null where the job made it. One that the kernel marks as copied up existed. */
 export function baseOfFolder(root: LaidRoot, path: string, sight: FirstSight): FolderBase | null {
   const mark = `${root.redirects ? "trusted" : "user"}.overlay.origin`;
   const base = sight.folder(join(root.path, path));
@@ -324,10 +315,7 @@ function baseHash(
   return seen === undefined ? hashAt(absolute, a, isIndex) : seen.hash;
 }
 
-/**
- * The entry at a path when the job began. An overlay does not record it; but an entry touched since the stamp
- * is a different one, and then nothing may match: the commit must find a conflict there.
- */
+/** The entry when the job began, which an overlay does not record. One touched since matches nothing: the commit must find a conflict. */
 function entryAtBegin(
   root: string,
   path: string,
@@ -365,9 +353,8 @@ export interface DeltaSealDeps extends SealPlace {
 }
 
 /**
- * Turns one job's changes to an upper that stays in use into ops, copying its files into slots. Unlike `sealUpper`, it leaves
- * the upper unchanged and takes only differences from the start of the job: the results of earlier jobs are already in the
- * workspace, or were changed there since.
+ * Turns one job's changes to an upper that stays in use into ops, copying its files into slots. Only differences from the start of
+ * the job count: results of earlier jobs are in the workspace, or were changed there since.
  */
 export function sealDelta(deps: DeltaSealDeps): SealedRoot {
   const { root, before } = deps;
@@ -413,8 +400,7 @@ export function sealDelta(deps: DeltaSealDeps): SealedRoot {
     else if (kind === "file" || kind === "symlink") takeFile(path, kind);
     else notes.push(sealNote("special", path));
   }
-  // An entry that an earlier job had made is removed without a mark: there was nothing below it when it was
-  // made.
+  // An entry that an earlier job had made is removed without a mark: there was nothing below it.
   const planned = new Set(ops.map(({ path }) => path));
   for (const [path, { kind }] of before) {
     if (kind === "gone" || kind === "other" || after.has(path) || planned.has(path)) continue;

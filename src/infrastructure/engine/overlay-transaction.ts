@@ -63,10 +63,7 @@ interface OverlayChecks
   readonly roots: readonly LaidRoot[];
 }
 
-/**
- * Views whose changes are thrown away, each in a sandbox of its own: an upper above the draft's, above the
- * baseline's build output, above the workspace. The draft's upper is never written to.
- */
+/** Views whose changes are thrown away: an upper above the draft's, the baseline's build output and the workspace. The draft's stays as it is. */
 function createOverlayChecks(parts: OverlayChecks) {
   const { workspace, folder, roots, installation, env } = parts;
   let count = 0;
@@ -202,9 +199,8 @@ function makeShape(root: LaidRoot, folder: string, layer: string): boolean {
 }
 
 /**
- * Stages a job in an overlay: the workspace (and its repository) with an upper of the job's own laid over it, seen
- * only by the executor in its sandbox. The upper is the change set; cost follows the change. The sandbox may end and
- * another be started over the same upper.
+ * Stages a job in an overlay: the workspace and its repository under an upper of the job's own, which is the change set, so cost
+ * follows the change. The sandbox may end and another be started over the same upper.
  */
 export async function beginOverlayTransaction(deps: OverlayDeps): Promise<OverlayBeginResult> {
   const { workspace, folder, installation, env } = deps;
@@ -239,10 +235,7 @@ export async function beginOverlayTransaction(deps: OverlayDeps): Promise<Overla
   return { ok: true, transaction: openOverlay({ ...deps, roots, stamp, executor }) };
 }
 
-/**
- * A mount or a folder of the machine may disappear between being listed and being mounted. So a failure counts only if it
- * occurs again with a fresh list; then it is remembered, and later jobs do not try an overlay.
- */
+/** A mount or folder may disappear between being listed and being mounted: a failure counts only if it occurs again with a fresh list. */
 async function wakeFirst(executor: Wakeable): Promise<string | null> {
   const complaint = await executor.wake();
   return complaint === null || complaint === SILENT_SANDBOX ? complaint : executor.wake();

@@ -10,10 +10,7 @@ export interface OwnGitDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/**
- * Finds git where no job could have put one, and reads the user's own configuration now: a job has its own view of the
- * home, and its writes there do not affect our commits.
- */
+/** Finds git where no job could have put one, and reads the user's configuration now: what a job writes in its home has no say. */
 export function findOwnGit({ workspace, env }: OwnGitDeps): OwnGit | null {
   const home = env.HOME ?? "/";
   const avoid = home === "/" ? [workspace] : [workspace, home];
@@ -38,10 +35,7 @@ export function findOwnGit({ workspace, env }: OwnGitDeps): OwnGit | null {
 
 const OF_THE_REPOSITORY: ReadonlySet<string> = new Set(["local", "worktree"]);
 
-/**
- * The settings that decide the message and content of a commit. Programs are only those that convert files
- * for git.
- */
+/** The settings that decide a commit's message and content. Programs are only those that convert files for git. */
 function isPassed(setting: { readonly name: string; readonly value: string }): boolean {
   return (
     isHarmlessSetting(setting) ||

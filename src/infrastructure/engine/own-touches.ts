@@ -160,10 +160,7 @@ export type FoldersBefore = Map<string, Pick<Identity, "ino" | "ctime"> | null>;
 /** A rename sets the times of the entry and of its folder within one tick of the kernel's clock. */
 const TICK_NS = 20_000_000n;
 
-/**
- * The folders around a swap that was cut off, as they were before it: those that nothing but the swap has touched since. Its
- * last touch of a folder was the last move into it or out of it.
- */
+/** The folders around a swap that was cut off, as they were before it, as far as only the swap's moves have touched them since. */
 export function recallFolders(
   around: Intent["around"],
   now: ReadonlyMap<string, Identity | null>,

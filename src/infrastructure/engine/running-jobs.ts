@@ -19,10 +19,7 @@ import { tryFlock } from "../platform/libc.ts";
 import { isAlive, processBirth, processLife } from "../platform/process-table.ts";
 import { isDead, listRunning } from "../platform/workspace-storage.ts";
 
-/**
- * Which jobs are being worked on, as files in `running/` that their processes hold locked. The lock ends with the
- * process, in any container, so a file that can be locked belongs to a job whose process died.
- */
+/** Jobs at work, as files in `running/` that their processes hold locked: one that can be locked belongs to a job whose process died. */
 export function createRunningJobs(storage: string) {
   const folder = join(storage, "running");
   const held = new Map<string, number>();
@@ -52,10 +49,7 @@ function isHeld(storage: string, jobId: string): boolean {
   return existsSync(path) && !isDead(path);
 }
 
-/**
- * Whether a process is the one that works on a job: it holds the job's file in `running/` open. Process numbers are
- * given again, and mean nothing across containers. Where there is no /proc the number has to do.
- */
+/** Whether a process holds a job's file in `running/` open: numbers are reused and differ across containers. Without /proc they decide. */
 function isWorkingOnJob(storage: string, pid: number, jobId: string): boolean {
   if (process.platform !== "linux") return isAlive(pid);
   const file = join(storage, "running", jobId);

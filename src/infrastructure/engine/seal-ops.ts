@@ -41,10 +41,7 @@ import { areaOf, hashAt, isIndexFile } from "./compare-entries.ts";
 /** What a job changed in one root. */
 export interface SealedRoot {
   readonly ops: readonly Op[];
-  /**
-   * The paths that the job touched under names that are not UTF-8, as people can read them: no op can express
-   * them.
-   */
+  /** Touched paths whose names are not UTF-8, as people can read them: no op can express them. */
   readonly noText: readonly string[];
   /** The entries that no plan can commit. */
   readonly notes: readonly SealNote[];
@@ -112,10 +109,7 @@ export interface SealedOps {
   readonly attributed?: ReadonlySet<number>;
 }
 
-/**
- * The difference that ops and their slots make, for validation. Before is the workspace, after is the content
- * of the slots.
- */
+/** The difference that ops and their slots make: before is the workspace, after is the content of the slots. */
 function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Difference {
   const tops = roots.map((root) => ({ within: `${root}/`, ops: new Map<string, Op>() }));
   for (const op of ops) tops[op.root]?.ops.set(op.path, op);
@@ -137,9 +131,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
     return root === undefined ? null : { root, below: relative(root, absolute) };
   }
 
-  /**
-   * The op that decides the entry at a path afterwards: its own, or that of a folder which is new or gone.
-   */
+  /** The op that decides the entry at a path afterwards: its own, or that of a folder which is new or gone. */
   function deciding(path: string): Op | null {
     const absolute = absoluteOf(path);
     const own = opAt(absolute);
@@ -230,9 +222,8 @@ function standingFromIdentity(identity: Identity | null): EntryState | null {
 }
 
 /**
- * The last step of every seal: the content of the slots is validated, entries that may not be committed are removed,
- * and bits that give away power are cleared. The plan is written from the result, so that nothing else is ever
- * committed. `turnedDown`: absolute paths that did not land as the job left them.
+ * The last step of every seal: validates the content of the slots, removes entries that may not be committed, clears bits that give
+ * power. Only its result is ever committed. `turnedDown`: absolute paths that did not land as the job left them.
  */
 export function validateOps(sealed: SealedOps, judge: ValidateDifference) {
   const sweep = createSweep();
@@ -403,10 +394,7 @@ function rewriteOp(
   return { ...rest, b, ...(bHash && { bHash }) };
 }
 
-/**
- * Changed files that have another name: a commit puts a new file in the place of one name, and the others keep the old.
- * `linked`: the ops of which that may be so. Default: any of them.
- */
+/** Changed files with another name: a commit replaces one name, and the others keep the old file. `linked`: the ops to ask; default all. */
 export function partedLinks(
   ops: readonly Op[],
   roots: readonly string[],
@@ -424,10 +412,7 @@ function namesOf(path: string): number {
   return ifThere(0, () => lstatSync(path).nlink);
 }
 
-/**
- * Changed files that could not keep their owner or group: only a member of a group can give a file to it, and only root can
- * change the owner. Root changes owners on purpose.
- */
+/** Changed files that lost their owner or group: only root, or a member of the group, can give files away. Root does so on purpose. */
 export function lostOwners(ops: readonly Op[]): SealNote[] {
   if (process.getuid?.() === 0) return [];
   const notes: SealNote[] = [];
@@ -466,10 +451,7 @@ export function createFlushAhead(folder: JobFolder) {
   };
 }
 
-/**
- * The file system's journal holds copies of thousands of files that are no longer needed, and the next flush, that of the
- * plan, would wait until all of them are written. So the journal is committed now. The contents of the files do not move.
- */
+/** The journal holds copies of files that are no longer needed, and the plan's flush would wait for all of them: it is committed now. */
 function commitJournal(folder: JobFolder): Promise<void> {
   return new Promise((resolve) => {
     const descriptor = openSync(join(folder.path, "stamp"), "a", 0o600);
@@ -520,10 +502,7 @@ function flush(path: string, atOnce: boolean): boolean | Promise<boolean> {
   }
 }
 
-/**
- * Takes an entry out of a layer, by `take`. The layer's folders have the modes of the workspace's: one that its own user may
- * not write to is opened for that moment, as it is in the workspace when the job lands.
- */
+/** Takes an entry out of a layer. A folder that its own user may not write to is opened for that moment, as it is when the job lands. */
 export function takeOut(absolute: string, take: () => void): void {
   try {
     take();

@@ -85,10 +85,7 @@ function findMissing({ plan, steps }: Pick<Swap, "plan" | "steps">): string[] {
   return [...missing].sort((x, y) => x.length - y.length);
 }
 
-/**
- * A swap's entries, and the folders around them, that are in the slots of other jobs. `absent`: the steps with nothing to
- * do because the entry that is to leave is not there.
- */
+/** A swap's entries and the folders around them in other jobs' slots. `absent`: steps whose leaving entry is not there. */
 export function findHeldElsewhere(
   place: Place,
   swap: Pick<Swap, "folder" | "plan" | "steps">,

@@ -89,10 +89,7 @@ function moveTree(
   view.remove(from);
 }
 
-/**
- * The future state of a staged path. Files, links and folders are in `slotPath` until the commit moves them
- * in.
- */
+/** The future state of a staged path; what is in `slotPath` is moved in by the commit. */
 type Staged =
   | { readonly kind: "gone" }
   | { readonly kind: "file" | "symlink" | "directory"; readonly slotPath: string };
@@ -135,10 +132,7 @@ export interface StagedViewDeps {
   readonly copyAttributes: (from: string, toDescriptor: number) => void;
 }
 
-/**
- * The view of a job that only edits files: the workspace with pending changes laid over it. Nothing of the
- * workspace is copied; a changed file is written whole into its slot, so cost follows the change alone.
- */
+/** The view of a job that only edits: pending changes over the workspace. Changed files are whole in their slots; cost follows the change. */
 export function createStagedView({ root, slotPath, hashBase, copyAttributes }: StagedViewDeps): StagedView {
   const entries = new Map<string, Staged>();
   const bases = new Map<string, StagedBase>();

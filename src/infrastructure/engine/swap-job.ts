@@ -102,10 +102,7 @@ function reverseSwap(swap: Swap): Swap {
 
 type EditedPaths = ReturnType<typeof findEditedPaths>;
 
-/**
- * Paths that match neither side of the swap: they were edited after it was interrupted. During a rollback, the user may edit
- * paths that the swap has not reached or that are already restored.
- */
+/** Paths that match neither side of the swap: edited after it was interrupted. A rollback allows edits of paths that it has not to touch. */
 function findEditedPaths(swap: Swap, intent: Intent) {
   const takingBack = intent.taking_back === true;
   /** Entries of a swap being rolled back that were only moved. */
@@ -385,10 +382,7 @@ async function rollBackSwap(
 /** Paths that the user changes while a swap is taken back are looked at again so often. */
 const TAKE_BACK_ATTEMPTS = 3;
 
-/**
- * Puts back every entry that a swap has moved, even if the user has moved it since, and clears the intent. An entry that
- * cannot be put back is kept aside.
- */
+/** Puts every moved entry back, even if the user has moved it since, and clears the intent. What cannot be put back is kept aside. */
 async function takeBackSwap(
   deps: SwapDeps,
   work: Swap,
@@ -522,10 +516,7 @@ async function settleSwap(
   removeSwapRecord(folder, intent.turn - 1);
 }
 
-/**
- * The entry that PicoClaw put there. Later writes by another process are its own: a later swap must see the
- * difference.
- */
+/** The entry that PicoClaw put there: a later swap must see what other processes wrote since. */
 function currentEntryAt(plan: Plan, op: Op, step: SwapStep | undefined, anchors: Anchors): Identity | null {
   let now: Identity | null = null;
   try {
@@ -553,10 +544,7 @@ async function rebuildIntent(storage: string, workspace: string): Promise<Intent
   return intent;
 }
 
-/**
- * Finishes the swap that an intent states was begun. Entries edited since stay as they are, and the rest is
- * finished around them. Called under the lock; null when there is no intent.
- */
+/** Finishes the swap of an intent around entries that were edited since. Called under the lock; null when there is no intent. */
 export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | null> {
   const { storage, workspace } = deps;
   const read = readIntent(storage);
@@ -618,9 +606,7 @@ export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | n
   }
 }
 
-/**
- * Which side each file of an interrupted swap is on. Changes nothing; null if the record of the job cannot be read.
- */
+/** Which side each file of an interrupted swap is on. Changes nothing; null if the job's record cannot be read. */
 export function readInterruptedFiles(
   storage: string,
   workspace: string,

@@ -27,8 +27,8 @@ export class SwapFailure extends Error {
 }
 
 /**
- * Where the entries of a swap are. A new swap uses paths and stops if another folder has taken one of them. A rollback or a
- * later completion uses inodes: the user may have renamed a folder meanwhile, and the entries of the swap are still in it.
+ * Where the entries of a swap are. A new swap uses paths and stops if another folder has taken one of them. A rollback or a later
+ * completion uses inodes: the user may have renamed a folder meanwhile, and the entries of the swap are still in it.
  */
 export interface SwapPlaces extends Anchors {
   readonly inFolder: typeof inFolder;
@@ -215,10 +215,7 @@ function findInodes({ folder, plan }: PlacesRequest, wanted: ReadonlySet<string>
   return found;
 }
 
-/**
- * One op in one swap: the entry at its path that is moved into a slot, and the entry in a slot that is moved
- * to the path.
- */
+/** One op in one swap: the entry that is moved from its path into a slot, and the one that is moved from a slot to the path. */
 export interface SwapStep {
   readonly op: Op;
   readonly goes: Identity | null;

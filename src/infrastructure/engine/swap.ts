@@ -112,10 +112,7 @@ export function recordedStep(op: Op, direction: Direction, lastSwap: SwapRecord 
   };
 }
 
-/**
- * The same for a job at rest. A folder that the job made is where its inode is: other jobs move it out of the job's slot and back
- * (see `shared-folders.ts`).
- */
+/** The same for a job at rest: a folder that it made is where its inode is, as other jobs move it (see `shared-folders.ts`). */
 export function recordedAtRest(
   folder: JobFolder,
   root: string,
@@ -384,10 +381,7 @@ function unlockSwapStep(swap: Swap, { op, goes, comes }: SwapStep): void {
     if (isSameEntry(identifyAt(slot), comes)) chmodSync(slot, comes.mode | 0o700);
 }
 
-/**
- * Makes folders unwritable again that the swap had made writable, even if they were moved, and gives folders that stay
- * their new mode and owner.
- */
+/** Restores the modes of folders that the swap had made writable, wherever they are now, and gives others their new mode and owner. */
 function restoreModes(swap: Swap): void {
   const { folder, plan, direction, steps, unwritable, places } = swap;
   const folders = steps.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes));
