@@ -210,10 +210,7 @@ export function wordLog({ text, cut }: ProcessLog, locale: Locale): string {
   return cut ? `${words.cut}\n${text}` : text;
 }
 
-/**
- * One line of the list of running work on every surface. A further kind is one more member of the union, one case
- * in `wordRunningThing` and `toRunningJson`, and one more source for `inRunningOrder`.
- */
+/** One line of the list of running work. A new kind needs a case in `wordRunningThing` and `toRunningJson`, and a source. */
 export type RunningThing = RunningJob | RunningAgent | RunningProcess;
 
 interface RunningBase {

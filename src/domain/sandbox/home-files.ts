@@ -88,10 +88,7 @@ const CACHES = new RegExp(
   "i",
 );
 
-/**
- * Names that are known to be run or obeyed, and to hold keys. A command that writes to one meant to, so it fails; what else it
- * leaves in a home is left out with a word.
- */
+/** Names known to be run or obeyed, and to hold keys: a command that writes to one fails; what else it leaves in a home is left out with a word. */
 const OBEYED = new RegExp(
   [
     // Start files of shells and sessions.

@@ -354,10 +354,7 @@ function findKeeper(folder: string, { keeper }: ProcessRecord): BornProcess | nu
   return attemptOr(null, () => JSON.parse(readFileSync(join(folder, KEEPER), "utf8")) as BornProcess);
 }
 
-/**
- * The keeper died without a word. Its sandbox went with it; what ran without one is known by the mark that it inherited, and
- * by nothing else: no number of a process is enough.
- */
+/** The keeper died, and its sandbox with it. What ran without one is known only by the inherited mark: process numbers are reused. */
 async function bury(
   folder: string,
   record: ProcessRecord,

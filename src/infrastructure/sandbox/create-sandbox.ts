@@ -50,10 +50,7 @@ interface ForeignFilesMemory {
   readonly found: string | null;
 }
 
-/**
- * Files of another owner or group than the user's own cannot be copied into an overlay that an ordinary user mounts
- * (EOVERFLOW): only the own ids exist in there. Whether there are any is asked once and remembered.
- */
+/** An ordinary user's overlay cannot copy up files of another owner or group (EOVERFLOW). Whether there are any is asked once and remembered. */
 function createForeignFiles(deps: { readonly roots: readonly string[]; readonly memory: string }) {
   const { roots } = deps;
   const file = join(deps.memory, "foreign-files.json");
@@ -169,10 +166,7 @@ const SOCKET = "proxy";
 
 /** The parts of a sandbox that an overlay is begun with. */
 export interface OverlayDeps {
-  /**
-   * Where layers of the job are moved for the time of a check; null if they may stay. The kernel takes no layer inside
-   * another, and a storage inside the workspace would be one.
-   */
+  /** Where layers are moved for a check; null if they may stay. The kernel takes no layer inside another, as in a workspace with its storage. */
   readonly liftTo: string | null;
   readonly workspace: string;
   readonly folder: JobFolder;
@@ -196,10 +190,7 @@ export interface OverlayDeps {
   readonly takesHeads: boolean;
   /** Called when a sandbox did not start. */
   readonly onComplaint: () => void;
-  /**
-   * Called when the layers of a job that is about to be committed are sealed, before they go. Answers with the place of
-   * a home that was put aside.
-   */
+  /** Called before the sealed layers of a job that is to be committed go. Answers with the place of a home that was put aside. */
   readonly onCommit: () => string | null;
   /** Called with the plan of a job that is about to be committed. */
   readonly onSealed?: ((plan: Plan) => void) | undefined;
@@ -245,10 +236,7 @@ export interface SandboxDeps extends SurroundingsDeps {
   readonly installation?: Installation;
 }
 
-/**
- * `shared`: the home that jobs use in turn. `above`: a separate layer over these and the shared home, removed with its job.
- * `caches`: a separate layer over this one, which shows nothing from earlier jobs.
- */
+/** `shared`: the home that jobs use in turn. `above`: a layer over these and the shared home. `caches`: a layer over this one alone. */
 type HomeUse =
   | "shared"
   | { readonly caches: string; readonly head?: never }
@@ -431,9 +419,6 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
 export interface LaidRoot {
   readonly path: string;
   readonly upper: string;
-  /**
-   * Mounted by real root, with `redirect_dir`: a folder of the workspace is then renamed in one step, and its new name
-   * in the upper says in an attribute where its contents lie.
-   */
+  /** Mounted by real root, with `redirect_dir`: a folder is renamed in one step, and an attribute of its new name says where its contents lie. */
   readonly redirects: boolean;
 }

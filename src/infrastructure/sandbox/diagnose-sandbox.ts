@@ -17,10 +17,7 @@ import { isRealRoot } from "./staging.ts";
 
 type TrialResult = { readonly ok: true } | { readonly ok: false; readonly complaint: string };
 
-/**
- * The abilities of a sandbox on this machine; each part is tried, nothing is concluded. `bubblewrap`: the version, or null.
- * `overlay`: one on the file system of the given folder.
- */
+/** The abilities of a sandbox on this machine, each tried. `bubblewrap`: the version, or null. `overlay`: on the folder's file system. */
 export function trySandbox(bubblewrap: string | null, storage: string) {
   const setpriv = findProgram("setpriv", SYSTEM_PATH) !== null;
   if (bubblewrap === null) {
@@ -92,10 +89,7 @@ export function diagnoseHome(
     : [{ name: "home", ok: false, text: messages.homeBusy(aside), remedy }];
 }
 
-/**
- * The parts that a sandbox needs, and the resulting promises about commands. A job runs without a sandbox as
- * well, so a missing part is a failure only where the configuration insists on one.
- */
+/** The parts of a sandbox and the promises about commands. Jobs run without one too: a missing part fails only where it is insisted on. */
 export async function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
   { messages, workspace, config }: OpenedWorkspace,

@@ -33,10 +33,7 @@ export type DialResult =
   | { readonly ok: false; readonly refused: RefusedDestination }
   | { readonly ok: false; readonly failed: "no-such-host" | "unreachable" | "timeout" };
 
-/**
- * Judges the name, looks it up, judges each address, and dials the address it judged: there is no second look-up that
- * could answer otherwise. Nothing is looked up that is not allowed by name.
- */
+/** Judges the name, looks it up, judges each address, and dials the one it judged: no second look-up could answer otherwise. */
 export async function dial(deps: DialDeps, destination: Destination): Promise<DialResult> {
   const judged = await findAllowedAddresses(deps, destination);
   if (!judged.ok) return judged;

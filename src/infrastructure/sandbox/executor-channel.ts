@@ -38,10 +38,7 @@ import { readNoFollow } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { makeParents } from "../platform/walk-folder.ts";
 
-/**
- * Messages between the program and the executor in the view: a JSON head and raw bytes, each with its
- * length. One format for both channels.
- */
+/** A message between the program and the executor: a JSON head and raw bytes, each with its length. */
 export interface Frame {
   readonly head: Readonly<Record<string, unknown>>;
   readonly body: Uint8Array;
@@ -349,10 +346,7 @@ interface InputPiece {
 /** Characters that go to the executor at once. */
 const INPUT_PIECE = 8_192;
 
-/**
- * Standard input of a process in the view, one piece on its way at a time: a channel that is full would hold up the program
- * while the executor waits for it to read.
- */
+/** Standard input of a process in the view, one piece at a time: a full channel would block the program while the executor waits for it. */
 function createInputQueue(send: (piece: InputPiece) => void): {
   readonly input: ProcessInput;
   readonly onTaken: () => void;

@@ -48,9 +48,8 @@ export interface ExecutorSettings {
 }
 
 /**
- * The program's hands inside a view: edits files and runs processes on orders, and knows nothing else. Policy,
- * journal and commit stay outside, where nothing that runs in the view can reach them. `setUpBy`: the child that is still
- * building the view; it reports its own failures.
+ * The program's hands inside a view: edits files and runs processes, and knows nothing else. Policy, journal and commit stay
+ * outside, out of reach. `setUpBy`: the child that is still building the view; it reports its own failures.
  */
 export async function serveView(
   { root, proxy, head, callers, limits, allowance }: ExecutorSettings,
@@ -100,10 +99,7 @@ function countOwnThreads(): number {
   return Number(/^Threads:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? 1);
 }
 
-/**
- * The program has closed its end, so the view ends, and everything in it ends with this process. If nothing else is running,
- * the program is notified, so that it need not wait until the kernel has removed the mounts. Only this process starts others.
- */
+/** The program has closed its end, so the view ends. Where nothing else runs the program is told, and need not wait for the mounts. */
 function leaveExecutor(): void {
   if (isAlone()) tellProgram(encodeFrame({ alone: true }));
   process.exit(0);

@@ -2,10 +2,7 @@ import { closeSync, openSync, rmSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { basename, dirname } from "node:path";
 
-/**
- * Carries every connection to a port of this loopback to a socket with a path; 0 is any that is free. Resolves with the
- * port when it listens. It is up for as long as its process.
- */
+/** Carries connections to a port of this loopback (0: any free one) to a socket. Resolves when it listens; ends with its process. */
 export async function forwardPort(port: number, socketPath: string): Promise<number> {
   const server = createServer({ allowHalfOpen: true }, (client) =>
     joinSockets(client, connect({ path: socketPath, allowHalfOpen: true })),
@@ -40,9 +37,8 @@ export function endTogether(client: Socket, upstream: Socket): void {
 const LONGEST_HEAD = 16;
 
 /**
- * Runs inside a separate network and lets a program outside reach ports of this loopback. The inside connects and waits; the
- * outside replies with a port when it has a client. So nothing outside connects to a path that the inside could have
- * replaced. Ends when the outside no longer answers.
+ * Lets a program outside reach ports of this loopback, from inside a separate network. The inside connects and waits, the outside
+ * replies with a port: nothing outside connects to a path that the inside could have replaced.
  */
 export function waitForCallers(socketPath: string): void {
   const caller = connect({ path: socketPath, allowHalfOpen: true });

@@ -4,11 +4,7 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { maskSecrets } from "../../domain/platform/mask.ts";
 import lists from "./home-lists.json" with { type: "json" };
 
-/**
- * The parts of a home that tools need; a job sees nothing else of it. Folders are named as deep as it takes
- * to leave out the credentials that some tools keep beside their caches (`.cargo/credentials.toml`,
- * `.m2/settings.xml`).
- */
+/** The parts of a home that jobs see. Folders are named as deep as it takes to leave out credentials beside caches (`.cargo/credentials.toml`). */
 export const ALLOWED_FOLDERS: readonly string[] = Object.values(lists.folders).flat();
 
 /** Settings that tools read. A line of them that holds a secret is left out. */
@@ -17,10 +13,7 @@ export const ALLOWED_FILES: readonly string[] = lists.files;
 /** The paths in a user's home that commands of a job may not even read. */
 const SECRET_PATHS: readonly string[] = lists.secrets;
 
-/**
- * The secrets that a home really holds, as absolute paths without a link on the way. One that is itself a link is named
- * twice, by its own name and by what it leads to.
- */
+/** The secrets in a home, as absolute paths without a link on the way. A link is named twice: by its own name and by its target. */
 export function findHomeSecrets(home: string): string[] {
   // Git does not commit without its settings, and their secrets are mostly ways to a helper.
   const settings = ALLOWED_FILES.filter((path) => !path.includes("git") && holdsSecret(join(home, path)));
@@ -44,10 +37,7 @@ function holdsSecret(file: string): boolean {
   });
 }
 
-/**
- * A registry stays known, its token does not. A heading stays too, without the secret in it: the lines below
- * it would otherwise belong to the one before. A removed line takes along the lines that continue it.
- */
+/** A registry stays known, its token does not. A heading stays without its secret, or the lines below would belong to the one before. */
 export function stripSecrets(text: string): string {
   const kept: string[] = [];
   let gone: string | null = null;
@@ -82,10 +72,7 @@ function withoutPrivateKeys(text: string): string {
   );
 }
 
-/**
- * A line indented deeper than the line before it, or after a backslash, belongs to it in all of these
- * formats.
- */
+/** In all of these formats, a line belongs to a less indented one before it, or to one that ends with a backslash. */
 function continues(line: string, before: string): boolean {
   if (/\\\r?$/.test(before)) return true;
   const depth = (one: string) => /^\s*/.exec(one)?.[0].length ?? 0;

@@ -63,10 +63,7 @@ interface SeenHomeEntry {
   readonly links: readonly { readonly path: string; readonly target: string }[];
 }
 
-/**
- * Where a name leads. A link that stays in the home is shown with what it leads to; one that leads to the home itself,
- * or above it, is not followed: it would show everything.
- */
+/** Where a name leads. A link that stays in the home is shown with its target; one to the home or above it would show everything. */
 function lookAtHomeEntry(home: string, path: string): SeenHomeEntry | null {
   return attemptOr(null, () => {
     // Most of the names that tools use are not there: an error for each would cost more than the look.
@@ -144,10 +141,7 @@ interface PrivateHomeRequest {
 /** The layer of the home itself; the names of the others begin with it. */
 const BASE = "~";
 
-/**
- * The home that the jobs of a workspace share, so that caches persist; while another job holds it, a separate one that is
- * removed with the job.
- */
+/** The home that a workspace's jobs share for its caches; while another job holds it, a separate one that goes with the job. */
 export function openPrivateHome(parts: PrivateHomeRequest & { readonly shared: string }): OpenedHome {
   const { shared, own } = parts;
   let lock = lockHome(shared);
@@ -195,10 +189,7 @@ function putHomeAside(home: string, shared: string): string {
 /** Folders that every tool takes for granted. */
 const COMMON_FOLDERS = [".cache", ".config", ".local", ".local/share", ".npm"];
 
-/**
- * Whether commands of a job left a home in which the next job could not work: a folder that is shut to its owner, or
- * something else in the place of one. A deleted folder is not one: an overlay marks it by a device.
- */
+/** Whether a home was left in which no job can work: a shut folder, or something else in the place of one. Deleted folders do not count. */
 function isUnusable(folder: string): boolean {
   const uppers = existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith(BASE)) : [];
   if (uppers.some((name) => hasShutFolder(join(folder, name, "u"), OPEN_DEPTH))) return true;
@@ -228,9 +219,7 @@ export function findHomeAside(shared: string): string | null {
   return existsSync(aside) ? aside : null;
 }
 
-/**
- * Opens a home that was put aside and brings back what the home in use has not. False while a job holds that one.
- */
+/** Opens a home that was put aside and brings back what the home in use lacks. False while a job holds that one. */
 export function mendHome(shared: string): boolean {
   const aside = asideOf(shared);
   const lock = lockHome(shared);
@@ -256,10 +245,7 @@ export function mendHome(shared: string): boolean {
   }
 }
 
-/**
- * A separate home layered over others. It takes no lock: the homes below may be in use, and it is undefined whether their
- * jobs' concurrent writes are visible.
- */
+/** A separate home layered over others, without a lock: whether writes of the jobs below are seen is undefined. */
 export function openStackedHome(
   parts: PrivateHomeRequest & { readonly below: readonly string[] },
 ): OpenedHome {
@@ -272,10 +258,7 @@ export function openStackedHome(
   return { home, putAside: null, release };
 }
 
-/**
- * Moves caches that hold for any version of the sources from a home that is thrown away into a layer for later ones.
- * Commands wrote that home: no link in it is followed, and a cache that cannot be moved is lost.
- */
+/** Moves caches by content from a home that is thrown away into a layer for later ones. Commands wrote that home: no link is followed. */
 export function keepContentCaches(home: string, into: string): void {
   for (const path of [".cache/go-build", ".cache/ccache", ".cache/sccache", ".ccache"])
     for (const at of [join(`${BASE}${encodeURIComponent(path)}`, "u"), join(BASE, "u", path)])
@@ -339,10 +322,7 @@ function removeWork({ folder, layers }: Pick<PrivateHome, "folder" | "layers">):
   for (const { name } of layers) removeTree(join(folder, name, "w"));
 }
 
-/**
- * Makes the place of a future mount. Entries in the upper were left by commands of earlier jobs: a link among
- * them would lead the mount elsewhere, and is removed.
- */
+/** Makes the place of a future mount. A link that an earlier job left there would lead the mount elsewhere, and is removed. */
 function makeFolders(upper: string, path: string): void {
   const parts = path.split("/");
   for (let i = 1; i <= parts.length; i++)
@@ -374,9 +354,8 @@ export function placeHomeFiles(home: PrivateHome, files: ReadonlyMap<string, str
 }
 
 /**
- * Moves what a job left in a home of its own into the one that jobs share, so that what it downloaded is there for the
- * next. While another job holds the shared home it stays out: a cache is lost, and nothing else. One that was left
- * unusable is put aside; the answer says where.
+ * Moves what a job left in its own home into the shared one, so that its downloads are there for the next job; while another job
+ * holds that one they are lost. A home left unusable is put aside: the answer says where.
  */
 export function adoptHome(own: string, shared: string): string | null {
   if (!existsSync(own)) return null;
@@ -396,10 +375,7 @@ export function adoptHome(own: string, shared: string): string | null {
   }
 }
 
-/**
- * A folder through which the one below shows is merged; everything else takes the place of what was there, or where
- * that `keeps` its place is left.
- */
+/** Merges folders through which the one below shows; all else replaces what was there, or stays out where that `keeps` its place. */
 function mergeInto(from: string, to: string, how: { readonly keeps?: boolean } = {}): void {
   for (const name of readdirSync(from)) {
     const [source, target] = [join(from, name), join(to, name)];
@@ -421,10 +397,7 @@ function isOpaque(folder: string): boolean {
 
 const MOST_NAMES = 200;
 
-/**
- * Paths of the home that the words of a failed command name, that are there on this machine, and that no job sees; as
- * `~/.foo`, the way `worker.home_allow` wants them.
- */
+/** Existing paths of the home that a failed command's words name and no job sees; as `~/.foo`, the way of `worker.home_allow`. */
 export function findHiddenHomePaths(
   words: string,
   at: {

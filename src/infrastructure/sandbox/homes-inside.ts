@@ -122,10 +122,7 @@ export interface HiddenRequest {
   readonly shown: readonly string[];
 }
 
-/**
- * The names of a home inside a workspace that commands must not see: all of its own except those that are shown. A parent of
- * a shown name stays, without its other entries. A link is hidden by hiding its target if that is in the workspace.
- */
+/** The names of a home inside a workspace that commands must not see. Parents of shown names stay, links are hidden by their targets. */
 export function findHiddenInHome({ home, root, shown }: HiddenRequest): string[] {
   const isShown = (path: string) => shown.some((one) => isInside(one, path));
   const isWay = (path: string) => shown.some((one) => isInside(path, one));

@@ -21,10 +21,7 @@ export interface LimitedWorkerSettings {
   readonly register: RunRegister;
 }
 
-/**
- * Runs processes from a thread that has restricted itself by Landlock. Null where a trial command could write to a folder
- * outside all the same, or the thread could not be restricted: then nothing is promised.
- */
+/** Runs processes from a thread restricted by Landlock. Null where it is not, or a trial command could write outside all the same. */
 async function startLimited(at: {
   readonly entry: string;
   readonly restriction: Restriction;

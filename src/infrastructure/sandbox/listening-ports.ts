@@ -44,10 +44,7 @@ function descendantsOf(table: readonly ProcessEntry[], pid: number): readonly Pr
   return found;
 }
 
-/**
- * The ports of a loopback (default: this program's own) on which these processes listen, by the sockets that they hold: a
- * port of another process or another network is never among them.
- */
+/** The ports of a loopback (default: this program's own) on which these processes listen, by the sockets that they hold. */
 export function findListeningPorts(
   processes: readonly Pick<ProcessEntry, "pid">[],
   network: number | "self" = "self",

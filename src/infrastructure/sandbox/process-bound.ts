@@ -61,10 +61,7 @@ export const NEARLY = 0.95;
 /** Bounds of this program that are in use. */
 const IN_USE = new Set<object>();
 
-/**
- * Throws `LimitReached` where there is no room for a job at all. `configured`: `worker.limits.processes`, 0 for none. `isSandboxed`: an ordinary user's job gets a user namespace of its
- * own, in which the kernel counts from nought.
- */
+/** Throws `LimitReached` where there is no room. `configured`: `worker.limits.processes`. `isSandboxed`: in a user namespace of its own. */
 export function openProcessBound(configured: number, isSandboxed: boolean) {
   const isExempt = isExemptFromLimits();
   const pids = findControlGroup("pids");
@@ -238,10 +235,7 @@ interface JobBound {
 
 const UNSANDBOXED = new Map<string, JobBound>();
 
-/**
- * The same runner with bounds for what it starts; for processes that run without a sandbox. A job that takes all it may is
- * ended: its commands, those that it starts later included, fail with `tooMany`. Its bound lasts until the job's processes are killed.
- */
+/** Bounds processes without a sandbox. Commands of a job that takes all it may fail with `tooMany` until its processes are killed. */
 export function boundRunner(runner: ProcessRunner, configured: number): ProcessRunner {
   if (process.platform !== "linux") return runner;
   const open = (jobMarker: string): JobBound => {

@@ -39,9 +39,8 @@ const KEPT_OUTPUT_BYTES = 1024;
 export const KEEPER_SIGNALS = { stop: "SIGTERM", restart: "SIGHUP" } as const;
 
 /**
- * Accompanies one background process: starts it, logs its output, and ends it with all its children on request, or when its
- * program or its workspace is gone. Its sandbox ends with the keeper. A process without a sandbox carries the mark of its
- * record, and the next program that lists the processes ends it.
+ * Accompanies one background process: starts it, logs its output, and ends it with its children on request or when its program or
+ * workspace is gone. A process without a sandbox that outlives its keeper is ended, by its mark, when processes are next listed.
  */
 export async function keepProcess(deps: KeeperDeps): Promise<void> {
   const { folder, now } = deps;

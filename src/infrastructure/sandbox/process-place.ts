@@ -48,10 +48,9 @@ interface PlaceRequest {
 }
 
 /**
- * Opens the live folder for a process. In a sandbox the git directories that are there can be read and not written: a hook or
- * a setting that a server writes would run outside with the user's next git command. So would a start file of a home that
- * lies in the folder, with the next shell. Sockets of the host that are in the folder read as nothing: a layer would keep them
- * from answering, and the live folder has none.
+ * Opens the live folder for a process. In a sandbox its git directories, and start files of a home in it, are read-only: a hook or
+ * a setting that a server writes would run outside, with the user's next git command or shell. Sockets of the host in the folder
+ * read as nothing: no layer keeps them from answering.
  */
 async function openLivePlace(
   sandbox: Confinement,
@@ -137,10 +136,7 @@ export function isPreviewWaiting(storage: string, jobId: string): boolean {
   return readSoundState(jobFolder(storage, jobId))?.state === "staged";
 }
 
-/**
- * Opens the folder as it would be with a preview applied. Everything that the process writes is kept apart and removed
- * with it, so that git's files need no guard. Needs overlays.
- */
+/** Opens the folder with a preview applied. What the process writes is removed with it, so git's files need no guard. Needs overlays. */
 async function openPreviewPlace(
   sandbox: Confinement,
   preview: PlaceRequest & { readonly storage: string; readonly jobId: string },

@@ -117,10 +117,7 @@ const MOST_BYTES_A_SECOND = 4 * 1024 ** 2;
 
 export type ProcessLogFile = ReturnType<typeof openProcessLog>;
 
-/**
- * The output of a process in two files of half the limit each: when one is full it becomes the earlier one. Excessive
- * output is throttled: the process waits until its output is read.
- */
+/** The output of a process in two files of half the limit each; a full one becomes the earlier. Excessive output makes the process wait. */
 export function openProcessLog(folder: string, limitBytes: number) {
   const file = join(folder, LOG);
   const half = Math.max(4096, Math.floor(limitBytes / 2));

@@ -193,9 +193,8 @@ function printable(host: string): string {
 const LOOK_MS = 2000;
 
 /**
- * Connections by how long nothing has gone through them. * Many clients share one proxy, and one that opens
- * connections without using them must not block the others: the connection that has been silent longest is closed for
- * the next one. The sockets count their bytes themselves, so no listener is needed.
+ * Connections by how long nothing has gone through them: the one silent longest is closed for the next one, so that unused
+ * connections block no client. The sockets count their bytes themselves.
  */
 function createSilentFirst() {
   const seen = new Map<Socket, { bytes: number; at: number }>();
@@ -331,10 +330,7 @@ function answerAndClose(client: Socket, status: number, text: string, phrase?: s
 
 const LINGER_MS = 2000;
 
-/**
- * Lets through exactly one body: `take` returns the part of these bytes that belongs to it, and reports when
- * it has ended. The bytes that follow are another request, which was not validated.
- */
+/** Lets through exactly one body: `take` returns the part that belongs to it. The bytes that follow are another request, not validated. */
 interface BodyCutter {
   take(bytes: Buffer): { readonly body: Buffer; readonly ended: boolean; readonly broken: boolean };
 }

@@ -19,10 +19,7 @@ export interface SandboxPlan {
   readonly hidden: readonly string[];
   /** The same for what surely stays: hidden by one call for all. */
   readonly closed: readonly { readonly path: string; readonly isFolder: boolean }[];
-  /**
-   * Folders that are shown through a separate layer: no socket behind one can be reached, even if it is created later. None of
-   * them has a mount below it.
-   */
+  /** Folders behind a separate layer: no socket behind it can be reached, even if created later. None has a mount below it. */
   readonly screened: readonly string[];
   /** Mounts of the host that come later would come into the sandbox. */
   readonly sharesMounts: boolean;
@@ -58,10 +55,7 @@ type OverlaySource =
   | { readonly kind: "overlay"; readonly lowers?: readonly string[] }
   | { readonly kind: "bind"; readonly folder: string; readonly readOnly?: boolean };
 
-/**
- * Where a sandbox keeps its plain names while it is being set up; hidden before anything else runs. One that shows the
- * folders of the host as they are cannot make this one there, and is given one that exists.
- */
+/** Where a sandbox keeps its plain names during set-up. One that shows the host's folders cannot make it, and is given one that exists. */
 export const CONFINED_STAGE = "/run/picoclaw";
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
 
@@ -111,24 +105,17 @@ exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-pr
 `;
 
 /**
- * A user's mounts keep their marks in attributes of users, and cannot say where a folder was moved from. `volatile`: the
- * kernel would otherwise flush every file as it is copied into the upper; what a job made is flushed at once, when it is
- * sealed, and before that nothing of it is worth keeping.
+ * A user's mounts keep their marks in attributes of users. `volatile`: the kernel would flush every file as it is copied into the
+ * upper; what a job made is flushed at once, when it is sealed, and not worth keeping before.
  */
 export function overlayOptions(redirects: boolean): string {
   return `${redirects ? "redirect_dir=on,index=off,metacopy=off" : "userxattr"},volatile`;
 }
 
-/**
- * As volatile as the roots: the end of any other overlay flushes the whole file system of its upper, while the job
- * is being sealed and committed there.
- */
+/** As volatile as the roots: the end of any other overlay flushes the whole file system while the job is being committed. */
 const HOME_OPTIONS = "userxattr,volatile";
 
-/**
- * The mounts, in the order of mounting, as an fstab; the stage itself is last. The name of each source is
- * PicoClaw's: `mount -a` skips entries that it considers mounted already.
- */
+/** The mounts as an fstab, the stage last. The sources have PicoClaw's name: `mount -a` skips what it considers mounted already. */
 function mountTable(plan: SandboxPlan, stage: string): string {
   const { home, homes, closed, roots, veiled } = plan;
   const overlay = (lowers: readonly string[], upper: string, work: string, how = HOME_OPTIONS) =>

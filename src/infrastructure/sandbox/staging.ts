@@ -45,10 +45,7 @@ interface Failure {
   readonly complaint: string;
 }
 
-/**
- * As the system says that there is no room for another process, or no memory, at this moment; the executor's runtime
- * crashes then.
- */
+/** The system has no room for another process, or no memory, at this moment; the executor's runtime crashes then. */
 const SHORT_OF_SOMETHING =
   /abort\(\) called|has crashed|Resource temporarily unavailable|EAGAIN|Cannot allocate memory|ENOMEM|Too many open files|EMFILE|ENFILE/i;
 

@@ -57,16 +57,12 @@ import {
 } from "./sandbox-plan.ts";
 
 const LOOK_MS = 250;
-/**
- * Files are counted after this many looks even if the free space does not shrink: another program may free as much as the job
- * uses. Counting a home full of caches blocks the program, so it is rare.
- */
+/** Files are counted after so many looks even if free space does not shrink, as another program may free as much. It blocks, so it is rare. */
 const AT_LEAST_EVERY_LOOKS = 1200;
 
 /**
- * Checks, while a job runs, how much disk it takes, and calls `onReached` once when that is more than
- * `limits.disk`. The free space is cheap to ask for; files are counted only once it has shrunk. A
- * command can exceed the limit by the data that it writes between two checks. Returns a function that stops the watch.
+ * Calls `onReached` once when a job takes more disk than `limits.disk`; returns how to stop. The free space is cheap to ask for,
+ * and files are counted only once it has shrunk. A command can exceed the limit between two checks.
  */
 function watchDisk(plan: WatchedDisk, onReached: (reached: LimitReached) => void): () => void {
   return plan.limits.disk === 0 ? () => {} : watchUntil(LOOK_MS, createDiskLook(plan), onReached);
@@ -364,10 +360,7 @@ function spawnSandbox(
   }
 }
 
-/**
- * Without confinement, the folder for the set-up must exist on the host. When the sandbox is ready it is no longer needed, and
- * removing it also removes its mounts.
- */
+/** Without confinement the folder for the set-up must exist on the host; it goes, with its mounts, when the sandbox is ready. */
 function openStage({ confined }: SandboxPlan) {
   let made: string | null = null;
   return {
@@ -464,10 +457,7 @@ export function createWakeable(deps: {
     return awake.executor;
   };
   const collect = () => void refused.push(...(awake?.opened.takeRefused?.() ?? []));
-  /**
-   * As `rest`, but done as soon as nothing of the job runs any more. `gone` resolves when the sandbox is gone too: to take
-   * the mounts of a large job apart keeps the kernel busy for tens of milliseconds.
-   */
+  /** As `rest`, but done when nothing of the job runs any more. `gone`: the sandbox is gone too, which takes the kernel tens of milliseconds. */
   const quieten = async (): Promise<{ readonly gone: Promise<void> }> => {
     if (awake === null) return { gone: Promise.resolve() };
     const { executor, opened } = awake;
@@ -535,10 +525,7 @@ export interface ConfinedCopyDeps {
   readonly job: string;
   readonly copies: readonly {
     readonly original: string;
-    /**
-     * The original itself, where it is to be written to at once. Null: it is laid over, and its changes stay in the job's
-     * folder, in `u` and `w` with its number.
-     */
+    /** The original itself: written to at once. Null: laid over; its changes stay in the job's folder, in `u` and `w` with its number. */
     readonly copy: string | null;
     readonly readOnly?: boolean;
   }[];

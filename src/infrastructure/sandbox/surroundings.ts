@@ -54,10 +54,7 @@ function isSocket(path: string): boolean {
 /** A package manager for all users that is installed among the homes. */
 const SHARED_TOOLS = "/home/linuxbrew/.linuxbrew";
 
-/**
- * The homes of this machine beside the one that a job gets in private. They look empty, but for the tools in those that
- * are the user's own by another name, or that PATH leads into.
- */
+/** Homes beside the job's private one. They look empty but for tools, where the user owns them by another name or PATH leads there. */
 function findMachineHomes({
   mine,
   userHome,
@@ -101,10 +98,7 @@ const SYSTEM_SECRET_FOLDERS = [
   { folder: "/var/log", depth: 1 },
 ] as const;
 
-/**
- * Root has access to a file by owning it, even without capabilities. Files that no ordinary user may read
- * (`/etc/shadow`, keys of servers) are therefore hidden from a job of root by name.
- */
+/** Root reads files by owning them: those that no ordinary user may read (`/etc/shadow`) are hidden from a job of root by name. */
 function systemSecrets(): SandboxPlan["closed"] {
   return SYSTEM_SECRET_FOLDERS.flatMap(({ folder, depth }) => closedBelow(folder, depth));
 }
@@ -153,9 +147,7 @@ export interface EmptiedFolders {
 /** Private in every sandbox, so that nothing of the host below them shows. */
 const PRIVATE_FOLDERS = ["/run", "/tmp", "/var/tmp", "/dev"];
 
-/**
- * The surroundings of a sandbox's roots: the paths hidden from its commands, and the paths that must exist.
- */
+/** The paths hidden from a sandbox's commands, and the paths that must exist. */
 export function findSurroundings(wiring: SurroundingsDeps, installation: Installation): Surroundings {
   const { env, storage, home, confined } = wiring;
   const sockets = allowedSockets(wiring);
@@ -218,10 +210,7 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
   };
 }
 
-/**
- * A home in the workspace cannot be given in private. Commands see of its own names what they see of any other home, and its
- * documents; secrets that are known by name are hidden in every folder.
- */
+/** A home in the workspace cannot be private: commands see of it what they see of any home, and documents. Known secrets are hidden. */
 function hideInHomes(
   { env, storage, homeAllow, homeWrites }: SurroundingsDeps,
   needed: readonly string[],
@@ -239,10 +228,7 @@ function hideInHomes(
 
 const KERNEL_FOLDERS = ["/proc", "/sys"];
 
-/**
- * The folders of the machine, each as high up as the mounts below it permit: a layer over a folder does not
- * show the mounts in it. Folders that are private or laid over anyway need none.
- */
+/** The folders of the machine as high up as mounts permit, since a layer does not show mounts below it. Private folders need none. */
 function findScreened(
   folder: string,
   deps: {
