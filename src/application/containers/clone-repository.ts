@@ -30,10 +30,7 @@ export type CloneOutcome = { readonly ok: true } | PrepareFailure;
 /** How much more history is asked for, until two branches have a commit in common; null is all of it. */
 const DEEPER: readonly (number | null)[] = [50, 500, null];
 
-/**
- * Clones in the container. The credential is passed by standard input onto a file system in memory, is given to this one
- * host by a helper, and is gone before the first file of the project is laid out.
- */
+/** Clones in the container. A helper gives the credential to this host alone; it is gone before a file of the project is laid out. */
 export async function cloneRemote(
   deps: CloneDeps,
   remote: RemoteSource,

@@ -160,10 +160,7 @@ function recipeHash(
   return sha256(Buffer.from(JSON.stringify([listed, Object.entries(args).sort(), baseId]))).slice(0, 32);
 }
 
-/**
- * Any image made fit for an environment: with git, the user and the folders. One of ours is that already. The result is
- * kept under the image's id, so it is made once.
- */
+/** Any image made fit for an environment: git, the user, the folders; ours are already. Kept under the image's id, so made once. */
 async function deriveImage(
   deps: BuildImageDeps,
   image: string,

@@ -352,10 +352,7 @@ export class ExecutionEnvironmentManager {
     return withRefusals(command, executed, config.reachable, this.#deps.addressesOf);
   }
 
-  /**
-   * Removes a task's container with its volumes and network: that of the claim, if one is named. Missing
-   * objects are not an error.
-   */
+  /** Removes a task's container with its volumes and network: that of the claim, if one is named. None is not an error. */
   async cleanup(
     taskUuid: string,
     options: { readonly signal?: AbortSignal | undefined; readonly claim?: ContainerClaim } = {},

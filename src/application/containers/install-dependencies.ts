@@ -37,10 +37,7 @@ interface InstallRestDeps {
   readonly ask: (command: string) => Promise<string>;
 }
 
-/**
- * One package that cannot be fetched keeps npm and pip from installing any. Installs the others; returns the names of
- * those that were left out, or null where that does not help.
- */
+/** One package that cannot be fetched stops npm and pip. Installs the others; returns those left out, or null where that does not help. */
 async function installRest(
   deps: InstallRestDeps,
   step: InstallStep,
@@ -222,9 +219,8 @@ const LOCK_BYTES = 16 * 1024 ** 2;
 const FETCHED_FOLDER = "/workspace/tmp/.downloads";
 
 /**
- * Lays out packages that were fetched before, and returns the variables by which the installers find them. A
- * container that never sees the project fetches missing packages, by name and exact version alone: a task
- * reads packages that others fetched, and cannot write them. A failure here only costs time.
+ * Lays out packages that were fetched before, and returns the variables by which installers find them. A container that never sees
+ * the project fetches missing ones by name and exact version: a task cannot write what others read. A failure only costs time.
  */
 export async function layOutDownloads(
   deps: DownloadCacheDeps,
@@ -245,10 +241,7 @@ export async function layOutDownloads(
   return env;
 }
 
-/**
- * The registry of the container's own npm, read outside of the project, so that no file of the project
- * affects it.
- */
+/** The registry of the container's own npm, read outside of the project: no file of it has a say. */
 async function npmRegistryIn(deps: DownloadCacheDeps): Promise<string | null> {
   const configured = deps.env.npm_config_registry;
   if (configured !== undefined) return configured;
@@ -292,11 +285,7 @@ async function fetchAll(
 
 const PIP = `pip download --quiet --retries 0 --timeout 15 --no-deps --only-binary=:all: --dest ${FETCHED_FOLDER}/pip --`;
 
-/**
- * Python packages without a wheel would have to be built, by their own code: they are left to the task. No
- * process waits for an index that does not answer: no retries, and a package not found at once is searched
- * for a minute at most.
- */
+/** Packages without a wheel would be built by their own code: they are left to the task. Nothing waits for an index that does not answer. */
 const FETCH_COMMANDS = {
   npm: `mkdir -p ${FETCHED_FOLDER}/npm && xargs -r -n 100 npm cache add --fetch-retries=0 --fetch-timeout=30000 --cache ${FETCHED_FOLDER}/npm --`,
   pip:

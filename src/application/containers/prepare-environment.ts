@@ -133,9 +133,8 @@ function enginePrepareFailure(failure: SandboxFailure, mask: (text: string) => s
 }
 
 /**
- * Choose the environment → its image → a container, in place of one with the same name → clone → install. If
- * no environment was named and the project's files are known only after the clone, a container of another
- * image may replace the first one. Any error, and an abort at any moment, leaves nothing behind.
+ * Choose the environment → its image → a container, in place of one with the same name → clone → install. If only the clone shows
+ * the project's files, a container of another image may replace the first. Errors and aborts leave nothing behind.
  */
 export async function prepareEnvironment(
   deps: PrepareDeps,

@@ -102,10 +102,7 @@ export interface ForgeAccess {
   readonly baseUrl: string | null;
 }
 
-/**
- * The credential for a repository: what its address brought, else the token of the forge that hosts it. A token is sent
- * to its own forge's host only, and over plain http only where the forge itself is configured so.
- */
+/** The credential of the address, else the token of the forge that hosts it, for that host only; over http only if it is configured so. */
 export function credentialFor(
   source: RepositorySource,
   forges: Readonly<Record<ForgeKind, ForgeAccess>>,
@@ -237,20 +234,14 @@ export function withoutCredential(address: string): string {
   return parsed.ok && parsed.source.kind === "remote" ? parsed.source.url : address;
 }
 
-/**
- * Scripts for the shell of a task's environment, in the project's folder. They use an index of their own: what is staged stays
- * staged. Folders that tools fill are not even looked at, unless the project tracks some of that name.
- */
+/** Scripts for the shell of a task's environment, with an index of their own. Folders that tools fill are looked at only if tracked. */
 
 /** Prints the tree of everything in the project that git does not ignore, on the cloned commit. */
 export function treeScript(index: string, base: string): string {
   return `${useIndex(index)}${useSeparateGit(base)}${writeExactTree}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
-/**
- * Prints the tree of the change: the cloned commit with the changes since `start`. Files left by the
- * installation of dependencies are part of it only if they were changed again.
- */
+/** Prints the tree of the change since `start` on the cloned commit. Files of the installation count only if they were changed again. */
 export function changeScript(
   index: string,
   { base, start, exact }: { readonly base: string; readonly start: string; readonly exact: boolean },
@@ -282,8 +273,8 @@ function useIndex(index: string): string {
 }
 
 /**
- * A git directory made on the spot, with the project's objects alone: the project's own, and the user's settings, can be
- * written by its code. A filter there would change what is committed, and an entry of its index would hide a change.
+ * A git directory made on the spot, with the project's objects alone: the project's own, and the user's settings, can be written
+ * by its code. A filter there would change what is committed, and an entry of its index would hide a change.
  */
 function useSeparateGit(base: string): string {
   const made =
@@ -341,10 +332,7 @@ export const OWN_PROGRAMS =
 /** Between the outputs of several commands of one script: no path and no program's name holds it. */
 export const NEXT_PART = "\0\0picoclaw\0\0";
 
-/**
- * Prints the tree of everything in the project that git does not ignore, and after a NUL byte what differs in it from `start`, as
- * `git diff-tree -z` says it; then what each of the other commands prints, regardless of its exit code.
- */
+/** Prints the tree of all that git does not ignore, a NUL byte, its `git diff-tree -z` from `start`; then what the others print. */
 export function standingScript(
   index: string,
   { base, start }: { readonly base: string; readonly start: string },
@@ -358,10 +346,7 @@ export function standingScript(
 /** Takes away the folders that became empty, from the names of removed files. */
 const REMOVE_FOLDERS = `sh -c 'for f; do d=\${f%/*}; while [ "$d" != "$f" ] && rmdir -- "$d" 2>/dev/null; do f=$d; d=\${f%/*}; done; done' sh`;
 
-/**
- * Makes the files that git does not ignore those of `tree`; a file that is right already keeps its time. With `folders`, standard
- * input names folders that are to be there, too, each with a NUL byte: git knows no empty one.
- */
+/** Makes the files that git does not ignore those of `tree`, and, with `folders`, empty folders that standard input names (NUL bytes). */
 export function restoreScript(
   index: string,
   { base, tree, folders }: { readonly base: string; readonly tree: string; readonly folders: boolean },
@@ -390,9 +375,7 @@ export const EMPTY_FOLDERS =
 /** The name of the tree without any file, which every git knows. */
 export const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/**
- * Before a script: git's objects are kept in this folder, and none is written into the project, which need not be a repository.
- */
+/** Before a script: git's objects are kept in this folder, none in the project, which need not be a repository. */
 export function keepObjectsIn(folder: string): string {
   const init = `[ -d ${folder}/own ] || git init --quiet --template= ${folder}/own 2>/dev/null; `;
   const use = `export OWN_OBJECTS=${folder}/own/.git/objects GIT_DIR=${folder}/own/.git GIT_WORK_TREE="$PWD"; `;

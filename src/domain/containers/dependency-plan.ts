@@ -25,10 +25,7 @@ export interface InstallStep {
   /** The program it needs; where the image has none, `instead` runs, or nothing does. */
   readonly program: string;
   readonly command: string;
-  /**
-   * The command that runs when the first fails: a lock file that is out of step, an environment that exists
-   * already.
-   */
+  /** Runs when the first fails: a lock file is out of step, an environment exists already. */
   readonly otherwise?: string;
   readonly instead?: { readonly program: string; readonly command: string };
 }
@@ -162,10 +159,7 @@ const FURTHER_REQUIREMENTS = [
   "test-requirements.txt",
 ];
 
-/**
- * The steps that a project with these files in its root needs, in order. A project of several kinds gets a
- * step for each.
- */
+/** The steps that a project with these files in its root needs, in order; one for each kind. */
 export function planDependencies(files: readonly string[]): readonly InstallStep[] {
   const root = new Set(files);
   const steps = GROUPS.flatMap((rules) => {
@@ -202,9 +196,8 @@ const PIP_PIN =
   /^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[A-Za-z0-9,._ -]*\])?\s*==\s*([A-Za-z0-9][A-Za-z0-9.!+_-]*)(?=\s*(?:$|[;#\\]|--hash))/;
 
 /**
- * Names and exact versions, as the installer's command line takes them. The file is a stranger's: nothing else of it
- * is ever passed to the download, neither addresses nor options, so that it decides what is fetched and never from
- * where. Sorted, without repetition.
+ * Names and exact versions, as the installer's command line takes them. The file is a stranger's: no address or option of it is
+ * passed on, so that it decides what is fetched and never from where. Sorted, each once.
  */
 export function pinnedPackages(
   ecosystem: "npm" | "pip",

@@ -22,10 +22,7 @@ const language = (
 
 const wordsOf = (text: string) => text.split(" ").filter((word) => word !== "");
 
-/**
- * The files that identify a project's language. Conda is first: its file names the whole environment, even
- * if other files are beside it. The order of the others counts only between equals.
- */
+/** The files that identify a language. Conda is first: its file names the whole environment. The order of the others counts between equals. */
 export const LANGUAGES: readonly Language[] = [
   language(
     "conda",
@@ -119,10 +116,7 @@ export function chooseEnvironment(request: EnvironmentRequest): ChosenEnvironmen
   };
 }
 
-/**
- * The file that contradicts a requested environment: the project's files name another language, and nothing in them
- * the asked one. Null when they do not.
- */
+/** The file that contradicts a requested environment: it names another language, and none names the asked one. Null: there is none. */
 export function contradictingFile(
   asked: string,
   files: readonly string[],
@@ -150,9 +144,8 @@ interface DetectedLanguage {
 }
 
 /**
- * The language of a project by its files (paths from its root, folders without a trailing slash). Files in the root
- * decide; where they name several languages, the one with more source files does. Without any, the same one level
- * down; without that, the source files alone. Null for a project that gives nothing away.
+ * The language of a project by its files (paths from its root). Markers in the root decide, and between several the number of
+ * source files; then markers one level down; then source files alone. Null where nothing tells.
  */
 export function detectLanguage(files: readonly string[]): DetectedLanguage | null {
   const root = files.filter((path) => !path.includes("/"));

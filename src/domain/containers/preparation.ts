@@ -139,10 +139,7 @@ const NETWORK_TROUBLE =
 const HOSTS =
   /\bhttps?:\/\/(?:[^\s/@'"]+@)?([a-z0-9.-]+\.[a-z0-9-]+|\[[0-9a-f:]+\])(?::(\d+))?|\bhost='([^']+)', port=(\d+)|\brefused by picoclaw: ([a-z0-9.-]+):(\d+)|(?:\bENOTFOUND|\bEAI_AGAIN|\bcould not resolve host:) ([a-z0-9.-]+\.[a-z0-9-]+)/gi;
 
-/**
- * The hosts that a failed command names, in its output or itself, and that the network's rules do not let it reach: what
- * looks like the server's refusal is ours. `allowed` is null where there is no network at all.
- */
+/** Hosts that a failed command names and our rules refuse: it looks like the server's refusal. `allowed` is null without a network. */
 export async function refusedHosts(
   failed: { readonly command: string; readonly output: string },
   allowed: readonly string[] | null,

@@ -20,10 +20,7 @@ import { hashHex } from "../platform/hash.ts";
 /** The files of a clone with what was written to them; nothing of it is there before `flush`. */
 export interface CloneView extends View, WorkspaceFiles {}
 
-/**
- * The files of a clone, by git: commands change files as edits do. Its files are read here, where they were brought at once; a
- * program inside answers no questions about them.
- */
+/** The files of a clone, by git: commands change files as edits do. They are brought here at once, and no program inside is asked. */
 export type CloneState = ReturnType<typeof createCloneState>;
 
 interface Blob {
@@ -357,9 +354,8 @@ function createCloneView({ pending, onChange, fileAt, namesIn, contentOf }: Seen
 type Print = (script: string, limitBytes: number, stdin?: Uint8Array) => Promise<Uint8Array>;
 
 /**
- * Programs and settings beside the files that git knows: those that packages of the project brought, and those in the home. They
- * decide which program a check runs, and a coder's commands can write them. What they were right after the installation is kept
- * on this machine.
+ * Programs and settings beside the files that git knows, in packages and in the home: they decide what a check runs, and a coder's
+ * commands can write them. Their state after the installation is kept on this machine.
  */
 interface ClonePrograms {
   /** Reads the programs again where they differ from what `PROGRAMS_DIGEST` printed. */

@@ -39,10 +39,7 @@ interface RunningThread {
   readonly channels: Map<number, { broken: boolean }>;
 }
 
-/**
- * A thread owns the connections and runs our file server in each container; the caller waits for a word in shared memory.
- * An answer takes about as long as the engine needs to pass two small messages on. The thread is there while a channel is.
- */
+/** A thread owns the connections and our file server in each container while a channel is open; the caller waits for a shared word. */
 export function createFileThread(engine: EngineDeps) {
   const { address, host, timeoutMs } = engine;
   let running: RunningThread | null = null;

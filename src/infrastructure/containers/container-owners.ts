@@ -21,10 +21,7 @@ import { tryFlock } from "../platform/libc.ts";
 import { replaceFile } from "../platform/text-files.ts";
 import { LABEL } from "./container-body.ts";
 
-/**
- * The facts that labels cannot state because they change: one small file per container, whose time is that of
- * the last use.
- */
+/** Facts that change, which labels cannot state: one small file per container, whose time is that of the last use. */
 export interface Lease {
   readonly container: string;
   readonly name: string;
@@ -83,10 +80,7 @@ export function isOfSuccessor(made: ContainerClaim | null, asked: ContainerClaim
   return made !== null && made.id === asked?.id && made.fence > asked.fence;
 }
 
-/**
- * The maker of a container is alive as long as it holds the lock on its file: the kernel releases the lock
- * when the process ends, for any reason. No clocks, no late heartbeats.
- */
+/** The maker of a container is alive as long as it holds the lock on its file; the kernel releases it. No clocks, no late heartbeats. */
 export type Owners = ReturnType<typeof createOwners>;
 
 export function createOwners({ folder, newId }: { readonly folder: string; readonly newId: () => string }) {

@@ -27,10 +27,7 @@ export interface RemoveContainerDeps {
 const REMOVAL_TRIES = 3;
 const FIRST_PAUSE_MS = 200;
 
-/**
- * Stops a container (TERM, the grace, KILL), removes it and its private volumes. A missing container is not
- * an error.
- */
+/** Stops a container (TERM, the grace, KILL), removes it and its private volumes. A missing one is not an error. */
 export async function removeContainer(
   deps: RemoveContainerDeps,
   container: string,
@@ -102,9 +99,7 @@ interface RemoveOwnDeps extends RemoveContainerDeps {
   readonly warn: (message: string) => void;
 }
 
-/**
- * Removes a container of this installation, and no other. A failed removal is noted for the next clean-up.
- */
+/** Removes a container of this installation, and no other. A failed removal is noted for the next clean-up. */
 export async function removeOwnContainer(
   deps: RemoveOwnDeps,
   container: string,
@@ -150,10 +145,7 @@ const MADE_OVER: Readonly<Record<string, readonly string[]>> = {
   "picoclaw-derived": ["picoclaw.derived-from"],
 };
 
-/**
- * Removes images whose base was built or pulled again since, or is gone: no task uses them
- * again. Those that a container uses stay.
- */
+/** Removes images whose base was built or pulled again since, or is gone. Those that a container uses stay. */
 async function pruneImages(engine: Engine, signal: AbortSignal | undefined): Promise<readonly string[]> {
   const filters = JSON.stringify({ reference: Object.keys(MADE_OVER) });
   const listed = await engine.call<readonly ListedImage[]>("GET", "/images/json", {

@@ -109,9 +109,8 @@ const FINAL: ReadonlySet<SandboxFailure["code"]> = new Set([
 ]);
 
 /**
- * Pauses a container; true once it is paused. The engine learns of its own pauses late: a container that has just
- * resumed may count as paused for a moment, and is then not paused when it should be. So a refusal is not believed
- * before it was repeated.
+ * Pauses a container; true once it is paused. The engine learns of its own pauses late, and one that has just resumed may count as
+ * paused: a refusal is believed only when it is repeated.
  */
 export async function freezeContainer({ engine, pause }: FreezeDeps, container: string): Promise<boolean> {
   let refusal = "";

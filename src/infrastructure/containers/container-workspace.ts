@@ -43,10 +43,7 @@ import { createOutputCapture } from "../platform/output-capture.ts";
 import { type CloneState, createCloneState } from "./clone-state.ts";
 import { type ContainerFileThread, createContainerView } from "./container-files.ts";
 
-/**
- * Processes of jobs in a container. A command's background processes continue with the task (001 lets a
- * server run while tests talk to it), so that a job has nothing to end.
- */
+/** Processes of jobs in a container. Background processes continue with the task (001), so a job has nothing to end. */
 export function createContainerProcesses(
   sandboxes: SandboxManager,
   container: string,
@@ -96,10 +93,7 @@ function processResult(result: ExecResult, output: string): ProcessResult {
   }
 }
 
-/**
- * The earlier entry at a path, and the entry after the job: a file's bytes are stored in slots on this
- * machine.
- */
+/** The entry at a path before and after the job; a file's bytes are in slots on this machine. */
 interface LoggedEdit {
   readonly path: string;
   readonly before: LoggedEntry;
@@ -113,10 +107,7 @@ type LoggedEntry =
   | { readonly kind: "symlink"; readonly target: string }
   | { readonly kind: "file"; readonly mode: number; readonly hash: string };
 
-/**
- * The edits of one job in a container, so that a single edit can be taken back although the task as a whole is
- * undone by git: the bytes before and after, kept on this machine. Only changes made through the view are seen.
- */
+/** Both sides of one job's edits through the view, kept here: one edit can be taken back where git undoes the whole task. */
 type EditLog = ReturnType<typeof createEditLog>;
 
 function createEditLog(
@@ -285,9 +276,8 @@ function watchProcesses(processes: ProcessRunner, clone: CloneState): ProcessRun
 }
 
 /**
- * Jobs in a container. They happen at once, in the container's own files: the unit of undo there is the task, by git.
- * A job of edits alone keeps what it replaced, so that the last edit of a file can be taken back, and is rolled back
- * when it is aborted; one that runs processes is of the kind `none` and says so.
+ * Jobs in a container happen at once, in its own files; git undoes the task. A job of edits alone keeps what it replaced, so that
+ * the last edit of a file can be taken back; one that runs processes is of the kind `none`.
  */
 function createContainerTransactions(deps: ContainerTransactionDeps): Transactions {
   const { storage, root, viewOf, processes, clone, now } = deps;
@@ -366,9 +356,9 @@ function createContainerTransactions(deps: ContainerTransactionDeps): Transactio
   let tried: { readonly name: string; readonly tree: string } | null = null;
 
   /**
-   * A draft is the task's clone itself. A check runs over its files, which are made those of the start for a baseline, and are put
-   * back afterwards by git, regardless of what the check wrote. Folders that git ignores stay as checks leave them; programs and settings
-   * there, and in the home, are those of the start for every check that judges.
+   * A draft is the task's clone itself. A check runs over its files, which are made those of the start for a baseline, and are
+   * put back afterwards by git, regardless of what the check wrote. Folders that git ignores stay as checks leave them; programs
+   * and settings there, and in the home, are those of the start for every check that judges.
    */
   function cloneLayers(state: CloneState): Layers {
     return {
@@ -546,9 +536,8 @@ export interface ContainerWorkspace extends Workspace {
 }
 
 /**
- * The project in a container as a workspace: the same jobs, journalled on this machine. The container confines them, and
- * the unit of undo there is the task, so nothing is staged and nothing committed automatically. Rejects with an
- * `EnvironmentError` when the container's files cannot be reached.
+ * The project in a container as a workspace: the same jobs, journalled on this machine, confined by the container, undone by task.
+ * Rejects with an `EnvironmentError` when the container's files cannot be reached.
  */
 export async function openContainerWorkspace(
   given: ContainerWorkspaceDeps,

@@ -33,10 +33,7 @@ async function diagnoseImages(
 
 const PATIENCE_MS = 5000;
 
-/**
- * The engine for task environments, with what it enforces and what not. A missing engine is a fault only
- * where needed.
- */
+/** The engine for task environments and what it enforces. A missing one is a fault only where it is needed. */
 export async function diagnoseDocker(
   engine: Engine | SandboxFailure,
   { messages, config }: Pick<OpenedWorkspace, "messages" | "config">,

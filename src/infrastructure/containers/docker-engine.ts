@@ -69,10 +69,7 @@ export interface EngineDeps {
   readonly timeoutMs: number;
 }
 
-/**
- * The Docker Engine API, without a client library: the usual one takes half a second and 40 MB to load here.
- * Paths carry no version, which every engine answers with its newest.
- */
+/** The Docker Engine API without a client library, which takes half a second and 40 MB to load. Paths without a version mean the newest. */
 export interface Engine extends EngineDeps {
   /** One call with a JSON answer; an empty answer is null. */
   call<T>(
@@ -228,10 +225,7 @@ async function engineMessage(response: Response): Promise<string> {
 
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 
-/**
- * Asks the engine to turn an HTTP connection into the streams of an exec. Engines answer 101, older ones 200; after
- * the head follow the streams. Closing the connection later does not end the process: a program inside must end it.
- */
+/** Turns an HTTP connection into an exec's streams (101, from older engines 200). Closing it later does not end the process. */
 function upgradeConnection(
   open: (handlers: RawHandlers) => Promise<RawConnection>,
   { path, body }: { readonly path: string; readonly body: object },
@@ -295,10 +289,7 @@ function upgradeConnection(
   return promise;
 }
 
-/**
- * `unix:///path`, `tcp://host:port`, `https://host:port`; undefined for anything else. With a folder of certificates
- * (DOCKER_CERT_PATH) tcp speaks TLS; what the folder lacks is left to the other side to refuse.
- */
+/** `unix:///path`, `tcp://host:port`, `https://host:port`; else undefined. With a folder of certificates (DOCKER_CERT_PATH) tcp speaks TLS. */
 export function parseEngineAddress(host: string, certificates?: string): EngineAddress | undefined {
   if (host.startsWith("unix://")) {
     const path = host.slice("unix://".length);

@@ -359,10 +359,7 @@ interface StartContainerDeps extends RemoveContainerDeps {
   readonly proxyFor: (spec: ContainerSpec, options: StartOptions) => Promise<ProxySidecar | SandboxFailure>;
   /** Called as soon as it exists, before it runs. */
   readonly onCreated: (id: string, spec: ContainerSpec) => void;
-  /**
-   * Makes `/workspace/project` and `/workspace/tmp` as the container's user; false when that user may not. Where there is
-   * a way out, it is open afterwards.
-   */
+  /** Makes `/workspace/project` and `/workspace/tmp` as the container's user; false when it may not. A way out is open afterwards. */
   readonly makeFolders: (
     id: string,
     hasRelay: boolean,
@@ -502,10 +499,7 @@ interface WarmPoolDeps {
   readonly onFailure: (failure: SandboxFailure) => void;
 }
 
-/**
- * Started containers that no task has used, ready to be claimed once. The key is everything that cannot change later:
- * image, limits, user, network, environment, labels. A used one is never returned.
- */
+/** Unused started containers, claimed once by what cannot change later: image, limits, user, network, environment, labels. */
 export function createWarmPool({ size, delayMs, newName, make, onFailure }: WarmPoolDeps) {
   const shelves = new Map<string, StartedContainer[]>();
   const making = new Map<string, Promise<void>>();

@@ -91,10 +91,7 @@ export interface NpmRegistryDeps {
 const TIMEOUT_MS = 30_000;
 const OUTPUT_BYTES = 64 * 1024;
 
-/**
- * Where npm packages come from: the configuration says it, else npm of this machine. Null where neither does. npm is
- * asked in the root folder, so that no `.npmrc` of a workspace has a say.
- */
+/** The npm registry of the configuration, else of this machine's npm, asked in the root folder so that no workspace has a say; null: neither. */
 export function createNpmRegistry({ processes, env, configured }: NpmRegistryDeps) {
   return async (signal?: AbortSignal): Promise<string | null> => {
     if (configured !== null) return configured;

@@ -51,10 +51,7 @@ interface OpenFiles {
   asked: number | null;
 }
 
-/**
- * Files of containers for a side that cannot wait by a promise: the connections are here, like any other of the engine, and the
- * other side waits for shared words.
- */
+/** Files of containers for a side that cannot wait by a promise: the connections are here, and the other side waits for shared words. */
 export function serveContainerFiles(port: ThreadPort): void {
   const channels = new Map<number, OpenFiles>();
   let words: Int32Array = new Int32Array(0);

@@ -21,9 +21,8 @@ const PROXY_RUNTIME = "opt/picoclaw/bun";
 const PROXY_SCRIPT = "opt/picoclaw/proxy.js";
 
 /**
- * The image of the proxy: any image with a C library, plus two files. Made once per version, by committing a container
- * that never ran, so that no builder is needed. Its `/run/picoclaw-proxy` belongs to the proxy's user, and so does
- * then a volume that is mounted there first.
+ * The proxy's image: any image with a C library, plus two files, made once per version by committing a container that never ran.
+ * Its `/run/picoclaw-proxy`, and so a volume first mounted there, belongs to the proxy's user.
  */
 async function ensureProxyImage(
   engine: Engine,
@@ -111,9 +110,8 @@ function proxyImageEntries({ runtime, script }: ProxyProgram): readonly ArchiveE
 }
 
 /**
- * The one way out of a container: a proxy in a container of its own, on the engine's usual network, that listens on a
- * socket in a volume. Containers with the same rules share one; they cannot reach each other through it, since it
- * refuses every private address. It has no port that anything on a network could reach.
+ * The one way out of a container: a proxy in its own container on the engine's usual network, listening on a socket in a volume.
+ * Containers with the same rules share it, and cannot reach each other: it refuses private addresses.
  */
 export interface ProxySidecar {
   readonly name: string;
@@ -132,10 +130,7 @@ export interface ProxySidecarDeps {
   readonly readyTimeoutMs: number;
 }
 
-/**
- * After a week without a connection it ends: its installation may have been deleted. A process that needs it
- * starts it.
- */
+/** Without a connection for a week it ends: its installation may be gone. A process that needs it starts it. */
 const IDLE_HOURS = 7 * 24;
 
 type OpenNetwork = Exclude<ContainerNetwork, { mode: "none" }>;

@@ -11,10 +11,7 @@ import { inspectContainer } from "./container-state.ts";
 import { type Engine, sandboxFailure } from "./docker-engine.ts";
 import { lostResult, openSupervisor, type SupervisedRequest, type Supervisor } from "./supervisor.ts";
 
-/**
- * Where the engine has no quota: while commands or what they left behind run, what the container's user can fill is
- * measured from time to time, and all that runs is ended once it is too much. A single file is held by RLIMIT_FSIZE besides.
- */
+/** Where the engine has no quota, the disk is measured while something runs, and all is ended once it is too much. */
 type DiskWatch = ReturnType<typeof createDiskWatch>;
 
 interface DiskWatchDeps {
@@ -116,10 +113,7 @@ interface LeftoverDeps {
 const LEFTOVER_TRIES = 10;
 const LEFTOVER_PAUSE_MS = 500;
 
-/**
- * Starts a command also where what earlier ones left behind uses up every process: a fork bomb in the background. It may
- * pass, so the command is tried for a while; then the container is restarted, once.
- */
+/** Starts a command although leftovers (a fork bomb) use up every process: tries for a while, then restarts the container once. */
 async function startDespiteLeftovers(deps: LeftoverDeps): Promise<ExecResult> {
   let result = await deps.start();
   for (let i = 0; i < LEFTOVER_TRIES && isCrowded(result) && deps.isAlone(); i++) {
@@ -317,9 +311,8 @@ function argvOf({ command, session }: ExecRequest): readonly string[] {
 }
 
 /**
- * A command of a stateful session: the working directory and the exported variables of the one before are put back
- * first, and kept afterwards, also when the command says `exit`. Each is still a process tree of its own, so that a
- * time limit ends it like any other.
+ * A command of a stateful session: working directory and exported variables are restored first and kept afterwards, also after
+ * `exit`. Each is a process tree of its own, which a time limit ends.
  */
 function sessionArgv(session: string, command: string): readonly [string, ...string[]] {
   return [

@@ -23,10 +23,7 @@ const KINDS = ["ended", "no-cwd", "outside", "no-program", "no-fork", "lost"] as
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
-/**
- * The meaning of the supervisor's last message about a command: its kind, wait status, errno, OOM kills and refused forks
- * meanwhile, then what it left running. Throws a `RangeError` for anything else.
- */
+/** Reads the supervisor's last message about a command, and what that left running. Throws a `RangeError` for anything else. */
 export function readEnding(
   payload: Buffer,
   { cwd, program, stderr }: { readonly cwd: string; readonly program: string; readonly stderr: string },

@@ -1,10 +1,7 @@
 import { createReadStream, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 
-/**
- * Archives for the engine: ustar, with a pax header for what ustar cannot hold. By hand, since the engine needs only
- * files and folders, and a stream library costs more to load than this is long.
- */
+/** Archives for the engine: ustar, with pax headers. By hand: the engine needs only files and folders, and a library costs more to load. */
 interface TarHeader {
   readonly path: string;
   readonly kind: "file" | "directory";
