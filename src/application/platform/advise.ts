@@ -1,9 +1,6 @@
 import type { Logger } from "../ports/platform.ts";
 
-/**
- * Runs a step that a job can do without: it chooses what a coder is shown, asks the coder one more question, proves a verdict, or
- * words a reply. Where it throws or takes too long, the log says so and the job continues with `otherwise`.
- */
+/** Runs a step that a job can do without, such as a proof. If it throws or takes too long, the job continues with `otherwise`. */
 export type Advise = <Advice>(step: string, otherwise: NoInfer<Awaited<Advice>>, run: () => Advice) => Advice;
 
 /** Runs of tests, which some steps wait for, have limits of their own; this one is for a step that never ends. */

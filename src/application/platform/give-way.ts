@@ -1,9 +1,6 @@
 const waiting: (() => void)[] = [];
 
-/**
- * Lets everything else in the process run before the next piece of work: a server answers all requests from one thread. Of
- * several that give way, one continues in each turn of the event loop, so that their pieces do not add up.
- */
+/** Lets other work of the process run first: a server answers from one thread. One continues in each turn of the event loop. */
 export function giveWay(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);

@@ -19,9 +19,8 @@ const MAX_BYTES = 4_095;
 export type FollowLinks = "all" | "parents" | "none";
 
 /**
- * Relative targets resolve against the workspace, absolute ones must lie inside it. Each component is looked at when
- * it is used; a symlink is followed by hand, and only while it stays inside. `asWritten`: the lexical path before
- * links were followed; differs from `path` only through symlinks.
+ * Relative targets resolve against the workspace, absolute ones must lie inside it. Each component is looked at when it is used;
+ * symlinks are followed by hand while they stay inside. `asWritten`: the lexical path, before links.
  */
 export function resolveTarget(bounds: Bounds, target: string, follow: FollowLinks) {
   if (target.includes("\0"))

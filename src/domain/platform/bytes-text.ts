@@ -1,7 +1,4 @@
-/**
- * Bytes seen as text: one char per byte (latin1). Matching works on this form, so that bytes which are not
- * valid UTF-8 survive an edit. A JavaScript string is encoded as UTF-8 first; pure ASCII is the same in both.
- */
+/** Bytes as text, one char per byte (latin1): bytes that are not valid UTF-8 survive an edit. A string is encoded as UTF-8 first. */
 export function toBytesText(input: string | Uint8Array): string {
   if (typeof input !== "string") return viewOf(input).toString("latin1");
   return isAscii(input) ? input : Buffer.from(input, "utf8").toString("latin1");
@@ -37,10 +34,7 @@ function viewOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/**
- * White space in bytes text. `trim()` must not be used there: it takes 0xA0 and 0x85 for white space, which are
- * halves of ordinary letters in UTF-8.
- */
+/** White space in bytes text. `trim()` also takes 0xA0 and 0x85, which are halves of ordinary letters in UTF-8. */
 function isBlank(code: number): boolean {
   return code === 32 || (code >= 9 && code <= 13);
 }

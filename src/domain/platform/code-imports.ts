@@ -31,10 +31,7 @@ export function importDistances(
 /** Languages in which an import names the file that is loaded. */
 const LOADED_BY_IMPORT = /\.(?:[cm]?[jt]sx?|vue|svelte|py|go|rb)$/;
 
-/**
- * Whether one of these tests loads a file, as their imports say. A module of Python counts only by its whole name, from the root or from
- * `src`: a shorter one may be another module.
- */
+/** Whether one of these tests loads a file. A module of Python counts only by its whole name, from the root or `src`. */
 export function loadsByImport(
   texts: ReadonlyMap<string, string>,
   tests: readonly string[],

@@ -89,10 +89,7 @@ function firstMinute(from: number, to: number, holds: (at: Date) => boolean): nu
 const dayFormats = new Map<string, Intl.DateTimeFormat>();
 const MOST_ZONES = 16;
 
-/**
- * `2026-03-01`, in a time zone; null is the machine's. It is asked with every message, and a format takes a hundred times as long
- * to make as to use.
- */
+/** `2026-03-01`, in a time zone; null is the machine's. Formats are kept: making one takes a hundred times as long as using it. */
 export function formatDayIn(timeZone: string | null, at: Date): string {
   if (timeZone === null)
     return new Date(readMachineClock(at).date * DAY_MS * MINUTE_MS).toISOString().slice(0, 10);

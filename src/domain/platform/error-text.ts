@@ -1,7 +1,4 @@
-/**
- * The text of an error, for any thrown value: a failure that is a value has a message as well, or is shown as
- * JSON.
- */
+/** The text of any thrown value: its message, also of a failure that is a value, else JSON. */
 export function toErrorText(error: unknown): string {
   if (error instanceof Error) return error.message === "" ? error.name : error.message;
   if (typeof error !== "object" || error === null) return String(error);

@@ -22,10 +22,7 @@ export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
   return isWhole ? entries : null;
 }
 
-/**
- * The bytes of an index that say what is listed (mode, object, flags, path), one entry after the other without the stat
- * cache; null if `readGitIndex` cannot read it as an index.
- */
+/** What an index lists (mode, object, flags, path), without the stat cache; null if `readGitIndex` cannot read it. */
 export function listGitIndex(bytes: Uint8Array): Uint8Array | null {
   // Each part moves to the front of one copy: a view of every part would take longer than their hash.
   const listed = new Uint8Array(bytes);

@@ -111,10 +111,7 @@ export interface IgnoreMatcherOptions {
   readonly includeIgnored: boolean;
 }
 
-/**
- * The `.gitignore` files of a folder and its `.git/info/exclude`, read once each. The user's global file and those above
- * the folder do not count, so that a workspace looks the same on every machine.
- */
+/** A folder's `.gitignore` files and its `.git/info/exclude`, read once. Others do not count: a workspace looks the same on every machine. */
 export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatcher {
   const read = (path: string): readonly IgnoreRule[] => {
     const text = options.read(path);

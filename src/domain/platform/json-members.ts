@@ -2,10 +2,7 @@ import { attemptOr } from "./error-text.ts";
 
 const [QUOTE, BACKSLASH, COMMA, OPEN, OPEN_LIST] = [34, 92, 44, 123, 91];
 
-/**
- * Whether a JSON text has more than `most` values. It counts commas and brackets outside of strings, in one
- * pass that is far cheaper than reading the document.
- */
+/** Whether a JSON text has more than `most` values: counts commas and brackets outside of strings, which is cheaper than reading it. */
 export function hasMoreMembers(json: string, most: number): boolean {
   let count = 0;
   for (let at = 0; at < json.length; at += 1) {

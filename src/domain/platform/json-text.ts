@@ -1,7 +1,4 @@
-/**
- * Finds where one JSON value ends, or where it stops being JSON. One pass, no recursion.
- * `JSON.parse` builds the value; this only says where, which the runtime's own error does not.
- */
+/** Where one JSON value ends, or stops being JSON, which the runtime's own error does not say. One pass, no recursion. */
 export type JsonExtent =
   | { readonly ok: true; readonly end: number }
   | { readonly ok: false; readonly at: number; readonly reason: string };
@@ -141,10 +138,7 @@ export function parseJsonText(text: string): JsonText {
   }
 }
 
-/**
- * The first JSON object in a model's answer that `wanted` accepts: bare, in a fence, or with prose around it; undefined
- * when there is none. Scanned text is not scanned again, so that a text of only braces stays linear.
- */
+/** The first JSON object in a model's answer that `wanted` accepts: bare, in a fence, or in prose. Scans no text twice. */
 export function jsonInAnswer(
   text: string,
   wanted: (value: Readonly<Record<string, unknown>>) => boolean = () => true,

@@ -5,9 +5,7 @@ const PREFIX =
   /^(?:sk-ant-|sk-proj-|sk-svcacct-|sk-or-|sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_)/;
 const TOKEN_START =
   /(?<![A-Za-z0-9])(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_|eyJ)[A-Za-z0-9]/g;
-/**
- * The required shape of a token: `sk-learn-based` and `hf_transfer` are not tokens. Look-aheads are bounded.
- */
+/** The shape of a token: `sk-learn-based` and `hf_transfer` are none. Look-aheads are bounded. */
 const TOKEN_SHAPES: readonly RegExp[] = [
   /sk-ant-[A-Za-z0-9_-]{4,}/y,
   /sk-(?:proj|svcacct|or|admin)-[A-Za-z0-9_-]{8,}/y,
@@ -132,9 +130,8 @@ const LOOSE_VALUE = /(?=[A-Za-z+/=_\-!@#%^&*~.]*\d)[A-Za-z0-9+/=_\-!@#%^&*~.]{8,
 const CODE = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*$/;
 
 /**
- * `NAME=VALUE`, `"name": "value"`, `name: value` where the name says that it is a secret. A value that is code, a
- * type, a placeholder or a reference stays. Linear: a value that is masked is not searched again, and one that is
- * not cannot hold another name.
+ * `NAME=VALUE`, `"name": "value"`, `name: value` where the name says that it is a secret. Code, types, placeholders and references
+ * stay. Linear: no value is searched twice.
  */
 function findNamedValues(text: string, spans: SecretSpan[]): void {
   const pattern = new RegExp(NAME_END);
@@ -227,10 +224,7 @@ function isEmptyWord(value: string, name: string): boolean {
   return EMPTY_WORD.test(value) || (!isUpper(name) && value.toLowerCase() === name.toLowerCase());
 }
 
-/**
- * `secrets` are exact values (resolved keys and tokens); they are also found URL-encoded or
- * escaped in JSON. Values under six characters are left to the rules of shape and name.
- */
+/** `secrets`: exact values, found URL-encoded or escaped in JSON too. Those under six characters are left to the rules of shape and name. */
 export function createMasker({ secrets = [] }: { readonly secrets?: readonly string[] } = {}) {
   const values = knownForms(secrets);
   const find: FindSecretSpans = (text) => joinSpans(text, [...findSecrets(text), ...findKnown(text, values)]);

@@ -1,10 +1,7 @@
 import { diffArrays } from "diff";
 import { decodeText, isSameFile } from "./file-bytes.ts";
 
-/**
- * Three texts of one file: as both sides knew it, and what each made of it. A missing file is null; a text that is not
- * known any more is undefined, and then nothing is merged: an empty base would make everything look added.
- */
+/** Three texts of one file: the common one, and what each side made of it. Null: no file. Undefined: unknown, so that nothing is merged. */
 export interface MergeSides {
   readonly base: Uint8Array | null | undefined;
   readonly ours: Uint8Array | null;
@@ -25,10 +22,7 @@ const MOST_BYTES = 1024 * 1024;
 /** For one file: a reformatted file would otherwise hold up everything else in the process for minutes. */
 const LIMIT_MS = 300;
 
-/**
- * Merges two edited versions of one text, line by line. Each side keeps its line ends, except that a side which changed all of
- * them counts as a mistake of its editor. Never writes a conflict marker.
- */
+/** Merges two edits of one text by lines. Line ends that one side changed altogether are its editor's mistake. Never writes a conflict marker. */
 export function mergeFile({ base, ours, theirs }: MergeSides, limitMs = LIMIT_MS): MergeResult {
   if (isSameFile(ours, theirs)) return { kind: "same" };
   if (base === undefined) return { kind: "conflict", why: "no-base" };

@@ -75,10 +75,7 @@ function quotesIn(text: string): string[] {
 
 const MOST_LITERALS = 12;
 
-/**
- * The literals of a request, however short: in quotation marks, in backticks, numbers. In a file of data such a literal identifies a
- * place; in code it would be everywhere.
- */
+/** The literals of a request: in quotation marks, in backticks, numbers. They identify a place in a file of data, not in code. */
 export function literalTerms(request: string): Term[] {
   const found = request
     .slice(0, READ_CHARS)

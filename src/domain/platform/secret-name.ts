@@ -18,10 +18,7 @@ const COUNTER = /^(?:\d+|base64|value)$/;
 /** A name without any of these in it, in lower case, names no secret field: to look for them costs less than to compile a pattern. */
 export const SECRET_STEMS: readonly string[] = ["key", "token", "secret", "pass", "pwd", "cred"];
 
-/**
- * For the environment allow-list: broad, because a variable kept back costs little. `PWD` and
- * `OLDPWD` are folders.
- */
+/** For the environment allow-list: broad, as a variable kept back costs little. `PWD` and `OLDPWD` are folders. */
 export function looksLikeSecretName(name: string): boolean {
   const words = wordsOf(name);
   if (words.length === 1 && (words[0] === "pwd" || words[0] === "oldpwd")) return false;
@@ -48,10 +45,7 @@ export function isUpper(name: string): boolean {
   return name === name.toUpperCase() && name !== name.toLowerCase();
 }
 
-/**
- * The last two words but for counters behind them; "" where there is none. It reads the name from its end, since a text
- * may consist of nothing but names.
- */
+/** The last two words but for counters; "": none. Reads from the end of the name, since a text may be nothing but names. */
 function lastWords(name: string, lower: string): readonly [before: string, last: string] {
   // A letter of another alphabet may become one of ours.
   if (lower.length !== name.length || !ASCII.test(name)) return lastOf(wordsOf(name));

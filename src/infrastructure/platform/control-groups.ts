@@ -99,10 +99,7 @@ export interface BoundedGroup {
   remove(): boolean;
 }
 
-/**
- * Makes a group for processes. Null where this process may not, or the controller does not count there. In the one tree
- * of all controllers a group with processes can only have threaded groups below it; all else stays counted above.
- */
+/** Makes a group for processes; null where this process may not. In the unified tree it must be threaded: its parent has processes. */
 export function openBoundedGroup(
   parent: Pick<ControlGroup, "folder" | "unified">,
   name: string,
@@ -155,10 +152,7 @@ function removeEmptyGroup(folder: string): void {
   rmdirSync(folder);
 }
 
-/**
- * How many processes the kernel has ended for lack of memory: in the group of this process, or, where no group counts them,
- * on the machine.
- */
+/** How many processes the kernel has ended for lack of memory: in this group, or on the machine where no group counts them. */
 export function countOutOfMemory(): number {
   const group = findControlGroup("memory");
   const file = group && join(group.folder, group.unified ? "memory.events" : "memory.oom_control");

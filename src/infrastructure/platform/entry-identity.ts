@@ -22,10 +22,7 @@ export interface WrittenIdentity {
   readonly gid: number;
 }
 
-/**
- * The identity of the entry at a path: enough to determine later whether it is still the same and untouched. A job has as
- * many as files, so times and inode are numbers, and become text only on request. Spreading with `...` does not copy them.
- */
+/** The entry at a path, to tell later whether it is the same and untouched. Times become text on request; `...` does not copy them. */
 export class Identity implements WrittenIdentity {
   constructor(
     readonly kind: EntryKind,

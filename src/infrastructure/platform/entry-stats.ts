@@ -11,10 +11,7 @@ import {
   openFirst,
 } from "./libc.ts";
 
-/**
- * The system's stats of an entry, in a hundred bytes. The runtime's own, with times in nanoseconds, take a thousand, and
- * a job of a hundred thousand files asks for a million of them.
- */
+/** Stats of an entry in a hundred bytes. The runtime's own take a thousand, and a job of many files asks for a million of them. */
 export class EntryStats {
   constructor(
     /** Type and permissions. */
@@ -111,10 +108,7 @@ export function nanosecondsText(seconds: number, rest: number): string {
   return `${seconds}${String(rest).padStart(9, "0")}`;
 }
 
-/**
- * The entry at a path, no symlink followed at its end; undefined where nothing is, also because a parent is a file. Throws
- * what the system says else.
- */
+/** The entry at a path, no symlink followed at its end; undefined where nothing is, also below a file. Throws the system's other errors. */
 export function lstatEntry(path: string | Uint8Array): EntryStats | undefined {
   asked.count += 1;
   if (typeof path === "string" && path !== "" && asked.count > FEW) {

@@ -11,10 +11,9 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { flock, tryFlock } from "./libc.ts";
 
 /**
- * Holds the kernel locks of folders while `use` runs. Each lock is on the folder itself, so every process of every
- * user sees it, and it ends with the process that held it. Locks are taken in one order, so that two jobs whose workspaces
- * share a repository cannot deadlock. A suspended holder (Ctrl-Z) is waited for like any other: the message names it, and the
- * user decides whether to end it.
+ * Holds the kernel locks of folders while `use` runs. They are on the folders themselves, so every process of every user sees them,
+ * and end with their process. One order of taking them prevents deadlocks. A suspended holder is waited for: the message names it,
+ * the user decides.
  */
 export async function withFolderLocks<T>(
   folders: readonly string[],
@@ -36,10 +35,7 @@ export async function withFolderLocks<T>(
   }
 }
 
-/**
- * Takes the lock of a file, which is made where it is missing, or of a folder that is there; null while it is held. It
- * ends with the process at the latest.
- */
+/** Takes the lock of a file, made where missing, or of an existing folder; null while it is held. It ends with the process. */
 export function takeLock(path: string, kind: "file" | "folder"): { release(): void } | null {
   const descriptor = openSync(path, kind === "file" ? "a" : "r", 0o600);
   if (tryFlock(descriptor, "exclusive").ok) return { release: () => closeSync(descriptor) };

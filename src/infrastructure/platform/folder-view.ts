@@ -212,10 +212,7 @@ function overwriteFile(absolute: string, bytes: Uint8Array, mode: number | undef
   }
 }
 
-/**
- * Written beside and renamed over, with the attributes and owner of the file it replaces: a disk that fills up
- * half-way leaves the old file whole.
- */
+/** Written beside and renamed over, with attributes and owner: a disk that fills up half-way leaves the old file whole. */
 function replaceFile(
   absolute: string,
   found: Stats | undefined,
@@ -334,10 +331,7 @@ export function watchView(view: View, touching: (path: string) => void): View {
 
 const TIMES = 3;
 
-/**
- * Corrects an entry in a view while processes of the job may still conflict: tries again, then leaves it. The
- * final validation at the seal decides. An error that ends the view itself is passed on.
- */
+/** Corrects an entry that processes of the job may still fight for: tries again, then leaves it to the final validation. Passes on fatal errors. */
 export function retryDespiteOthers(
   use: () => void,
   isFatal: (error: unknown) => boolean = () => false,

@@ -1,7 +1,6 @@
 /**
- * Cuts a stream of bytes, which may arrive in any pieces, into frames: a head of fixed size that tells the length of
- * what follows. The payload is valid only during the call. A frame longer than `limitBytes` is not waited for:
- * `onTooLong` is called, and nothing more is read.
+ * Cuts a stream of bytes into frames: a head of fixed size that tells the length of the payload, which is valid only during the
+ * call. After a frame longer than `limitBytes` nothing more is read.
  */
 export function createHeadReader(
   { headBytes, limitBytes, lengthOf }: FrameShape,

@@ -47,10 +47,7 @@ export function gitProgram(folders: readonly string[], avoid: readonly string[])
 /** Long enough for the history of a large project; anything not found in this time counts as absent. */
 const TIME_MS = 20_000;
 
-/**
- * Asks the workspace's own repository, which a job never touches, by a git that reads no settings but those of that
- * repository. Seldom needed: only for a protected file that the index lists as it is.
- */
+/** Asks the workspace's own repository, which a job never touches, by a git that reads its settings alone. Needed only for a protected file. */
 function createGitHistory(gitDirectory: string): GitHistory {
   const ask = (...args: string[]): string | null => {
     const git = systemGit();

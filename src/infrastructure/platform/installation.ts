@@ -17,11 +17,7 @@ export class InstallationIncomplete extends Error {
   }
 }
 
-/**
- * The folder of this program, and which of its two forms is running: its sources or the bundle made of them. Both know
- * their depth, so nothing is searched for and a folder above is never taken for the program's own.
- * Throws `InstallationIncomplete`.
- */
+/** The folder of this program, whether its sources or its bundle run: both know their depth. Throws `InstallationIncomplete`. */
 export function findInstallation(): Installation {
   const here = import.meta.dir;
   const bundled = basename(here) !== "platform";
@@ -37,10 +33,7 @@ export function threadEntry({ folder, executor }: Installation, name: "limited" 
   return join(folder, dirname(executor), `${name}${extname(executor)}`);
 }
 
-/**
- * Remembers which files the program consists of now; later it names one that is gone, or null. From sources that is
- * the folder they lie in.
- */
+/** Remembers the program's files; later names one that is gone, or null. From sources, that is their folder. */
 export function watchOwnPieces(here = import.meta.dir): () => string | null {
   const list = join(here, "pieces.json");
   if (basename(here) === "platform" || !existsSync(list)) return () => (existsSync(here) ? null : here);
@@ -53,10 +46,7 @@ export function watchOwnPieces(here = import.meta.dir): () => string | null {
   };
 }
 
-/**
- * The runtime's own file and the proxy as one script: from the bundle, or gathered now where PicoClaw runs from its
- * sources. Rejects when the sources cannot be gathered.
- */
+/** The runtime's own file and the proxy as one script: the bundle's, or gathered from the sources. Rejects when it cannot be. */
 export async function readProxyFiles(place: {
   readonly folder: string;
   readonly runtime: string;

@@ -69,10 +69,7 @@ export function landlockAbi(): number {
   return Math.max(0, openSyscall()?.(CREATE_RULESET, 0, 0, VERSION_FLAG, 0) ?? 0);
 }
 
-/**
- * Restricts the calling thread, and every process that it starts from now on, permanently: files by Landlock, root's powers, and calls that
- * reach other processes of the same user. Other threads stay as they are. A path that is not there is passed over.
- */
+/** Restricts the calling thread and what it starts, for good: files, root's powers, calls to other processes. Passes missing paths over. */
 export function restrictThread({ reads, writes, tcp }: Restriction): LibcResult {
   const lib = linuxLibc();
   const syscall = openSyscall();
@@ -101,9 +98,8 @@ export function restrictThread({ reads, writes, tcp }: Restriction): LibcResult 
 }
 
 /**
- * Root's powers but one, for this thread: what it starts cannot win them back, because the thread may gain no new privileges. It
- * keeps the one that reads and writes files of other users, since Landlock says which files those are: the folder may belong to
- * the user of another machine or container.
+ * Takes root's powers but one from this thread, and from what it starts, which may gain no new privileges. It can still read and
+ * write files of other users, within Landlock: the folder may belong to another container's user.
  */
 function dropCapabilities(lib: NonNullable<ReturnType<typeof linuxLibc>>, syscall: Syscall): boolean {
   const calls = CAPABILITY_CALLS[process.arch];

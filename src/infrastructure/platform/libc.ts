@@ -2,10 +2,7 @@ import { dlopen, FFIType, read } from "bun:ffi";
 import { renameSync } from "node:fs";
 import { constants } from "node:os";
 
-/**
- * The C library, opened at the first use (0.3 ms) and never at import. Where it cannot be opened every
- * function built on it answers `unsupported`, and its caller takes the slower or weaker way.
- */
+/** The C library, opened at the first use (0.3 ms). Without it every function answers `unsupported`, and callers take another way. */
 export type LibcFailure =
   | { readonly ok: false; readonly reason: "unsupported" }
   | { readonly ok: false; readonly reason: "failed"; readonly errno: number; readonly code: string };
@@ -162,10 +159,7 @@ export function tryFlock(fd: number, mode: LockMode): TryLockResult {
   return failed;
 }
 
-/**
- * Waits for the lock without blocking the event loop: short tries with growing pauses. Not fair: a
- * later asker may win. Released by closing the file, or by the death of the process.
- */
+/** Waits for the lock without blocking the event loop. Not fair: a later asker may win. Closing the file or the end of the process releases it. */
 export async function flock(fd: number, mode: LockMode, wait: LockWait = {}): Promise<LockResult> {
   const deadline = performance.now() + (wait.timeoutMs ?? Number.POSITIVE_INFINITY);
   for (let pause = FIRST_WAIT_MS; ; pause = Math.min(pause * 2, LONGEST_WAIT_MS)) {
@@ -200,10 +194,9 @@ const NO_LEASE = 2;
 const SIGURG = 23;
 
 /**
- * Linux: whether any process has the file open for writing, in any namespace, mapped or as a descriptor. `fd` must be
- * open for reading alone. The kernel gives a read lease only on a file without writers; the lease is given back at
- * once, and a process that opens the file in between waits that long. Fails for files of other owners, and on file
- * systems without leases.
+ * Linux: whether any process can write to the file, in any namespace, mapped or open. `fd` must be open for reading alone. The
+ * kernel gives a read lease only without writers; it is given back at once. Fails for files of other owners, and on file systems
+ * without leases.
  */
 export function hasWriters(fd: number): LibcResult<boolean> {
   const lib = linuxLibc();
@@ -223,10 +216,7 @@ type Name = string | Uint8Array;
 const NAMES: readonly Uint8Array[] = [new Uint8Array(8192), new Uint8Array(8192)];
 const encoder = new TextEncoder();
 
-/**
- * As `cString`, in a place that the next call overwrites: a job of many files makes a million names. The system opens
- * nothing longer than half of it.
- */
+/** As `cString`, in a place that the next call overwrites: a job of many files makes a million names. No path fills half of it. */
 export function cStringInto(text: Name, place: 0 | 1): Uint8Array {
   const bytes = NAMES[place] as Uint8Array;
   // A character of a string takes three bytes at most.
@@ -241,10 +231,7 @@ export const AT_FDCWD = process.platform === "darwin" ? -2 : -100;
 
 const DESCRIPTORS = "/proc/self/fd/";
 
-/**
- * The folder of a name that leads through an open descriptor (`/proc/self/fd/N/name`). The system's calls take the
- * descriptor itself in half the time that the way through `/proc` takes.
- */
+/** The folder of a name through an open descriptor (`/proc/self/fd/N/name`): calls take the descriptor itself in half the time. */
 export function folderOfName(path: string): number {
   if (!path.startsWith(DESCRIPTORS)) return AT_FDCWD;
   const slash = path.indexOf("/", DESCRIPTORS.length);
@@ -264,10 +251,7 @@ const LINUX_EXCHANGE = 2;
 const DARWIN_SWAP = 2;
 const DARWIN_EXCL = 4;
 
-/**
- * Both names change places in one step; both must exist. `EINVAL`, `ENOSYS` and `unsupported` mean that
- * this file system or kernel cannot: the caller falls back.
- */
+/** Both names change places in one step; both must exist. `EINVAL`, `ENOSYS` and `unsupported`: it cannot, the caller falls back. */
 export function renameExchange(dirfdA: number, nameA: Name, dirfdB: number, nameB: Name): LibcResult {
   return renameWithFlags(dirfdA, nameA, dirfdB, nameB, { linux: LINUX_EXCHANGE, darwin: DARWIN_SWAP });
 }

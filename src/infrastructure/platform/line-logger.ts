@@ -6,10 +6,7 @@ import { isSecretField } from "../../domain/platform/secret-name.ts";
 
 const CHECK_EVERY = 64;
 
-/**
- * Several processes may append to one file. It is renamed to `.1` (`.1` to `.2`, and so on, up to `files` in all)
- * by the process that would make it larger than `limitBytes`; the others notice after some lines and follow.
- */
+/** Several processes may append. One that would pass `limitBytes` renames the file to `.1` (`.1` to `.2`, up to `files`); others notice. */
 export function createRotatingFile(options: {
   readonly file: string;
   readonly limitBytes: number;

@@ -7,9 +7,8 @@ export const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
 const DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
 
 /**
- * Runs `use` with a name for the folder that holds `path`, reached component by component from `root` without
- * following a symlink. On Linux the name uses an open descriptor (`/proc/self/fd/N`), so a component
- * that is swapped for a symlink afterwards changes nothing. Elsewhere each component is checked before use.
+ * Runs `use` with a name for the folder that holds `path`, reached from `root` without following a symlink. On Linux that is an
+ * open descriptor, so a component that becomes a symlink afterwards changes nothing; elsewhere each one is checked first.
  */
 export function inParent<T>(root: string, path: string, use: (folder: string, name: string) => T): T {
   const slash = path.lastIndexOf("/");
@@ -42,10 +41,7 @@ export interface AnchorOptions {
   readonly leave?: (descriptor: number) => void;
 }
 
-/**
- * `inParent` for many paths in a row, of which neighbours share their folder: the last folder stays open for the next
- * path. An open folder stays the same one even if it is moved.
- */
+/** `inParent` for many paths: the last folder stays open for the next path, and stays the same one even if it is moved. */
 export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOptions = {}) {
   let held: HeldFolder | null = null;
   const release = () => {

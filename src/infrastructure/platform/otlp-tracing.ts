@@ -22,10 +22,7 @@ const KINDS: Readonly<Record<SpanKind, number>> = {
 };
 const FAILED = 2;
 
-/**
- * An `ExportTraceServiceRequest` in OTLP's JSON: ids in hexadecimal digits, 64-bit numbers as texts, enumerations as
- * numbers, names in lowerCamelCase.
- */
+/** An `ExportTraceServiceRequest` in OTLP's JSON: ids in hexadecimal, 64-bit numbers as texts, enumerations as numbers. */
 function otlpJson(resource: SpanFacts, spans: readonly EndedSpan[]): string {
   return JSON.stringify({
     resourceSpans: [

@@ -84,26 +84,17 @@ const O_CLOEXEC = 0o2000000;
 /** A pipe whose write end is passed to a child. Close `writeFd` here once the child has it; otherwise the pipe never ends. */
 export interface ReadablePipe {
   readonly writeFd: number;
-  /**
-   * Called once. Resolves at the end of the stream, or soon after `stop`. An error thrown by `onBytes` ends
-   * the reading.
-   */
+  /** Called once. Resolves at the end, or soon after `stop`; an error of `onBytes` ends the reading. */
   readonly read: (onBytes: (bytes: Uint8Array) => void) => Promise<void>;
   /** Called once, before or while reading or draining. */
   readonly stop: () => void;
-  /**
-   * Called once, while reading: what is written from now on is read and forgotten, without keeping this program from its end.
-   * Resolves at the end of the stream, or soon after `stop`.
-   */
+  /** Called once, while reading: the rest is read and forgotten, without keeping this program from its end. Resolves as `read`. */
   readonly drain: () => Promise<void>;
 }
 
 const DRAIN_EVERY_MS = 20;
 
-/**
- * A real pipe: the runtime's own child streams are sockets, and a script that writes to
- * `/dev/stdout` or `/dev/stderr` cannot open a socket again ("No such device or address").
- */
+/** A real pipe: the runtime's child streams are sockets, which a script cannot open again by `/dev/stdout`. */
 export function openPipe(): LibcResult<ReadablePipe> {
   const made = rawPipe();
   if (!made.ok) return made;
@@ -229,10 +220,7 @@ export function closeOnExec(descriptor: number): LibcResult {
   return callLinux(({ c }) => c.fcntl(descriptor, F_SETFD, FD_CLOEXEC));
 }
 
-/**
- * Linux: this process and what it starts get no more than this, even if they ask for more: bytes of one file, open
- * files of one process, processes of the user namespace. Root's processes are not counted by the kernel.
- */
+/** Linux: this process and its children get no more than this: bytes of a file, open files, processes of the user namespace (not root's). */
 export function limitResource(resource: keyof typeof RLIMITS, most: number): LibcResult {
   const lib = linuxLibc();
   if (!lib) return UNSUPPORTED;

@@ -3,10 +3,7 @@ import { writeAll } from "./standard-streams.ts";
 
 const EVENTS = ["uncaughtException", "unhandledRejection"] as const;
 
-/**
- * Receives the errors that no caller caught in this process or thread: from a promise, a timer or an event. The
- * newest handler receives them all, and the runtime prints none of them. The result returns them to the handler before.
- */
+/** Receives the errors that no caller caught in this process or thread; the newest handler gets all. The answer gives them back. */
 export function takeFaults(handle: (error: unknown) => void): () => void {
   const before = EVENTS.map((event) => ({
     event,
@@ -32,10 +29,7 @@ export function endPartOnFault(part: string): void {
   });
 }
 
-/**
- * The same for a thread. It says nothing, because its standard error is the user's; the part that started it sees it end. Its
- * file does nothing when it is started as a program.
- */
+/** The same for a thread, in silence: its standard error is the user's, and its starter sees it end. As a program its file does nothing. */
 export function endThreadOnFault(part: string): void {
   if (!Bun.isMainThread) return void takeFaults(() => process.exit(1));
   endPartOnFault(part);

@@ -21,10 +21,7 @@ import {
   signalProcess,
 } from "./process-table.ts";
 
-/**
- * Streams that outlive their command because a background child holds them open. They are read and
- * forgotten, so that the child neither blocks nor dies of a closed pipe, until it, its job or this program ends.
- */
+/** Streams that a background child holds open: read and forgotten, so that it neither blocks nor dies, until it or this program ends. */
 const drains = new Map<string, Set<() => void>>();
 
 function keepDraining(jobMarker: string, stream: StartedChild["streams"]["stdout"]): void {
@@ -43,10 +40,7 @@ function stopDraining(jobMarker: string): void {
 /** Room for as many jobs, and as many first processes, as one program runs at once. */
 const REGISTER_SLOTS = 1024;
 
-/**
- * The jobs that run in this process and the first processes of their runs, shared by its threads: to each of them the
- * children of another thread look like its own.
- */
+/** The jobs of this process and their first processes, shared by its threads: another thread's children look like its own. */
 export interface RunRegister {
   /** Hashes of jobs. */
   readonly jobs: Int32Array;
@@ -75,10 +69,7 @@ function reapOrphans({ leaders }: RunRegister, ofOneJob: readonly ProcessEntry[]
   }
 }
 
-/**
- * The number that every process of a job inherits as a resource limit (see `withInheritedTag`):
- * 0x5c, 32 bits of the job, 22 bits of the single run. Far above any limit that a person would set.
- */
+/** The number that a job's processes inherit as a resource limit (`withInheritedTag`): 0x5c, 32 bits of the job, 22 of the run. */
 const PREFIX = 0x5cn;
 const PREFIX_SHIFT = 54n;
 const JOB_SHIFT = 22n;
@@ -148,10 +139,7 @@ export function lendRegister(): RunRegister {
   return OWN_FAMILY.register;
 }
 
-/**
- * Registers a child of this process that belongs to no job, so that no job takes it for an orphan. Returns a function that
- * forgets it after its end.
- */
+/** Registers a child that belongs to no job, so that none takes it for an orphan. Returns a function that forgets it. */
 export function registerOwnChild(pid: number): () => void {
   enter(OWN_FAMILY.register.leaders, pid);
   return () => leave(OWN_FAMILY.register.leaders, pid);
@@ -284,18 +272,12 @@ export async function killProcesses(scope: ProcessScope, graceMs: number) {
   return { running, killed };
 }
 
-/**
- * Ends what is left of sandboxes whose folders these are, and that inherited the mark of their folder. A bubblewrap that is killed
- * between its fork and its first message leaves a child that waits for it without end.
- */
+/** Ends what sandboxes of these folders left, by its mark: a bubblewrap killed too early leaves a child that waits without end. */
 export async function killStrays(...folders: readonly string[]): Promise<void> {
   for (const jobMarker of folders) await killProcesses({ jobMarker, sharesGroup: true }, 0);
 }
 
-/**
- * Linux: kills the groups of a job's processes at once, without waiting for anything: one look, each group as soon as one of
- * it is met. For a job that multiplies faster than it could be ended in order.
- */
+/** Linux: kills the groups of a job's processes at once, in one look: it may multiply faster than it could be ended in order. */
 export function killGroupsNow(jobMarker: string): void {
   const killed = new Set<number>();
   for (const entry of readLinuxProcesses(process.pid)) {

@@ -36,10 +36,7 @@ export interface ProcessEntry {
   readonly command: () => string;
 }
 
-/**
- * macOS has no `/proc`: one `ps` for the tree and one for the environments (own processes only).
- * There is no session id; the process group is used instead.
- */
+/** macOS has no `/proc`: one `ps` for the tree, one for environments of own processes. The process group stands for the session. */
 async function readDarwinProcesses(): Promise<readonly ProcessEntry[]> {
   const [tree, environments] = await Promise.all([
     ps(["-axww", "-o", "pid=,ppid=,pgid=,stat=,lstart=,command="]),
@@ -80,10 +77,7 @@ async function ps(args: readonly string[]): Promise<string> {
   });
 }
 
-/**
- * `/proc`, read without forking: a full process table cannot stop the killer. `first`: where the numbers begin; those
- * below come last.
- */
+/** `/proc`, read without forking: a full process table cannot stop the killer. Processes from number `first` on come first. */
 export function* readLinuxProcesses(first = 0): Generator<ProcessEntry> {
   const pids = readdirSync("/proc")
     .map(Number)
@@ -140,10 +134,7 @@ function readProc(pid: number, file: string): string | undefined {
   return attemptOr(undefined, () => readFileSync(`/proc/${pid}/${file}`, "utf8"));
 }
 
-/**
- * Signal 0 asks whether a process is there; not being allowed to ask means that it is. Without a parent that reaps it, as below the
- * first process of many containers, a dead process keeps its number.
- */
+/** Signal 0 asks whether a process is there, and a refusal means that it is. Unreaped, as in many containers, a dead one keeps its number. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0) && !isZombie(pid);
@@ -160,10 +151,7 @@ export function isZombie(pid: number): boolean {
 /** `elsewhere`: its number is of another namespace and proves nothing here. */
 export type Life = "lives" | "gone" | "elsewhere";
 
-/**
- * Where and when a process was started. A number alone is reused, and in a restarted container the
- * same program has the same number, often in a namespace of the same name: only the start time distinguishes them.
- */
+/** Where and when a process was started: numbers are reused, and in a restarted container the same program has the same one. */
 export function processBirth(pid: number): string {
   return `${processNamespace()} ${readLinuxStartTime(pid) ?? "?"}`;
 }

@@ -76,10 +76,7 @@ export function readNoFollow(absolute: string): Uint8Array {
 /** Larger files are not read to be judged: a caller that needs their bytes gets none. */
 export const LARGEST_JUDGED = 64 * 1024 ** 2;
 
-/**
- * The bytes of a file below a root, to be judged. Null where there is no file: nothing, a folder, a link on the way, a
- * parent that does not exist yet or is a file itself; also where the file is larger than a judge reads, or cannot be read.
- */
+/** The bytes of a file below a root, to be judged; null for no file, a link on the way, too large a file, an unreadable one. */
 export function bytesBelow(root: string, path: string): Uint8Array | null {
   return attemptOr(null, () =>
     inParent(root, path, (folder, name) => {
@@ -94,10 +91,7 @@ export function bytesBelow(root: string, path: string): Uint8Array | null {
   );
 }
 
-/**
- * As `readNoFollow`, into a place of the caller's; how many bytes, which fill the place where there are more. A read that
- * ends where a file of the expected size does is the last: none is needed to hear that nothing follows.
- */
+/** As `readNoFollow`, into the caller's place, filled where there are more; returns how many. A read that ends at `expected` is the last. */
 export function readInto(absolute: string, room: Uint8Array, from: number, expected = -1): number {
   const fd = openQuickly(absolute, READ) ?? openSync(absolute, READ);
   try {

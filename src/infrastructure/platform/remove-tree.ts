@@ -3,10 +3,7 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 
 const [AT_ONCE, MOST_REMOVALS] = [10, 500];
 
-/**
- * Removes a folder that is ours and everything in it, read-only folders included. A missing one is fine. Where another process
- * removes entries of it at the same time, the runtime stops at the first that is gone and reports success: it is asked again.
- */
+/** Removes our folder with everything in it. The runtime stops where another process removed an entry, and says nothing: asked again. */
 export function removeTree(path: string): void {
   for (let asked = 0; asked < MOST_REMOVALS; asked++) {
     removeOnce(path);

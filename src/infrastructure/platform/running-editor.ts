@@ -16,10 +16,7 @@ const EDITORS: readonly (readonly [process: RegExp, scheme: string])[] = [
 
 const LOOK_MS = 30_000;
 
-/**
- * The editor that runs on this machine, by the scheme of its addresses; null where none is known. The terminal of an editor
- * that PicoClaw was started in decides; otherwise the processes are looked through twice a minute at most.
- */
+/** The editor that runs on this machine, by the scheme of its addresses, or null: that of the terminal, else by a look at the processes. */
 export function createRunningEditor(
   env: Readonly<Record<string, string | undefined>>,
   now: () => Date,

@@ -18,10 +18,7 @@ export function maskAtEdge(text: string): string {
   return hideKnown(text, known.forms);
 }
 
-/**
- * Writes all of a text, without known secrets, to a descriptor before it returns. `process.stdout` would do, but setting up its stream costs
- * ten milliseconds. A reader that went away (EPIPE) is not our failure; one that is slow is waited for.
- */
+/** Writes all of a text, without known secrets, before it returns; `process.stdout` takes ten milliseconds to set up. EPIPE is ignored. */
 export function writeAll(descriptor: 1 | 2, text: string): void {
   writeBytes(descriptor, Buffer.from(maskAtEdge(text), "utf8"));
 }

@@ -163,10 +163,7 @@ function walkFiles(root: string): string[] {
   return files;
 }
 
-/**
- * Shows a long text page by page: `PICOCLAW_PAGER`, git's own `core.pager`, `PAGER`, else `less`, which ends at once where
- * the text fits the screen. Without one, or with `cat` or an empty name, the text is written as it is.
- */
+/** Shows a text page by page: `PICOCLAW_PAGER`, git's `core.pager`, `PAGER`, else `less`. Where that is `cat` or empty, writes it. */
 export function showInPager(text: string, env: Env): void {
   const pager = env.PICOCLAW_PAGER ?? env.GIT_PAGER ?? gitPager(env) ?? env.PAGER ?? "less";
   if (pager.trim() === "" || pager.trim() === "cat") {

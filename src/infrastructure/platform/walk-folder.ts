@@ -84,10 +84,7 @@ export interface WalkedEntry {
 export interface WalkOptions {
   /** Returns false to leave a path, and all below it, out. */
   readonly enter?: (path: string, stats: EntryStats) => boolean;
-  /**
-   * Called for a folder that cannot be listed, one on another file system, or a name that cannot be looked at. `tooLong`:
-   * the system opens no name of that length.
-   */
+  /** Called for what cannot be listed or looked at, or is on another file system. `tooLong`: the system opens no name of that length. */
   readonly unreadable?: (path: string, why?: { readonly tooLong: boolean }) => void;
   /** Includes names that are not UTF-8. Default: they are reported as `unreadable`, in a form for display. */
   readonly noText?: boolean;
@@ -163,10 +160,7 @@ function isTooLong(error: unknown): boolean {
   return (error as { code?: unknown }).code === "ENAMETOOLONG";
 }
 
-/**
- * Makes sure that every parent of `path` below `root` is a folder. No link is followed: a link or a file in place
- * of a parent is removed. `modeOf` returns the mode of a parent that has to be created.
- */
+/** Makes every parent of `path` below `root` a folder; a link or file in its place is removed. `modeOf`: the mode of one that is created. */
 export function makeParents(
   root: string,
   path: string,

@@ -24,10 +24,7 @@ import { removeTree } from "./remove-tree.ts";
 const OTHERS_WRITE = 0o022;
 const OTHERS = 0o077;
 
-/**
- * Whether only its owner can put entries into a folder, and the owner is this user, or for root the one whose
- * home of PicoClaw is in use. An entry in any other folder may be a stranger's plan.
- */
+/** Whether only its owner, who is this user or for root the home's, may put entries into a folder. Else plans may be a stranger's. */
 function isTrusted(folder: string, home: string, options: { anyMode?: boolean } = {}): boolean {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) return false;
@@ -61,10 +58,7 @@ export function workspaceId(workspace: string): string {
   }-${hash}`;
 }
 
-/**
- * Finds the entry of a workspace: by its path, or by the folder itself if that was registered under another path and has left
- * it. The entry of such a moved workspace is renamed after its new path. Nothing is created for an unknown workspace.
- */
+/** The entry of a workspace, by its path or by the folder itself if that has moved; then it is renamed. Creates nothing. */
 function findRegisteredWorkspace(workspace: string, home: string) {
   const all = join(home, "workspaces");
   const folder = join(all, workspaceId(workspace));
@@ -150,10 +144,7 @@ export interface Storage {
   readonly trusted: boolean;
 }
 
-/**
- * Never fails: where no place can be written to, it names the last one, and the job that needs it is refused with the
- * reason.
- */
+/** Never fails: where no place can be written to, it names the last one, and the job that needs it is refused. */
 export function locateStorage(workspace: string, home: string, outermost: string): Storage {
   const { folder: entry, movedFrom } = findRegisteredWorkspace(workspace, home);
   const at = (folder: string, trusted = true) => toStorage(workspace, folder, trusted);
@@ -268,10 +259,7 @@ export function toStorage(workspace: string, folder: string, trusted: boolean): 
   return { workspace, folder, outer, inside, trusted };
 }
 
-/**
- * Takes the rights of others away from a storage in PicoClaw's home. False, and nothing is changed, where a part of it belongs
- * to another user, who may have put a plan there, or if it is in a shared folder: there a person must look.
- */
+/** Takes others' rights to a storage in the home away. False, unchanged, where a part is another user's or is shared: a person must look. */
 export function reclaimStorage({ workspace, folder }: Storage, home: string): boolean {
   if (folder !== join(home, "workspaces", workspaceId(workspace))) return false;
   const user = process.geteuid?.();
