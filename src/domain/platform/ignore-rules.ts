@@ -138,7 +138,7 @@ export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatche
     return place;
   };
   const isLeftOut = (path: string, isFolder: boolean, { ignored, ruling }: IgnorePlace): boolean => {
-    const name = path.slice(path.lastIndexOf("/") + 1);
+    const name = lastPathName(path);
     if (ignored || (name.startsWith(".") && NEVER_IGNORED.test(name))) return true;
     return !options.includeIgnored && isRuledOut(path, name, isFolder, ruling);
   };

@@ -11,6 +11,12 @@ export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
+/** The folders above a path, innermost first, without the root. */
+export function* foldersAbove(path: string): Generator<string> {
+  for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
+    yield path.slice(0, slash);
+}
+
 /** Each word quoted for a shell. */
 export function quoteWords(argv: readonly string[]): string {
   return argv

@@ -104,7 +104,7 @@ export function createOwners({ folder, newId }: { readonly folder: string; reado
       const fresh = join(folder, `${id}.new`);
       const fd = openSync(fresh, "wx", 0o600);
       writeSync(fd, `${process.pid}\n`);
-      tryFlock(fd, "exclusive");
+      tryFlock(fd);
       renameSync(fresh, fileOf(id));
       state.held = { id, fd };
       return id;

@@ -11,6 +11,7 @@ import type {
   StartedContainer,
   StartOptions,
 } from "../../application/ports/containers.ts";
+import { pause } from "../platform/timers.ts";
 import { createContainerBody, LABEL, ownVolumes, PROXY_PORT, toContainerSettings } from "./container-body.ts";
 import { claimText, createLeases, createOwners, isOfSuccessor, readClaim } from "./container-owners.ts";
 import {
@@ -74,7 +75,6 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
   const { engine, installation, folder, stopGraceSeconds, newId, now, elapsed, warn } = deps;
   const owners = createOwners({ folder: `${folder}/owners`, newId });
   const leases = createLeases(`${folder}/leases`);
-  const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   const removing = { engine, stopGraceSeconds, pause };
   const own = { ...removing, installation, owner: owners.own };
   const state: {

@@ -6,6 +6,7 @@ import type {
   ExecResult,
   SandboxFailure,
 } from "../../application/ports/containers.ts";
+import { pause } from "../platform/timers.ts";
 import { type ContainerSettings, LABEL, readContainerSettings } from "./container-body.ts";
 import { inspectContainer } from "./container-state.ts";
 import { type Engine, sandboxFailure } from "./docker-engine.ts";
@@ -106,7 +107,6 @@ interface LeftoverDeps {
   readonly isAlone: () => boolean;
   /** Ends all that runs in the container and keeps its files. */
   readonly restart: () => Promise<void>;
-  readonly pause: (ms: number) => Promise<void>;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -118,7 +118,7 @@ async function startDespiteLeftovers(deps: LeftoverDeps): Promise<ExecResult> {
   let result = await deps.start();
   for (let i = 0; i < LEFTOVER_TRIES && isCrowded(result) && deps.isAlone(); i++) {
     if (deps.signal?.aborted) return result;
-    await deps.pause(LEFTOVER_PAUSE_MS);
+    await pause(LEFTOVER_PAUSE_MS);
     result = await deps.start();
   }
   if (!isCrowded(result) || !deps.isAlone()) return result;
@@ -251,7 +251,6 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
           restartOnce(container, "crowded");
           await restarting.get(container);
         },
-        pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
         signal: request.signal,
       }),
     );

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { attemptOr, attemptSystem } from "../../domain/platform/error-text.ts";
+import { parentOf } from "../../domain/platform/paths.ts";
 import type { JobFolder, Op, Plan, SwapRecord } from "../jobs/job-folder.ts";
 import {
   type Identity,
@@ -251,7 +252,7 @@ function isMissing(path: string): boolean {
 
 /** False when a parent exists but is not a folder (a file, or a symlink that must not be followed). */
 function parentsAreFolders(request: CheckRequest, { root, path }: Op, known: KnownParents): boolean {
-  const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+  const folder = parentOf(path);
   if (known.folder?.root === root && known.folder.path === folder) return true;
   if (!areFolders(request, root, path)) return false;
   known.folder = { root, path: folder };

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { isInside } from "../../domain/platform/paths.ts";
+import { foldersAbove, isInside } from "../../domain/platform/paths.ts";
 import { Identity, identifyAt } from "../platform/entry-identity.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { findGit } from "../platform/git-roots.ts";
@@ -25,14 +25,14 @@ import { copyXattrs } from "../platform/xattr.ts";
 export type Manifest = ReturnType<typeof takeManifest>;
 
 /** The content of a root at begin. */
-export function takeManifest(root: string, leaveOut: (path: string) => boolean) {
+export function takeManifest(root: string, ownFolders: readonly string[]) {
   const entries = new Map<string, Identity>();
   /** Paths that could not be looked into (permissions, another file system); a job neither sees nor changes them. */
   const hidden = new Set<string>();
   let bytes = 0;
   /** The ctime of the root itself. */
   const top = lstatEntry(root)?.ctime ?? "";
-  const enter = (path: string) => !leaveOut(path);
+  const enter = (path: string) => !ownFolders.includes(join(root, path));
   /** Whether there are names that are no UTF-8. */
   let hasBytes = false;
   const unreadable = (path: string) => void hidden.add(path);
@@ -49,18 +49,7 @@ export function takeManifest(root: string, leaveOut: (path: string) => boolean) 
 
 export function isHidden(hidden: ReadonlySet<string>, path: string): boolean {
   if (hidden.size === 0) return false;
-  for (let at = path; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf("/"))))
-    if (hidden.has(at)) return true;
-  return false;
-}
-
-/** The folders above hidden paths: the job cannot remove them as a whole, because it did not see all of their contents. */
-export function foldersAbove(hidden: ReadonlySet<string>): Set<string> {
-  const above = new Set<string>();
-  for (const path of hidden)
-    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
-      above.add(path.slice(0, slash));
-  return above;
+  return hidden.has(path) || foldersAbove(path).some((folder) => hidden.has(folder));
 }
 
 /** `cp` keeps modes, times, links, attributes and holes, and stays on one file system. */

@@ -129,8 +129,7 @@ export function createCopyChecks(parts: CopyChecks) {
 
 function copyWorkspace({ copies, ownFolders }: CopyChecks, into: string) {
   const roots = copies.map(({ original }) => original);
-  const isOwn = (absolute: string) => ownFolders.includes(absolute);
-  const manifests = roots.map((root) => takeManifest(root, (path) => isOwn(join(root, path))));
+  const manifests = roots.map((root) => takeManifest(root, ownFolders));
   return copyRoots({ roots, manifests, into: join(into, "view"), ownFolders });
 }
 

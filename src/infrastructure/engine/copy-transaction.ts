@@ -6,8 +6,14 @@ import type {
   Transaction,
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
-import { type Change, gatherSealNotes, type SealNote, sealNote } from "../../domain/jobs/result.ts";
-import { isInside } from "../../domain/platform/paths.ts";
+import {
+  type BeginRefusal,
+  type Change,
+  gatherSealNotes,
+  type SealNote,
+  sealNote,
+} from "../../domain/jobs/result.ts";
+import { foldersAbove, isInside } from "../../domain/platform/paths.ts";
 import {
   type JobFolder,
   type Op,
@@ -49,7 +55,6 @@ import {
   type CopyLook,
   copyRoots,
   FOLDER,
-  foldersAbove,
   isHidden,
   lookAtCopies,
   type Manifest,
@@ -159,7 +164,8 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   const all = [...walkFolder(root.copy, { unlock: true, enter, unreadable, noText: true })];
   const found = all.filter(({ noText }) => noText !== true);
   const folders = new Set(found.filter(({ stats }) => stats.isDirectory()).map(({ path }) => path));
-  const above = foldersAbove(manifest.hidden);
+  // The job did not see all of their contents, so that it cannot remove them as a whole.
+  const above = new Set([...manifest.hidden].flatMap((path) => [...foldersAbove(path)]));
   const goesWhole = (path: string) => goesWithItsFolder(path, manifest, folders, above);
   /** The paths that the job touched under names that are not UTF-8. */
   const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), goesWhole);
@@ -265,37 +271,25 @@ export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult>
   const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine, limit } = deps;
   const roots = rootsFor(workspace);
   const stamp = takeStamp(join(folder.path, "stamp"));
+  const refuse = (message: string, code: BeginRefusal["code"] = "failed"): BeginResult => {
+    return { ok: false, refusal: { code, message } };
+  };
   const apart = roots.find((root) => !renameable(root, folder.path));
-  if (apart !== undefined) {
-    const message = `on another file system than the workspace, so that no commit can reach it: ${apart}`;
-    return { ok: false, refusal: { code: "failed", message } };
-  }
-  const isOwn = (absolute: string) => ownFolders.includes(absolute);
-  const manifests = roots.map((root) => takeManifest(root, (path) => isOwn(join(root, path))));
+  if (apart !== undefined)
+    return refuse(`on another file system than the workspace, so that no commit can reach it: ${apart}`);
+  const manifests = roots.map((root) => takeManifest(root, ownFolders));
   const bytes = manifests.reduce((sum, manifest) => sum + manifest.bytes, 0);
   if (bytes > limitBytes) {
-    return {
-      ok: false,
-      refusal: {
-        code: "too-large",
-        message: `the workspace holds ${bytes} bytes, more than worker.copy_limit`,
-        bytes,
-        limitBytes,
-      },
-    };
+    const message = `the workspace holds ${bytes} bytes, more than worker.copy_limit`;
+    return { ok: false, refusal: { code: "too-large", message, bytes, limitBytes } };
   }
   const copied = copyRoots({ roots, manifests, into: join(folder.path, "view"), ownFolders });
-  if (!copied.ok) {
-    const message = `the workspace could not be copied: ${copied.message}`;
-    return { ok: false, refusal: { code: copied.code, message } };
-  }
+  if (!copied.ok) return refuse(`the workspace could not be copied: ${copied.message}`, copied.code);
   const { copies } = copied;
   const confined =
     confine === null ? null : await confine(folder.path, copies, { network, throwAway: ownHome });
-  if (confined !== null && "complaint" in confined) {
-    const message = `the sandbox did not start: ${confined.complaint}`;
-    return { ok: false, refusal: { code: "failed", message } };
-  }
+  if (confined !== null && "complaint" in confined)
+    return refuse(`the sandbox did not start: ${confined.complaint}`);
   const limited = confined === null ? ((await limit()?.(folder.path, copies, { network })) ?? null) : null;
   const pointers = confined === null ? repointGit(workspace, copies) : [];
   const started = takeStamp(join(folder.path, "stamp"));
@@ -345,6 +339,7 @@ function openCopy(state: OpenCopy): Transaction {
   const inTop = (path: string) => (prefix === "" ? path : `${prefix}/${path}`);
 
   const snapshot = (before: CopyLook) => lookAtCopies(copies, before);
+  const markOf = ({ kind, ctime }: Identity) => (kind === "directory" ? FOLDER : BigInt(ctime));
 
   /** The last look, brought up to date where our own edits went. */
   function glance(before: CopyLook): CopyLook {
@@ -353,7 +348,7 @@ function openCopy(state: OpenCopy): Transaction {
       const key = `0:${inTop(path)}`;
       const found = identify(directory, path);
       if (found === null) now.delete(key);
-      else now.set(key, found.kind === "directory" ? FOLDER : BigInt(found.ctime));
+      else now.set(key, markOf(found));
       if (found?.kind === "directory") {
         for (const below of walkFolder(join(directory, path)))
           now.set(`${key}/${below.path}`, below.stats.isDirectory() ? FOLDER : below.stats.ctimeNs);
@@ -391,14 +386,24 @@ function openCopy(state: OpenCopy): Transaction {
   const shown = (key: string) =>
     relative(workspace, join((copies[Number(key[0])] as CopiedRoot).original, key.slice(2)));
 
-  /** The location of a path in the change set: its root, its original and its copy. */
+  /** The location of a path in the change set: its root, with the entries of that at begin, and below it. */
   function place(path: string) {
     const absolute = resolve(workspace, path);
-    const found = copies.findLastIndex(({ original }) => isInside(original, absolute));
-    const root = Math.max(0, found);
-    const { original, copy } = copies[root] as CopiedRoot;
-    const below = relative(original, absolute);
-    return { root, below, key: `${root}:${below}`, original: absolute, copy: join(copy, below) };
+    const index = Math.max(
+      0,
+      copies.findLastIndex(({ original }) => isInside(original, absolute)),
+    );
+    const root = copies[index] as CopiedRoot;
+    const { entries } = manifests[index] as Manifest;
+    const below = relative(root.original, absolute);
+    return { root, entries, below, key: `${index}:${below}`, absolute };
+  }
+
+  /** Brings the last look up to date at a path. */
+  function lookAgain({ root, below, key }: ReturnType<typeof place>): void {
+    const now = identify(root.copy, below);
+    if (now === null) last?.delete(key);
+    else last?.set(key, markOf(now));
   }
 
   /** Whether the job made or changed the current entry; changes by a check were restored with their times. */
@@ -415,10 +420,10 @@ function openCopy(state: OpenCopy): Transaction {
 
   /** So that the file is known again when the user changes it now and takes that back later, and can be merged with. */
   function noteOriginal(path: string): void {
-    const { root, below, key } = place(path);
-    const a = manifests[root]?.entries.get(below);
+    const { root, entries, below, key } = place(path);
+    const a = entries.get(below);
     if (a?.kind !== "file" || mayBeIndex(below) || state.hashes.has(key)) return;
-    const { original } = copies[root] as CopiedRoot;
+    const { original } = root;
     const bytes = a.size > BASE_LIMIT_BYTES ? null : bytesBelow(original, below);
     const hash = hashIfUntouched(original, below, a, false);
     if (hash === undefined) return;
@@ -428,24 +433,23 @@ function openCopy(state: OpenCopy): Transaction {
 
   /** The path's present original replaces the one that the job found. */
   function refind(path: string, found: Identity | null): void {
-    const { root, below, key, original } = place(path);
-    const entries = manifests[root]?.entries;
-    if (found === null) entries?.delete(below);
-    else entries?.set(below, found);
+    const placed = place(path);
+    const { entries, below, key, absolute } = placed;
+    if (found === null) entries.delete(below);
+    else entries.set(below, found);
     bases.delete(key);
-    const hash = found === null ? undefined : hashAt(original, found, false);
+    const hash = found === null ? undefined : hashAt(absolute, found, false);
     if (hash === undefined) state.hashes.delete(key);
     else state.hashes.set(key, hash);
-    const now = identify((copies[root] as CopiedRoot).copy, below);
-    if (now === null) last?.delete(key);
-    else last?.set(key, now.kind === "directory" ? FOLDER : BigInt(now.ctime));
+    lookAgain(placed);
   }
 
   function hasMoved(path: string): boolean {
-    const { root, below, key, original } = place(path);
-    const then = manifests[root]?.entries.get(below) ?? null;
-    const now = identify((copies[root] as CopiedRoot).original, below);
-    return hasMovedFrom(then, now, state.hashes.get(key), (now) => hashAt(original, now, false));
+    const { root, entries, below, key, absolute } = place(path);
+    const now = identify(root.original, below);
+    return hasMovedFrom(entries.get(below) ?? null, now, state.hashes.get(key), (now) =>
+      hashAt(absolute, now, false),
+    );
   }
 
   /** The commands that could not be ended: with a file they have open they could write after the commit. */
@@ -488,33 +492,27 @@ function openCopy(state: OpenCopy): Transaction {
     },
     revert(paths) {
       for (const path of paths) {
-        const { root, below, key, original } = place(path);
-        const { copy } = copies[root] as CopiedRoot;
-        retryDespiteOthers(() => restoreEntry(copies[root] as CopiedRoot, below, original));
-        const now = identify(copy, below);
-        if (now) last?.set(key, BigInt(now.ctime));
-        else last?.delete(key);
+        const placed = place(path);
+        retryDespiteOthers(() => restoreEntry(placed.root, placed.below, placed.absolute));
+        lookAgain(placed);
       }
     },
     rewrite(path, bytes) {
-      const { root, below, key } = place(path);
-      const { copy } = copies[root] as CopiedRoot;
-      retryDespiteOthers(() => rewriteFile(copy, below, bytes));
-      const now = identify(copy, below);
-      if (now) last?.set(key, BigInt(now.ctime));
+      const placed = place(path);
+      retryDespiteOthers(() => rewriteFile(placed.root.copy, placed.below, bytes));
+      lookAgain(placed);
     },
     look(path, when) {
-      const { root, below } = place(path);
-      if (when === "after") return currentEntryBelow((copies[root] as CopiedRoot).copy, below);
-      return manifests[root]?.entries.get(below) ?? null;
+      const { root, entries, below } = place(path);
+      return when === "after" ? currentEntryBelow(root.copy, below) : (entries.get(below) ?? null);
     },
     original(path) {
       const { root, below } = place(path);
-      return bytesBelow((copies[root] as CopiedRoot).original, below);
+      return bytesBelow(root.original, below);
     },
     current(path) {
       const { root, below } = place(path);
-      return bytesBelow((copies[root] as CopiedRoot).copy, below);
+      return bytesBelow(root.copy, below);
     },
     repository: repositoryOf(workspace),
     layers: {
@@ -526,22 +524,20 @@ function openCopy(state: OpenCopy): Transaction {
           .filter(({ path }) => hasMoved(path))
           .map(({ path, kind }) => ({ path, base: kind === "added" ? null : bases.get(place(path).key) })),
       adopt(path, theirs, bytes) {
-        const { root, below, key } = place(path);
-        const { original, copy } = copies[root] as CopiedRoot;
-        if (identify(copy, below)?.kind !== "file") return false;
-        const found = readSettled(original, below, theirs);
+        const { root, entries, below, key } = place(path);
+        if (identify(root.copy, below)?.kind !== "file") return false;
+        const found = readSettled(root.original, below, theirs);
         if (found === null) return false;
-        const was = manifests[root]?.entries.get(below)?.mode;
-        rewriteFile(copy, below, bytes, { was, now: found.mode });
+        rewriteFile(root.copy, below, bytes, { was: entries.get(below)?.mode, now: found.mode });
         refind(path, found);
         bases.set(key, theirs);
         return true;
       },
       forget(paths) {
         for (const path of paths) {
-          const { root, below, original } = place(path);
-          restoreEntry(copies[root] as CopiedRoot, below, original);
-          refind(path, identify((copies[root] as CopiedRoot).original, below));
+          const { root, below, absolute } = place(path);
+          restoreEntry(root, below, absolute);
+          refind(path, identify(root.original, below));
         }
       },
       files: createWorkspaceFiles(directory),

@@ -9,8 +9,11 @@ import {
   utimesSync,
 } from "node:fs";
 import { join } from "node:path";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
+import { takeLock } from "../platform/folder-lock.ts";
 import { tryFlock } from "../platform/libc.ts";
+import { pause } from "../platform/timers.ts";
 
 /** Drafts of all processes are committed one at a time, as they asked. The lock of the workspace keeps writers apart; a turn delays drafts. */
 export type LandingTurns = ReturnType<typeof createLandingTurns>;
@@ -32,7 +35,7 @@ export function createLandingTurns(storage: string) {
     const name = `${order}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`;
     const hidden = join(folder, `.${name}`);
     const descriptor = openSync(hidden, "wx", 0o600);
-    tryFlock(descriptor, "exclusive");
+    tryFlock(descriptor);
     renameSync(hidden, join(folder, name));
     const beat = setInterval(() => touch(join(folder, name)), BEAT_MS);
     beat.unref();
@@ -52,19 +55,13 @@ export function createLandingTurns(storage: string) {
   /** Whether a living process has an earlier ticket. */
   function isAhead(name: string): boolean {
     const path = join(folder, name);
-    try {
+    return attemptOr(false, () => {
       if (Date.now() - statSync(path).mtimeMs > DEAD_AFTER_MS) return false;
-      const descriptor = openSync(path, "r");
-      try {
-        if (!tryFlock(descriptor, "exclusive").ok) return true;
-        rmSync(path, { force: true });
-        return false;
-      } finally {
-        closeSync(descriptor);
-      }
-    } catch {
-      return false;
-    }
+      const lock = takeLock(path, "folder");
+      if (lock !== null) rmSync(path, { force: true });
+      lock?.release();
+      return lock === null;
+    });
   }
 
   return {
@@ -74,7 +71,7 @@ export function createLandingTurns(storage: string) {
       while (!signal.aborted) {
         const ahead = readdirSync(folder).filter((name) => !name.startsWith(".") && name < ticket.name);
         if (!ahead.sort().some(isAhead)) break;
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        await pause(POLL_MS);
       }
       return ticket.leave;
     },
@@ -82,10 +79,7 @@ export function createLandingTurns(storage: string) {
 }
 
 function touch(path: string): void {
-  try {
-    const now = new Date();
-    utimesSync(path, now, now);
-  } catch {
-    // It was taken for dead and removed; the lock of the workspace still keeps writers apart.
-  }
+  const now = new Date();
+  // One that was taken for dead is gone; the lock of the workspace still keeps writers apart.
+  succeeds(() => utimesSync(path, now, now));
 }

@@ -28,7 +28,7 @@ export function createRunningJobs(storage: string) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const descriptor = openSync(join(folder, `.${jobId}`), "w", 0o600);
       held.set(jobId, descriptor);
-      tryFlock(descriptor, "exclusive");
+      tryFlock(descriptor);
       renameSync(join(folder, `.${jobId}`), join(folder, jobId));
     },
     end(jobId: string): void {

@@ -19,7 +19,7 @@ import type {
 import type { EntryState } from "../../application/ports/platform-view.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/result.ts";
 import { attemptSystem } from "../../domain/platform/error-text.ts";
-import { isInside } from "../../domain/platform/paths.ts";
+import { foldersAbove, isInside } from "../../domain/platform/paths.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
 import {
   type Identity,
@@ -136,8 +136,8 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
     const absolute = absoluteOf(path);
     const own = opAt(absolute);
     if (own !== undefined) return own;
-    for (let slash = absolute.lastIndexOf("/"); slash > 0; slash = absolute.lastIndexOf("/", slash - 1)) {
-      const above = opAt(absolute.slice(0, slash));
+    for (const folder of foldersAbove(absolute)) {
+      const above = opAt(folder);
       if (above !== undefined && (above.a?.kind !== "directory" || above.b?.kind !== "directory"))
         return above;
     }
@@ -284,7 +284,7 @@ function dropOps(sealed: SealedOps, paths: readonly string[]): Op[] {
   const { folder, roots } = sealed;
   const at = (op: Op) => join(roots[op.root] as string, op.path);
   const named = new Set(paths);
-  const goes = (op: Op) => named.has(at(op)) || isBelow(at(op), named);
+  const goes = (op: Op) => named.has(at(op)) || foldersAbove(at(op)).some((folder) => named.has(folder));
   const opened = new Set(
     sealed.ops.filter((op) => takesFolderAway(op) && paths.some((path) => path.startsWith(`${at(op)}/`))),
   );
@@ -301,11 +301,6 @@ function dropOps(sealed: SealedOps, paths: readonly string[]): Op[] {
   return without;
 }
 
-function isBelow(path: string, folders: ReadonlySet<string>): boolean {
-  for (const folder of foldersAbovePath(path)) if (folders.has(folder)) return true;
-  return false;
-}
-
 function takesFolderAway({ a, b }: Op): boolean {
   return a?.kind === "directory" && b?.kind !== "directory";
 }
@@ -320,11 +315,11 @@ function withoutEmptyParents(
   const left = new Map(kept.map((op) => [at(op), op]));
   const below = new Map<string, number>();
   const count = (path: string, one: 1 | -1) => {
-    for (const folder of foldersAbovePath(path)) below.set(folder, (below.get(folder) ?? 0) + one);
+    for (const folder of foldersAbove(path)) below.set(folder, (below.get(folder) ?? 0) + one);
   };
   for (const path of left.keys()) count(path, 1);
   for (const op of gone.filter(({ a }) => a === null)) {
-    for (const parent of foldersAbovePath(at(op))) {
+    for (const parent of foldersAbove(at(op))) {
       const made = left.get(parent);
       if (made === undefined || made.a !== null || (below.get(parent) ?? 0) > 0) break;
       left.delete(parent);
@@ -333,12 +328,6 @@ function withoutEmptyParents(
     }
   }
   return [...left.values()];
-}
-
-/** Innermost first. */
-function* foldersAbovePath(path: string): Generator<string> {
-  for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
-    yield path.slice(0, slash);
 }
 
 /** A folder that must keep some entries stays; its other entries are removed one by one. */

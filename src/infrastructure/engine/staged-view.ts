@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/platform-view.ts";
-import { parentOf } from "../../domain/platform/paths.ts";
+import { foldersAbove, parentOf } from "../../domain/platform/paths.ts";
 import {
   foldsCase,
   type Identity,
@@ -25,69 +25,6 @@ import {
 import { adoptOwner, readEntryAt, readRegular, staysInPlace } from "../platform/folder-view.ts";
 import { inFolder, inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-
-/** Asks the workspace whether a staged change would be permitted there; the job's own staged entries may be changed again. */
-function createStagedPermissions(
-  root: string,
-  stagedAs: (path: string) => string | undefined,
-  look: (path: string) => Entry,
-) {
-  return {
-    /** A job cannot do more than the user: overwriting needs a writable file, the rest a writable folder. */
-    refuseShut(path: string, overwrites: boolean): void {
-      if (stagedAs(path) !== undefined) return;
-      if (overwrites) {
-        inParent(root, path, (folder, name) => accessSync(`${folder}/${name}`, constants.W_OK));
-        return;
-      }
-      for (let at = path; at !== ""; ) {
-        at = parentOf(at);
-        if (stagedAs(at) === "directory") return;
-        if (at !== "" && look(at).kind !== "directory") continue;
-        inFolder(root, at, (folder) => accessSync(folder, constants.W_OK | constants.X_OK));
-        return;
-      }
-    },
-    /** A folder that changes its parent is written to. */
-    refuseShutFolder(from: string, to: string): void {
-      if (stagedAs(from) !== undefined || look(from).kind !== "directory" || parentOf(from) === parentOf(to))
-        return;
-      inFolder(root, from, (folder) => accessSync(folder, constants.W_OK));
-    },
-  };
-}
-
-type MovableView = Pick<View, "look" | "list" | "copy" | "remove" | "makeDirectory">;
-
-/** A folder moves whole or not at all. */
-function refuseUnmovable(view: MovableView, from: string): void {
-  const found = view.look(from);
-  if (found.kind === "directory")
-    for (const name of view.list(from)) refuseUnmovable(view, `${from}/${name}`);
-  else if (found.kind === "missing" && !from.includes("\ufffd"))
-    throw new ViewFault("missing", from, `no such file or directory: ${from}`);
-  else if (found.kind === "missing" || found.kind === "other")
-    throw new ViewFault("not-a-file", from, `cannot be moved: ${from}`);
-}
-
-/** Moves by copying and removing, entry by entry; `keepMode` gives a new folder the mode of the old one. */
-function moveTree(
-  view: MovableView,
-  from: string,
-  to: string,
-  keepMode: (folder: string, mode: number) => void,
-): void {
-  const found = view.look(from);
-  if (found.kind !== "directory") {
-    view.copy(from, to);
-    view.remove(from);
-    return;
-  }
-  view.makeDirectory(to);
-  for (const name of view.list(from)) moveTree(view, `${from}/${name}`, `${to}/${name}`, keepMode);
-  keepMode(to, found.mode);
-  view.remove(from);
-}
 
 /** The future state of a staged path; what is in `slotPath` is moved in by the commit. */
 type Staged =
@@ -140,11 +77,51 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
   let count = 0;
   let keptBytes = 0;
   let touched = new Map<string, Entry>();
-  const { refuseShut, refuseShutFolder } = createStagedPermissions(
-    root,
-    (path) => entries.get(path)?.kind,
-    look,
-  );
+
+  /** A job cannot do more than the user: overwriting needs a writable file, the rest a writable folder. */
+  function refuseShut(path: string, overwrites: boolean): void {
+    if (entries.has(path)) return;
+    if (overwrites) {
+      inParent(root, path, (folder, name) => accessSync(`${folder}/${name}`, constants.W_OK));
+      return;
+    }
+    for (let at = path; at !== ""; ) {
+      at = parentOf(at);
+      if (entries.get(at)?.kind === "directory") return;
+      if (at !== "" && look(at).kind !== "directory") continue;
+      inFolder(root, at, (folder) => accessSync(folder, constants.W_OK | constants.X_OK));
+      return;
+    }
+  }
+
+  /** A folder that changes its parent is written to. */
+  function refuseShutFolder(from: string, to: string): void {
+    if (entries.has(from) || look(from).kind !== "directory" || parentOf(from) === parentOf(to)) return;
+    inFolder(root, from, (folder) => accessSync(folder, constants.W_OK));
+  }
+
+  /** A folder moves whole or not at all. */
+  function refuseUnmovable(from: string): void {
+    const { kind } = look(from);
+    if (kind === "directory") for (const name of list(from)) refuseUnmovable(`${from}/${name}`);
+    else if (kind === "missing" && !from.includes("\ufffd"))
+      throw new ViewFault("missing", from, `no such file or directory: ${from}`);
+    else if (kind === "missing" || kind === "other")
+      throw new ViewFault("not-a-file", from, `cannot be moved: ${from}`);
+  }
+
+  /** By copying and removing, entry by entry. */
+  function moveTree(from: string, to: string): void {
+    const found = look(from);
+    if (found.kind !== "directory") copy(from, to);
+    else {
+      makeDirectory(to);
+      for (const name of list(from)) moveTree(`${from}/${name}`, `${to}/${name}`);
+      const made = entries.get(to);
+      if (made?.kind === "directory") chmodSync(made.slotPath, found.mode);
+    }
+    remove(from);
+  }
 
   function lowerLook(path: string): Entry {
     if (foldsCase(root) && path !== "" && identify(root, path) === null) return { kind: "missing" };
@@ -160,8 +137,8 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     if (path === "") return { kind: "directory", mode: 0o755 };
     const own = entries.get(path);
     if (own !== undefined) return own.kind === "gone" ? { kind: "missing" } : readEntryAt(own.slotPath);
-    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
-      const above = entries.get(path.slice(0, slash));
+    for (const folder of foldersAbove(path)) {
+      const above = entries.get(folder);
       if (above === undefined) continue;
       if (above.kind !== "directory") return { kind: "missing" };
       break;
@@ -203,8 +180,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
   function baseOf(path: string): StagedBase {
     const known = bases.get(path);
     if (known !== undefined) return known;
-    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
-      const folder = path.slice(0, slash);
+    for (const folder of foldersAbove(path)) {
       if (folders.has(folder)) break;
       folders.set(folder, identify(root, folder));
     }
@@ -354,14 +330,10 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
       if (there.kind === "directory" || (there.kind !== "missing" && look(from).kind === "directory")) {
         throw new ViewFault("exists", to, `already exists: ${to}`);
       }
-      const plain = { look, list, copy, remove, makeDirectory };
-      refuseUnmovable(plain, from);
+      refuseUnmovable(from);
       for (const path of [from, to]) refuseShut(path, false);
       refuseShutFolder(from, to);
-      moveTree(plain, from, to, (folder, mode) => {
-        const made = entries.get(folder);
-        if (made?.kind === "directory") chmodSync(made.slotPath, mode);
-      });
+      moveTree(from, to);
     }),
     copy: guarded((from: string, to: string) => {
       if (from === to && look(from).kind === "file") return;

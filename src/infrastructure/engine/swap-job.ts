@@ -2,6 +2,7 @@ import { renameSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict, InterruptedFiles, KeptAside } from "../../domain/jobs/result.ts";
+import { foldersAbove } from "../../domain/platform/paths.ts";
 import { findUnjudgedTogether } from "../jobs/git-places.ts";
 import {
   addRepairMark,
@@ -299,11 +300,7 @@ function toIntent(
 /** A folder that is another one now says all about the paths below it. */
 function uppermostConflicts(conflicts: readonly Conflict[]): Conflict[] {
   const paths = new Set(conflicts.map(({ path }) => path));
-  return conflicts.filter(({ path }) => {
-    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
-      if (paths.has(path.slice(0, slash))) return false;
-    return true;
-  });
+  return conflicts.filter(({ path }) => !foldersAbove(path).some((above) => paths.has(above)));
 }
 
 /** The files were moved, but the record could not be written: a repair continues from the intent. */

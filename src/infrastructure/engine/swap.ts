@@ -16,6 +16,7 @@ import {
 import { join, relative } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
+import { foldersAbove, parentOf } from "../../domain/platform/paths.ts";
 import {
   type JobFolder,
   type Op,
@@ -166,11 +167,10 @@ export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[]
   for (const op of ops) {
     const { root, path } = op;
     if (keepsFolder(op)) add(root, path);
-    const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    const folder = parentOf(path);
     if (last.root === root && last.folder === folder) continue;
     last = { root, folder };
-    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
-      add(root, path.slice(0, slash));
+    for (const above of foldersAbove(path)) add(root, above);
   }
   return [...folders.values()].filter((folder) => folder !== null);
 }
@@ -179,11 +179,8 @@ export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[]
 export function exchangedFolders({ roots, folders = [] }: Plan, workspace: string) {
   const found = new Map<string, Conflict>();
   const shallowFirst = [...folders].sort((x, y) => x.path.length - y.path.length);
-  const isBelow = (root: number, path: string) => {
-    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
-      if (found.has(`${root}:${path.slice(0, slash)}`)) return true;
-    return false;
-  };
+  const isBelow = (root: number, path: string) =>
+    foldersAbove(path).some((above) => found.has(`${root}:${above}`));
   for (const folder of shallowFirst) {
     if (isBelow(folder.root, folder.path)) continue;
     const root = roots[folder.root] as string;
@@ -222,7 +219,8 @@ function inDepthOrder(steps: readonly SwapStep[]) {
   const goingFolders = new Set(
     steps.filter(({ goes }) => goes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
   );
-  const isLate = ({ op }: SwapStep) => op.area !== "file" && !hasAncestor(op.root, op.path, goingFolders);
+  const isLate = ({ op }: SwapStep) =>
+    op.area !== "file" && !foldersAbove(op.path).some((above) => goingFolders.has(`${op.root}:${above}`));
   const incoming = steps.filter(({ comes }) => comes !== null);
   return {
     /** Only leave, deepest first. */
@@ -258,12 +256,6 @@ function rank({ op, comes }: SwapStep): number {
 
 function lateRank({ op }: SwapStep): number {
   return op.area === "object" ? 1 : 0;
-}
-
-function hasAncestor(root: number, path: string, folders: ReadonlySet<string>): boolean {
-  for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
-    if (folders.has(`${root}:${path.slice(0, slash)}`)) return true;
-  return false;
 }
 
 /** Both names change places; false where the file system cannot do that in one step. */
@@ -346,7 +338,7 @@ export function findUnwritableFolders(plan: Plan, steps: readonly SwapStep[]): U
   );
   let last = { root: -1, path: "" };
   for (const { op } of steps) {
-    const parent = { root: op.root, path: op.path.slice(0, Math.max(0, op.path.lastIndexOf("/"))) };
+    const parent = { root: op.root, path: parentOf(op.path) };
     if (last.root === parent.root && last.path === parent.path) continue;
     last = parent;
     if (known.has(pathKey(parent))) continue;

@@ -26,7 +26,7 @@ export async function withFolderLocks<T>(
     for (const folder of [...new Set(folders)].sort()) {
       const fd = openSync(folder, "r");
       held.push(() => closeSync(fd));
-      const locked = await flock(fd, "exclusive", { timeoutMs: Math.max(0, deadline - performance.now()) });
+      const locked = await flock(fd, Math.max(0, deadline - performance.now()));
       if (!locked.ok && locked.reason === "timed-out") return "busy";
     }
     return await use();
@@ -38,7 +38,7 @@ export async function withFolderLocks<T>(
 /** Takes the lock of a file, made where missing, or of an existing folder; null while it is held. It ends with the process. */
 export function takeLock(path: string, kind: "file" | "folder"): { release(): void } | null {
   const descriptor = openSync(path, kind === "file" ? "a" : "r", 0o600);
-  if (tryFlock(descriptor, "exclusive").ok) return { release: () => closeSync(descriptor) };
+  if (tryFlock(descriptor).ok) return { release: () => closeSync(descriptor) };
   closeSync(descriptor);
   return null;
 }

@@ -28,6 +28,17 @@ export function findInstallation(): Installation {
   return { folder: realpathSync(folder), runtime: realpathSync(process.execPath), executor };
 }
 
+/** Starts an entry of the program, whatever settings the folder has in which it runs. */
+export function runtimeArguments(folder: string, entry: string): string[] {
+  return [
+    `--config=${join(folder, "bunfig.toml")}`,
+    "--no-env-file",
+    `--tsconfig-override=${join(folder, "tsconfig.json")}`,
+    "--no-install",
+    join(folder, entry),
+  ];
+}
+
 /** The entry of one of the program's threads: beside the executor's, in the sources and in the bundle. */
 export function threadEntry({ folder, executor }: Installation, name: "limited" | "container-files"): string {
   return join(folder, dirname(executor), `${name}${extname(executor)}`);

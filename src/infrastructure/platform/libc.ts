@@ -131,27 +131,18 @@ function cString(text: string | Uint8Array): Uint8Array {
   return terminated;
 }
 
-export type LockMode = "shared" | "exclusive";
-export type TryLockResult = LibcResult | { readonly ok: false; readonly reason: "busy" };
+type Refused<Reason> = { readonly ok: false; readonly reason: Reason };
 
-export type LockResult = LibcResult | { readonly ok: false; readonly reason: "timed-out" | "aborted" };
-
-export interface LockWait {
-  /** Default: wait without a limit. 0 tries once. */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
-
-const OPERATION = { shared: 1, exclusive: 2 } as const;
+const EXCLUSIVE = 2;
 const NON_BLOCKING = 4;
 const FIRST_WAIT_MS = 2;
 const LONGEST_WAIT_MS = 50;
 
 /** One attempt. The lock belongs to the open file, not to the process: two opens of one file exclude each other. */
-export function tryFlock(fd: number, mode: LockMode): TryLockResult {
+export function tryFlock(fd: number): LibcResult | Refused<"busy"> {
   const lib = libc();
   if (!lib) return UNSUPPORTED;
-  if (lib.c.flock(fd, OPERATION[mode] | NON_BLOCKING) === 0) return DONE;
+  if (lib.c.flock(fd, EXCLUSIVE | NON_BLOCKING) === 0) return DONE;
   const failed = failure(lib);
   if (failed.reason === "failed" && (failed.code === "EAGAIN" || failed.code === "EWOULDBLOCK")) {
     return { ok: false, reason: "busy" };
@@ -160,30 +151,17 @@ export function tryFlock(fd: number, mode: LockMode): TryLockResult {
 }
 
 /** Waits for the lock without blocking the event loop. Not fair: a later asker may win. Closing the file or the end of the process releases it. */
-export async function flock(fd: number, mode: LockMode, wait: LockWait = {}): Promise<LockResult> {
-  const deadline = performance.now() + (wait.timeoutMs ?? Number.POSITIVE_INFINITY);
+export async function flock(fd: number, timeoutMs: number): Promise<LibcResult | Refused<"timed-out">> {
+  const deadline = performance.now() + timeoutMs;
   for (let pause = FIRST_WAIT_MS; ; pause = Math.min(pause * 2, LONGEST_WAIT_MS)) {
-    if (wait.signal?.aborted) return { ok: false, reason: "aborted" };
-    const tried = tryFlock(fd, mode);
+    const tried = tryFlock(fd);
     if (tried.ok) return tried;
     if (tried.reason === "failed" && tried.code === "EINTR") continue;
     if (tried.reason !== "busy") return tried;
     const left = deadline - performance.now();
     if (left <= 0) return { ok: false, reason: "timed-out" };
-    await pauseOrAbort(Math.min(pause, left), wait.signal);
+    await Bun.sleep(Math.min(pause, left));
   }
-}
-
-function pauseOrAbort(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener("abort", end, { once: true });
-  });
 }
 
 const F_SETSIG = 10;

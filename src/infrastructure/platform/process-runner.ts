@@ -249,7 +249,7 @@ export async function killProcesses(scope: ProcessScope, graceMs: number) {
   const graceEnds = now() + graceMs;
   for (let wait = 2; !seen.isOver && now() < graceEnds; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
     terminate(seen.newcomers);
-    if (seen.alive.length > 0) await pause(Math.min(wait, Math.max(0, graceEnds - now())));
+    if (seen.alive.length > 0) await Bun.sleep(Math.min(wait, Math.max(0, graceEnds - now())));
     seen = await look();
   }
   const killEnds = now() + KILL_DEADLINE_MS;
@@ -258,7 +258,7 @@ export async function killProcesses(scope: ProcessScope, graceMs: number) {
     const { alive, fled } = await look();
     for (const entry of alive) signalProcess(entry, "SIGKILL");
     if (scope.sharesGroup !== true) for (const entry of [...fled, ...seen.fled]) killGroup(entry);
-    await pause(seen.alive.length > 0 ? wait : 0);
+    await Bun.sleep(seen.alive.length > 0 ? wait : 0);
     seen = await look();
   }
   const last = seen.isOver ? [] : [...seen.alive, ...(seen.alive.length === 0 ? seen.fled.slice(-1) : [])];
@@ -291,10 +291,6 @@ export function killGroupsNow(jobMarker: string): void {
 function killGroup({ group }: ProcessEntry): void {
   // It may have no process left.
   if (group > 1) succeeds(() => process.kill(-group, "SIGKILL"));
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 type OnBytes = (bytes: Uint8Array) => void;

@@ -19,14 +19,14 @@ export function startTimer(run: () => void, ms: number): () => void {
 }
 
 /** Waits; an abort ends it early, without a word. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   const { promise, resolve: done } = Promise.withResolvers<void>();
-  if (signal.aborted) return Promise.resolve();
+  if (signal?.aborted) return Promise.resolve();
   const timer = setTimeout(end, ms);
-  signal.addEventListener("abort", end, { once: true });
+  signal?.addEventListener("abort", end, { once: true });
   function end() {
     clearTimeout(timer);
-    signal.removeEventListener("abort", end);
+    signal?.removeEventListener("abort", end);
     done();
   }
   return promise;

@@ -317,17 +317,14 @@ export function jobStorages(home: string): string[] {
 }
 
 export function isDead(path: string): boolean {
-  let descriptor: number;
-  try {
-    descriptor = openSync(path, "r");
-  } catch {
-    return false;
-  }
-  try {
-    return tryFlock(descriptor, "exclusive").ok;
-  } finally {
-    closeSync(descriptor);
-  }
+  return attemptOr(false, () => {
+    const descriptor = openSync(path, "r");
+    try {
+      return tryFlock(descriptor).ok;
+    } finally {
+      closeSync(descriptor);
+    }
+  });
 }
 
 export function listRunning(folder: string): string[] {

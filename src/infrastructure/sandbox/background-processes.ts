@@ -14,10 +14,11 @@ import type {
 import { isUp } from "../../application/sandbox/process-report.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { withFolderLocks } from "../platform/folder-lock.ts";
-import { findInstallation } from "../platform/installation.ts";
-import { killProcesses, killStrays, pause, registerOwnChild } from "../platform/process-runner.ts";
+import { findInstallation, runtimeArguments } from "../platform/installation.ts";
+import { killProcesses, killStrays, registerOwnChild } from "../platform/process-runner.ts";
 import { type Life, processBirth, processLife, readProcessTable } from "../platform/process-table.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { pause } from "../platform/timers.ts";
 import { findFreePort, findListeningPorts, isPortTaken, markedBelow } from "./listening-ports.ts";
 import { KEEPER_SIGNALS } from "./process-keeper.ts";
 import {
@@ -405,24 +406,12 @@ function startKeeper(env: BackgroundProcessesDeps["env"], folder: string): BornP
   const main = executor.startsWith("dist/") ? "dist/main.js" : "src/main.ts";
   const complaints = openSync(join(folder, KEEPER_LOG), "w", 0o600);
   try {
-    const child = spawn(
-      runtime,
-      [
-        `--config=${join(program, "bunfig.toml")}`,
-        "--no-env-file",
-        `--tsconfig-override=${join(program, "tsconfig.json")}`,
-        "--no-install",
-        join(program, main),
-        KEEP_COMMAND,
-        folder,
-      ],
-      {
-        cwd: program,
-        env: { ...env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
-        detached: true,
-        stdio: ["ignore", complaints, complaints],
-      },
-    );
+    const child = spawn(runtime, [...runtimeArguments(program, main), KEEP_COMMAND, folder], {
+      cwd: program,
+      env: { ...env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+      detached: true,
+      stdio: ["ignore", complaints, complaints],
+    });
     const pid = child.pid ?? 0;
     const forget = registerOwnChild(pid);
     child.once("exit", forget);

@@ -169,7 +169,7 @@ function lockHome(shared: string): number | null {
   const fd = openSync(shared, "r");
   // Another job may have put this one aside since it was opened.
   const isThere = () => lstatSync(shared, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino;
-  if (tryFlock(fd, "exclusive").ok && isThere()) return fd;
+  if (tryFlock(fd).ok && isThere()) return fd;
   closeSync(fd);
   return null;
 }

@@ -3,9 +3,9 @@ import { dirname, join, relative } from "node:path";
 import type { ProcessResult } from "../../application/ports/platform-processes.ts";
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/sandbox-processes.ts";
 import { createGitWatch } from "../jobs/git-places.ts";
-import { pause } from "../platform/process-runner.ts";
 import { processBirth, processLife, readProcessTable } from "../platform/process-table.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { pause } from "../platform/timers.ts";
 import { findInsidePorts, markedBelow } from "./listening-ports.ts";
 import { isPreviewWaiting, openProcessPlace, type ProcessPlace } from "./process-place.ts";
 import {

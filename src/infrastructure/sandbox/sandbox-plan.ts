@@ -221,24 +221,19 @@ function escapeField(text: string): string {
   );
 }
 
-const PROXY_SOCKET = "/run/picoclaw-proxy";
-const HEAD_SOCKET = "/run/picoclaw-head";
-const CALLERS_SOCKET = "/run/picoclaw-callers";
-
-/** The proxy's socket as the executor sees it. */
-export function proxySocket({ network, confined }: SandboxPlan): string | null {
-  if (typeof network === "string") return null;
-  return confined ? PROXY_SOCKET : network.proxy;
+/** The sockets of the host that the executor uses: of the proxy, of a head's key, of callers from outside. */
+function hostSockets({ network, headSocket: head, callersSocket: callers }: SandboxPlan) {
+  return { proxy: typeof network === "string" ? null : network.proxy, head, callers };
 }
 
-/** The socket of a head's key as the executor sees it. */
-export function headSocket({ headSocket: socket, confined }: SandboxPlan): string | null {
-  return socket !== null && confined ? HEAD_SOCKET : socket;
-}
+const inside = (name: string) => `/run/picoclaw-${name}`;
 
-/** The socket of callers from outside as the executor sees it. */
-export function callersSocket({ callersSocket: socket, confined }: SandboxPlan): string | null {
-  return socket !== null && confined ? CALLERS_SOCKET : socket;
+/** The same as the executor sees them. */
+export function socketsInside(plan: SandboxPlan) {
+  const { proxy, head, callers } = hostSockets(plan);
+  const seen = (socket: string | null, name: string) =>
+    socket !== null && plan.confined ? inside(name) : socket;
+  return { proxy: seen(proxy, "proxy"), head: seen(head, "head"), callers: seen(callers, "callers") };
 }
 
 export function sandboxEnvironment({
@@ -280,11 +275,8 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   args.push("--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent", "--new-session");
   if (plan.uid !== 0) args.push("--unshare-user", "--uid", String(plan.uid), "--gid", String(plan.gid));
   if (plan.network !== "host") args.push("--unshare-net");
-  if (typeof plan.network === "object" && plan.confined)
-    args.push("--ro-bind", plan.network.proxy, PROXY_SOCKET);
-  if (plan.headSocket !== null && plan.confined) args.push("--ro-bind", plan.headSocket, HEAD_SOCKET);
-  if (plan.callersSocket !== null && plan.confined)
-    args.push("--ro-bind", plan.callersSocket, CALLERS_SOCKET);
+  for (const [name, socket] of Object.entries(hostSockets(plan)))
+    if (socket !== null && plan.confined) args.push("--ro-bind", socket, inside(name));
   if (plan.confined) args.push("--seccomp", String(FILTER_DESCRIPTOR));
   args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox");
   args.push(showsProgramThroughout(plan) ? "beside" : "after", plan.sharesMounts ? "shared" : "own", stage);

@@ -14,7 +14,7 @@ import { isInside } from "../../domain/platform/paths.ts";
 import { keyringFilter } from "../platform/call-filter.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";
 import { SYSTEM_PATH } from "../platform/find-program.ts";
-import type { Installation } from "../platform/installation.ts";
+import { type Installation, runtimeArguments } from "../platform/installation.ts";
 import type { LibcResult } from "../platform/libc.ts";
 import {
   openPipe,
@@ -46,14 +46,12 @@ import type { ObeyedSearch } from "./homes-inside.ts";
 import { boundSandbox, enterGroup, openProcessBound, type ProcessBound } from "./process-bound.ts";
 import {
   CONFINED_STAGE,
-  callersSocket,
-  headSocket,
   type LimitedNetwork,
   limitedNetwork,
-  proxySocket,
   type SandboxPlan,
   sandboxArguments,
   sandboxEnvironment,
+  socketsInside,
 } from "./sandbox-plan.ts";
 
 const LOOK_MS = 250;
@@ -382,22 +380,14 @@ function executorCommand(
   { most, spare, beside }: ProcessBound,
   path: string,
 ): string[] {
-  const flags = [
-    `--config=${join(folder, "bunfig.toml")}`,
-    "--no-env-file",
-    `--tsconfig-override=${join(folder, "tsconfig.json")}`,
-    "--no-install",
-  ];
   const settings: ExecutorSettings = {
     root: plan.directory,
     path,
-    proxy: proxySocket(plan),
-    head: headSocket(plan),
-    callers: callersSocket(plan),
+    ...socketsInside(plan),
     limits: { ...plan.limits, processes: most },
     allowance: { spare, beside },
   };
-  return [runtime, ...flags, join(folder, executor), JSON.stringify(settings)];
+  return [runtime, ...runtimeArguments(folder, executor), JSON.stringify(settings)];
 }
 
 type Channels = NonNullable<ReturnType<typeof openChannels>>;

@@ -173,11 +173,7 @@ function copyRoots(
   { folder, ownFolders, copyLimitBytes }: LayerDeps,
   roots: readonly string[],
 ): string | null {
-  const isOwn = (path: string) => ownFolders.includes(path);
-  const bytes = roots.reduce(
-    (sum, root) => sum + takeManifest(root, (path) => isOwn(join(root, path))).bytes,
-    0,
-  );
+  const bytes = roots.reduce((sum, root) => sum + takeManifest(root, ownFolders).bytes, 0);
   if (bytes > copyLimitBytes) return `a copy would hold ${bytes} bytes, more than worker.copy_limit`;
   for (const [index, root] of roots.entries()) {
     const [complaint] = copyFolder(root, join(folder, `u${index}`), ownFolders);
