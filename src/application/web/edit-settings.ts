@@ -21,15 +21,17 @@ export function createManageSettings(
   store: Pick<SettingsStore, "read" | "change" | "nextTime">,
   words: ManageMessages,
 ) {
-  async function change(edits: readonly SettingEdit[]): Promise<SettingRefusal> {
-    const { lockedBy } = await store.read();
-    for (const { path } of edits) {
+  /** `whole`: what is so already is written, too. */
+  async function change(edits: readonly SettingEdit[], whole = false): Promise<SettingRefusal> {
+    const { config, lockedBy } = await store.read();
+    const changed = edits.filter(({ path, value }) => whole || valueAt(config, path) !== value);
+    for (const { path } of changed) {
       const key = path.filter((part) => typeof part === "string").join(".");
       // A list is set as a whole.
       const by = lockedBy(path[0] === "schedules" ? "schedules" : key);
       if (by !== null) return words.locked(key, by);
     }
-    return edits.length === 0 ? null : store.change(edits);
+    return changed.length === 0 ? null : store.change(changed);
   }
 
   async function atSchedule(
@@ -47,46 +49,27 @@ export function createManageSettings(
       { provider, model }: { readonly provider: string; readonly model: string },
     ): Promise<SettingRefusal> {
       const now = (await store.read()).config.roles[role];
-      const chosen = model === "" ? null : model;
-      return change([
-        ...(provider === now.provider ? [] : [{ path: ["roles", role, "provider"], value: provider }]),
-        // With another provider, the file must name the model, because the default belongs to the default provider.
-        ...(chosen === now.model && provider === now.provider
-          ? []
-          : [{ path: ["roles", role, "model"], value: chosen }]),
-      ]);
+      const edits = [
+        { path: ["roles", role, "provider"], value: provider },
+        { path: ["roles", role, "model"], value: model === "" ? null : model },
+      ];
+      // With another provider, the file must name the model, because the default belongs to the default provider.
+      return change(edits, provider !== now.provider);
     },
     /** Whether questions stay on local models (`security.local_only`). */
-    async setLocalOnly(localOnly: boolean): Promise<SettingRefusal> {
-      const now = (await store.read()).config.security.local_only;
-      return change(localOnly === now ? [] : [{ path: ["security", "local_only"], value: localOnly }]);
-    },
-    async setDefaultCoder(role: CoderRole): Promise<SettingRefusal> {
-      const now = (await store.read()).config.roles.default_coder;
-      return change(role === now ? [] : [{ path: ["roles", "default_coder"], value: role }]);
-    },
+    setLocalOnly: (localOnly: boolean) => change([{ path: ["security", "local_only"], value: localOnly }]),
+    setDefaultCoder: (role: CoderRole) => change([{ path: ["roles", "default_coder"], value: role }]),
     /** `daily` as it was typed; empty: unlimited. */
-    async setBudget({
-      daily,
-      onExceed,
-    }: {
-      readonly daily: string;
-      readonly onExceed: string;
-    }): Promise<SettingRefusal> {
-      const { budget } = (await store.read()).config;
-      const dollars = daily === "" ? null : Number(daily);
-      if (dollars !== null && !(Number.isFinite(dollars) && dollars >= 0)) return words.badBudget;
+    async setBudget(typed: { readonly daily: string; readonly onExceed: string }): Promise<SettingRefusal> {
+      const daily = typed.daily === "" ? null : Number(typed.daily);
+      if (daily !== null && !(Number.isFinite(daily) && daily >= 0)) return words.badBudget;
       return change([
-        ...(dollars === budget.daily ? [] : [{ path: ["budget", "daily"], value: dollars }]),
-        ...(onExceed === budget.on_exceed ? [] : [{ path: ["budget", "on_exceed"], value: onExceed }]),
+        { path: ["budget", "daily"], value: daily },
+        { path: ["budget", "on_exceed"], value: typed.onExceed },
       ]);
     },
     /** `<channel>:<chatId>`; empty: none. */
-    async setNotified(chat: string): Promise<SettingRefusal> {
-      const chosen = chat === "" ? null : chat;
-      const now = (await store.read()).config.notify.chat;
-      return change(chosen === now ? [] : [{ path: ["notify", "chat"], value: chosen }]);
-    },
+    setNotified: (chat: string) => change([{ path: ["notify", "chat"], value: chat === "" ? null : chat }]),
     /** One of that name is replaced. */
     async saveSchedule({ name, cron, timezone, chat, message }: ScheduleDraft): Promise<SettingRefusal> {
       const { config } = await store.read();
@@ -105,4 +88,11 @@ export function createManageSettings(
         { path: schedules.length === 1 ? ["schedules"] : ["schedules", index], value: undefined },
       ]),
   };
+}
+
+function valueAt(config: Config, path: SettingEdit["path"]): unknown {
+  return path.reduce<unknown>(
+    (at, part) => (at as Record<string | number, unknown> | undefined)?.[part],
+    config,
+  );
 }
