@@ -16,7 +16,7 @@ import type { Row } from "./measure.ts";
 const ORDERS = 300;
 const TARGET_MS = 200;
 const { now } = timers;
-const newId = createWorkIds(now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+const newId = createWorkIds(now);
 
 /** Orders of this process to a `join` of another machine, one after the other: from asking to the answer in hand. */
 export async function orderRows(url: string): Promise<Row[]> {

@@ -23,7 +23,7 @@ import { type PostgresServer, startPostgres } from "../infrastructure/store/post
 import { requirePart } from "../require.ts";
 import { describeWorkQueue, type QueueKit } from "./work-queue.contract.ts";
 
-const newId = createWorkIds(timers.now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+const newId = createWorkIds(timers.now);
 
 function kitOver(db: Kysely<Database>, newEngine: () => Promise<WorkEngine>): QueueKit {
   return {

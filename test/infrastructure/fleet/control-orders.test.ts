@@ -25,7 +25,7 @@ import { newMessage, openMessages } from "../store/open-messages.ts";
 import { useFleetDatabases } from "./fleet-databases.ts";
 
 const { now } = timers;
-const newId = createWorkIds(now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+const newId = createWorkIds(now);
 const JOB = "job_1700000000_aaaaaaaa";
 const onTrouble = (error: unknown) => {
   throw error;

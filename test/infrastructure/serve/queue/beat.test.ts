@@ -18,7 +18,7 @@ async function twoProcesses() {
   await migrate(db, timers.now);
   const clock = { at: Date.parse("2026-11-15T00:00:00Z") };
   const now = () => new Date(clock.at);
-  const newId = createWorkIds(now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+  const newId = createWorkIds(now);
   const open = (owner: string) =>
     createWorkQueue({
       db,
