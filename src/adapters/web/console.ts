@@ -1,4 +1,5 @@
 import { Hono, type MiddlewareHandler } from "hono";
+import { readChatKey } from "../../application/ports/chat.ts";
 import { editorAddress } from "../../domain/texts/format-text.ts";
 import { isLocale } from "../../domain/texts/locale.ts";
 import { consoleMessagesFor } from "../../domain/texts/web.ts";
@@ -73,11 +74,8 @@ function liveRoutes(app: WebApp, web: Web): void {
   async function interestOf(page: PageContext, query: URLSearchParams): Promise<PageInterest | null> {
     const [chat, jobId] = [query.get("chat"), query.get("job")];
     if (chat !== null) {
-      const at = chat.indexOf(":");
-      const [channel, chatId] = [chat.slice(0, at), chat.slice(at + 1)];
-      return (await mayRead(host, page.viewer, { channel, chatId }))
-        ? { kind: "chat", channel, chatId }
-        : null;
+      const key = readChatKey(chat);
+      return (await mayRead(host, page.viewer, key)) ? { kind: "chat", ...key } : null;
     }
     if (jobId !== null)
       return (await host.viewerJobs.read(page.viewer, jobId)) === null ? null : { kind: "job", jobId };

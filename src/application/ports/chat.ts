@@ -54,6 +54,11 @@ export function chatKeyOf(channel: string, chatId: string): string {
   return `${channel}:${chatId}`;
 }
 
+export function readChatKey(key: string): { readonly channel: string; readonly chatId: string } {
+  const at = key.indexOf(":");
+  return { channel: key.slice(0, at), chatId: key.slice(at + 1) };
+}
+
 export interface MessageImage {
   readonly id: string;
   readonly name: string;

@@ -1,5 +1,10 @@
 import { type Kysely, sql } from "kysely";
-import type { ChatSchedule, ChatSchedules, ScheduleRun } from "../../application/ports/chat.ts";
+import {
+  type ChatSchedule,
+  type ChatSchedules,
+  readChatKey,
+  type ScheduleRun,
+} from "../../application/ports/chat.ts";
 import type { Schedule } from "../../application/ports/serve.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import {
@@ -119,12 +124,11 @@ async function fromConfiguration(
   { name, cron, timezone, chat, user, message }: Schedule,
   nextOf: (cron: string, zone: string) => Promise<string | null>,
 ): Promise<ChatSchedule> {
-  const at = chat.indexOf(":");
-  const chatId = chat.slice(at + 1);
+  const { channel, chatId } = readChatKey(chat);
   return {
     name,
     number: null,
-    channel: chat.slice(0, at),
+    channel,
     chatId,
     userId: user ?? chatId,
     cron,

@@ -489,7 +489,7 @@ export async function mayRead(
   return (await ownChats.speaker(viewer, { channel, chatId })) !== null;
 }
 
-function mayWrite({ userId }: Viewer, chatId: string): boolean {
+export function mayWrite({ userId }: Viewer, chatId: string): boolean {
   return CHAT_ID.test(chatId) && (chatId === userId || chatId.startsWith(`${userId}.`));
 }
 
@@ -523,8 +523,11 @@ export async function listChats(
   return [...sent, ...typed].sort((one, other) => other.lastAt.localeCompare(one.lastAt)).slice(0, limit);
 }
 
-export function chatAddress({ channel, chatId }: ChatKey): string {
-  if (channel === "web") return `/chat/${encodeURIComponent(chatId)}`;
+export function chatAddress(chat: ChatKey): string {
+  return chat.channel === "web" ? `/chat/${encodeURIComponent(chat.chatId)}` : sessionAddress(chat);
+}
+
+export function sessionAddress({ channel, chatId }: ChatKey): string {
   return `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
 }
 

@@ -9,6 +9,7 @@ import { type JobReason, toReason } from "../../../application/history/find-why.
 import { wordCheck, wordUsed } from "../../../application/history/word-why.ts";
 import { storedFacts, toEndReason } from "../../../application/jobs/job-facts.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
+import { readChatKey } from "../../../application/ports/chat.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import {
   type RunningThing,
@@ -58,6 +59,7 @@ import { markdown, windowEnd } from "../markdown.ts";
 import { actionButton, duration, html, ICONS, type Markup, moment, type Piece, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
 import { type ConsolePages, missingPage, respond, type Web, type WebApp, type WebEnv } from "../web.ts";
+import { chatAddress, mayWrite, sessionAddress } from "./chat.ts";
 import { lineLinks } from "./why.ts";
 
 interface JobView {
@@ -140,12 +142,9 @@ function moreFiles(t: PageContext["t"], { job, changeCount }: ViewedJob, shown: 
 /** Where the job was requested: a link to the viewer's own chat, or to the session of another chat. */
 function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
   if (chat === "") return null;
-  const at = chat.indexOf(":");
-  const [channel, chatId] = [chat.slice(0, at), chat.slice(at + 1)];
-  const isOwn = channel === "web" && (chatId === viewer.userId || chatId.startsWith(`${viewer.userId}.`));
-  const address = isOwn
-    ? `/chat/${encodeURIComponent(chatId)}`
-    : `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
+  const key = readChatKey(chat);
+  const address =
+    key.channel === "web" && mayWrite(viewer, key.chatId) ? chatAddress(key) : sessionAddress(key);
   return html`<dt>${t.nav.chat}</dt><dd><a href="${address}" title="${chat}">${t.openJob}</a></dd>`;
 }
 
