@@ -10,14 +10,13 @@ import {
   scheduleCleanUp,
 } from "../application/containers/open-environments.ts";
 import { createFleetControl } from "../application/fleet/machine-presence.ts";
-import { chatKeyOf } from "../application/ports/chat.ts";
+import { chatKeyOf, readChatKey } from "../application/ports/chat.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/platform.ts";
-import type { KeptKind } from "../application/ports/serve.ts";
+import type { KeptKind, Schedule } from "../application/ports/serve.ts";
 import { createServerHealth, createServerMetrics } from "../application/serve/health.ts";
 import { type ListenOptions, type RunningServer, runServer } from "../application/serve/server.ts";
 import {
   configuredSchedules,
-  createScheduleGate,
   startPruning,
   startTimedWork,
   type TimedWork,
@@ -61,7 +60,7 @@ import { type ChannelInbox, openWorking } from "./serve-work.ts";
 
 async function startRounds(
   deps: ServeDeps,
-  { receiver, channels, isAllowed }: ChannelInbox,
+  { receiver, channels, isKnown }: ChannelInbox,
 ): Promise<TimedWork> {
   const { services, db, state, store, access, words, log, onTrouble, workspaceName: workspace } = deps;
   const { now } = timers;
@@ -69,7 +68,7 @@ async function startRounds(
   warnOfUnknownChannels(configured(), channels, (...named) => log(words().scheduleUnknownChannel(...named)));
   const scheduled = createScheduleStore({ db, workspace, now, messages: store });
   const { prepare: newMessage, announce: onFired } = receiver;
-  const mayPost = createScheduleGate({ isAllowed, access });
+  const mayPost = ({ chat, user = "" }: Schedule) => isKnown(readChatKey(chat).channel, user);
   return startTimedWork({
     renewed: [
       () =>

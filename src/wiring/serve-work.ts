@@ -8,9 +8,10 @@ import { storedJobActions } from "../application/jobs/action-report.ts";
 import { nameJobId } from "../application/jobs/job-facts.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import type { Channel } from "../application/ports/serve.ts";
+import { createKnownPeople, createPairingCodes } from "../application/serve/access.ts";
 import { createMessageAnswerer, settleEarlier } from "../application/serve/answer-messages.ts";
 import { createServeTroubles, createTroubleReporter } from "../application/serve/health.ts";
-import { chooseMessageLane, createReceiver, openAdmission } from "../application/serve/receive-messages.ts";
+import { chooseMessageLane, createAdmission, createReceiver } from "../application/serve/receive-messages.ts";
 import { createReplySender } from "../application/serve/send-replies.ts";
 import { type Bus, createBus, createLiveWorks, logMessages } from "../application/serve/serve-events.ts";
 import { type JoinedFleet, type JoinOptions, joinWorking } from "../application/serve/server.ts";
@@ -50,10 +51,11 @@ export async function openChannelInbox(deps: ServeDeps) {
     archive: () => current().workspace.archive,
     traceparentOf: (id) => traceparentOf(db, id),
   });
-  const isAllowed = (channel: string, userId: string) =>
-    allowedUsers(current().config, channel).includes(userId);
+  const isKnown = createKnownPeople(deps.access, (channel, userId) =>
+    allowedUsers(current().config, channel).includes(userId),
+  );
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
-  const inbox = await openInbox(deps, { bus, channels, isAllowed });
+  const inbox = await openInbox(deps, { bus, channels, isKnown });
   deps.far.jobs = inbox.control?.farJobs ?? null;
   const reached = await openChannels({
     config: () => current().config,
@@ -71,7 +73,7 @@ export async function openChannelInbox(deps: ServeDeps) {
     },
   });
   for (const channel of reached.channels) channels.set(channel.name, channel);
-  return { ...inbox, isAllowed, webhooks: reached.webhooks, hear: reached.start };
+  return { ...inbox, isKnown, webhooks: reached.webhooks, hear: reached.start };
 }
 
 export type ChannelInbox = Awaited<ReturnType<typeof openChannelInbox>>;
@@ -164,11 +166,11 @@ interface InboxPlaces {
   readonly bus: Bus;
   /** Filled by the caller once it can receive: a channel is opened with what is made here. */
   readonly channels: ReadonlyMap<string, Channel>;
-  readonly isAllowed: (channel: string, userId: string) => boolean;
+  readonly isKnown: (channel: string, userId: string) => Promise<boolean>;
 }
 
 /** Receiving, answering and sending. Nothing runs before it is started. */
-export async function openInbox(deps: ServeDeps, { bus, channels, isAllowed }: InboxPlaces) {
+export async function openInbox(deps: ServeDeps, { bus, channels, isKnown }: InboxPlaces) {
   const { store, words, onTrouble } = deps;
   const { current } = deps.state;
   const { now } = timers;
@@ -217,13 +219,11 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isAllowed }: I
   const receiver = createReceiver({
     store,
     images: () => current().images,
-    admit: openAdmission({
-      access: deps.access,
-      isAllowed,
-      since: deps.startedAt,
+    admit: createAdmission({
+      isKnown,
       messages: words,
       perMinute: () => current().config.serve.rate_limit,
-      random: randomBytes,
+      greet: createPairingCodes({ access: deps.access, messages: words, random: randomBytes, now }).greet,
       now,
     }),
     workspace: deps.workspaceName,

@@ -216,7 +216,6 @@ export interface LineChannel extends Channel {
   }): void;
   /** Says something at once, by the token of the event it answers. */
   answer(replyToken: string, text: string): Promise<void>;
-  pushes(): Promise<{ readonly used: number; readonly quota: number }>;
 }
 
 const CALL_MS = 15_000;
@@ -322,7 +321,6 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
       if (outcome.ok) return { ok: true, detail: `push ${used}/${deps.quota()}` };
       return { ok: false, detail: outcome.delivered.reason, remedy: "LINE_CHANNEL_ACCESS_TOKEN" };
     },
-    pushes: async () => ({ used: await counter.used("line", month()), quota: deps.quota() }),
     async close() {
       tokens.close();
     },

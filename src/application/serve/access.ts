@@ -251,16 +251,11 @@ export function createPairingCodes({ access, messages, random, now }: PairingDep
   };
 }
 
-/** People whom the configuration allows are known without having been paired. */
-export function admitAllowed(
+/** Who may write: those signed in to the console, those whom the configuration allows, and those an operator let in. */
+export function createKnownPeople(
   access: Pick<AccessStore, "person">,
   isAllowed: (channel: string, userId: string) => boolean,
-  since: Date,
-): Pick<AccessStore, "person"> {
-  return {
-    async person(channel, userId) {
-      if (!isAllowed(channel, userId)) return access.person(channel, userId);
-      return { channel, userId, name: "", role: "user", addedAt: since.toISOString() };
-    },
-  };
+) {
+  return async (channel: string, userId: string): Promise<boolean> =>
+    channel === "web" || isAllowed(channel, userId) || (await access.person(channel, userId)) !== null;
 }

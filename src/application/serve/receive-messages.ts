@@ -3,7 +3,6 @@ import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { type Conversation, chatKeyOf, type ImageStore } from "../ports/chat.ts";
 import type { Tracing } from "../ports/platform.ts";
 import {
-  type AccessStore,
   type Attachment,
   type ChatKey,
   IN_THE_CONSOLE,
@@ -12,7 +11,6 @@ import {
   type NewMessage,
   type ReceiveResult,
 } from "../ports/serve.ts";
-import { admitAllowed, createPairingCodes, type PairingDeps } from "./access.ts";
 import type { Bus } from "./serve-events.ts";
 
 export interface ReceiveMessagesDeps {
@@ -174,20 +172,20 @@ function isLongText(text: string | undefined): text is string {
 type AdmissionRefusal = Extract<ReceiveResult, { status: "refused" }>;
 
 export interface AdmissionDeps {
-  readonly access: Pick<AccessStore, "person">;
+  readonly isKnown: (channel: string, userId: string) => Promise<boolean>;
   readonly messages: () => ServeMessages;
   /** Messages of one user in a minute; 0 is any number. */
   readonly perMinute: () => number;
   readonly now: () => Date;
-  /** The answer to a stranger; it may say how to get access. */
-  readonly onStranger?: (message: InboundMessage) => Promise<string>;
+  /** The answer to a stranger: how to get access. */
+  readonly greet: (message: InboundMessage) => Promise<string>;
 }
 
 const MOST_CHARACTERS = 100_000;
 const MINUTE_MS = 60_000;
 const MOST_USERS = 10_000;
 
-/** Decides who may speak, and how often. Who is signed in to the console was admitted there; others must be known. */
+/** Decides who may speak, and how often. */
 export function createAdmission(
   deps: AdmissionDeps,
 ): (message: InboundMessage) => Promise<AdmissionRefusal | null> {
@@ -215,35 +213,13 @@ export function createAdmission(
     });
     const words = deps.messages();
     if (message.text.length > MOST_CHARACTERS) return refuse("too-long", words.tooLong(MOST_CHARACTERS));
-    if (message.channel !== "web") {
-      const person = await deps.access.person(message.channel, message.userId);
-      if (person === null) {
-        // Past the limit no answer is sent: each answer to a stranger costs a row, a call and perhaps a push.
-        if (tooMany(message)) return refuse("too-many", "");
-        return refuse("stranger", (await deps.onStranger?.(message)) ?? words.stranger);
-      }
-    }
+    if (!(await deps.isKnown(message.channel, message.userId)))
+      // Past the limit no answer is sent: each answer to a stranger costs a row, a call and perhaps a push.
+      return tooMany(message) ? refuse("too-many", "") : refuse("stranger", await deps.greet(message));
     return tooMany(message) ? refuse("too-many", words.tooMany) : null;
   };
 }
 
 export function replyChannelOf({ channel, replyTo }: Pick<InboundMessage, "channel" | "replyTo">): string {
   return replyTo?.via === IN_THE_CONSOLE.via ? IN_THE_CONSOLE.via : channel;
-}
-
-/** The same with codes for strangers, and with people whom the configuration allows. */
-export function openAdmission(
-  deps: PairingDeps &
-    Pick<AdmissionDeps, "access" | "perMinute"> & {
-      readonly isAllowed: (channel: string, userId: string) => boolean;
-      /** Since when those are known. */
-      readonly since: Date;
-    },
-): ReturnType<typeof createAdmission> {
-  const pairing = createPairingCodes(deps);
-  return createAdmission({
-    ...deps,
-    access: admitAllowed(deps.access, deps.isAllowed, deps.since),
-    onStranger: (message) => pairing.greet(message),
-  });
 }

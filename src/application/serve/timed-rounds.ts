@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { resolveTimeZone } from "../../domain/platform/days.ts";
+import { readChatKey } from "../ports/chat.ts";
 import type { Timers } from "../ports/platform.ts";
 import {
   type AccessStore,
@@ -90,30 +91,10 @@ export function runSchedules(schedules: readonly Schedule[], deps: ScheduleDeps)
   };
 }
 
-function toScheduledMessage(schedule: Schedule, due: Date): InboundMessage {
-  const at = schedule.chat.indexOf(":");
-  const chatId = schedule.chat.slice(at + 1);
-  return {
-    channel: schedule.chat.slice(0, at),
-    eventId: `schedule:${schedule.name}:${due.toISOString()}`,
-    chatId,
-    userId: schedule.user ?? chatId,
-    text: schedule.message,
-  };
-}
-
-export function createScheduleGate({
-  isAllowed,
-  access,
-}: {
-  readonly isAllowed: (channel: string, userId: string) => boolean;
-  readonly access: Pick<AccessStore, "person">;
-}): (schedule: Schedule) => Promise<boolean> {
-  return async ({ chat, user = "" }) => {
-    const [channel = ""] = chat.split(":");
-    if (channel === "web" || isAllowed(channel, user)) return true;
-    return (await access.person(channel, user)) !== null;
-  };
+function toScheduledMessage({ name, chat, user, message }: Schedule, due: Date): InboundMessage {
+  const { channel, chatId } = readChatKey(chat);
+  const eventId = `schedule:${name}:${due.toISOString()}`;
+  return { channel, eventId, chatId, userId: user ?? chatId, text: message };
 }
 
 export function configuredSchedules({
@@ -139,7 +120,7 @@ export function warnOfUnknownChannels(
   warn: (name: string, channel: string) => void,
 ): void {
   for (const { name, chat } of schedules) {
-    const [channel = ""] = chat.split(":");
+    const { channel } = readChatKey(chat);
     if (!channels.has(channel)) warn(name, channel);
   }
 }

@@ -6,7 +6,12 @@ import { join } from "node:path";
 import { createViewerJobs, type ViewerJobsDeps } from "../../../src/application/fleet/viewer-jobs.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { StoreCounts } from "../../../src/application/ports/serve.ts";
-import { createSignIn, isUserName, type Viewer } from "../../../src/application/serve/access.ts";
+import {
+  createKnownPeople,
+  createSignIn,
+  isUserName,
+  type Viewer,
+} from "../../../src/application/serve/access.ts";
 import {
   checkHealth,
   createServerMetrics,
@@ -140,20 +145,19 @@ describe("admission", () => {
   const words = serveMessagesFor("en");
   test("strangers are refused with a reason, known people have access, and no name in an event grants access", async () => {
     const { access, timers } = await openStores();
-    const admit = createAdmission({ access, messages: () => words, perMinute: () => 0, now: timers.now });
-    expect(await admit(inbound(1, { channel: "line" }))).toEqual({
-      status: "refused",
-      reason: "stranger",
-      text: words.stranger,
-    });
-    const greeting = createAdmission({
-      access,
+    const admit = createAdmission({
+      isKnown: createKnownPeople(access, (channel) => channel === "telegram"),
       messages: () => words,
       perMinute: () => 0,
       now: timers.now,
-      onStranger: async () => "your code is 1234",
+      greet: async () => "your code is 1234",
     });
-    expect((await greeting(inbound(1, { channel: "line" })))?.text).toBe("your code is 1234");
+    expect(await admit(inbound(1, { channel: "line" }))).toEqual({
+      status: "refused",
+      reason: "stranger",
+      text: "your code is 1234",
+    });
+    expect(await admit(inbound(1, { channel: "telegram" }))).toBeNull();
     const person = { channel: "line", userId: "user-1", name: "", role: "user" as const, addedAt: "" };
     await access.savePerson(person);
     expect(await admit(inbound(1, { channel: "line" }))).toBeNull();
@@ -168,13 +172,13 @@ describe("admission", () => {
   test("a stranger who keeps writing is not answered any more", async () => {
     const { access, timers } = await openStores();
     let greeted = 0;
-    const onStranger = async () => `greeting ${++greeted}`;
+    const greet = async () => `greeting ${++greeted}`;
     const admit = createAdmission({
-      access,
+      isKnown: createKnownPeople(access, () => false),
       messages: () => words,
       perMinute: () => 2,
       now: timers.now,
-      onStranger,
+      greet,
     });
     const texts: (string | undefined)[] = [];
     for (let i = 0; i < 4; i++)
@@ -184,7 +188,13 @@ describe("admission", () => {
 
   test("so many in a minute, each user for themselves; no message without an end", async () => {
     const { access, timers } = await openStores();
-    const admit = createAdmission({ access, messages: () => words, perMinute: () => 2, now: timers.now });
+    const admit = createAdmission({
+      isKnown: createKnownPeople(access, () => false),
+      messages: () => words,
+      perMinute: () => 2,
+      now: timers.now,
+      greet: async () => "",
+    });
     const from = (userId: string) => admit(inbound(1, { channel: "web", userId }));
     expect([await from("a"), await from("a"), (await from("a"))?.reason, await from("b")]).toEqual([
       null,

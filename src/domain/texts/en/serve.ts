@@ -9,7 +9,6 @@ export const serveTexts = {
   gaveUp: (attempts: number) =>
     `PicoClaw ended ${attempts} times while it was working on this message, so it gave up. Send the message again to try once more.`,
   tooLong: (limitChars: number) => `The message is too long (at most ${limitChars} characters).`,
-  stranger: "You are not registered yet. Ask an operator to register you.",
   tooMany: "Too many messages at once. Try again in a minute.",
   attachment: (name: string, sizeBytes: number) =>
     `[attachment: ${name}, ${sizeBytes} bytes, not read: it is not text, or too long]`,

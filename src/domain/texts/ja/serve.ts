@@ -6,7 +6,6 @@ export const serveTexts: typeof en.serveTexts = {
   gaveUp: (attempts) =>
     `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると、再び試します。`,
   tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,
-  stranger: "まだ登録されていません。管理者に登録を依頼してください。",
   tooMany: "短い時間にメッセージが多すぎます。1 分ほど待ってから送信してください。",
   attachment: (name, sizeBytes) =>
     `［添付: ${name}、${sizeBytes} バイト、内容は読み込んでいません（テキストではないか、長すぎます）］`,
