@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { createOrderGiver } from "../src/application/fleet/machine-orders.ts";
 import { createControlOrders } from "../src/infrastructure/fleet/order-store.ts";
 import { readMachineId } from "../src/infrastructure/fleet/workspace-name.ts";
+import { createSortedIds } from "../src/infrastructure/platform/hash.ts";
 import { timers } from "../src/infrastructure/platform/timers.ts";
 import { createAccessStore } from "../src/infrastructure/serve/access-store.ts";
 import { workspaceQueues } from "../src/infrastructure/serve/work-places.ts";
-import { createWorkIds } from "../src/infrastructure/serve/work-queue.ts";
 import { openPostgres } from "../src/infrastructure/store/postgres.ts";
 import { create, createCli, jobIdIn, until } from "../test/e2e/cli-kit.ts";
 import { openMessages } from "../test/infrastructure/store/open-messages.ts";
@@ -16,7 +16,7 @@ import type { Row } from "./measure.ts";
 const ORDERS = 300;
 const TARGET_MS = 200;
 const { now } = timers;
-const newId = createWorkIds(now);
+const newId = createSortedIds(now);
 
 /** Orders of this process to a `join` of another machine, one after the other: from asking to the answer in hand. */
 export async function orderRows(url: string): Promise<Row[]> {

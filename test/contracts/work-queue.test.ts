@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import type { NewWork, Work } from "../../src/application/ports/serve.ts";
+import { createSortedIds } from "../../src/infrastructure/platform/hash.ts";
 import { timers } from "../../src/infrastructure/platform/timers.ts";
 import { createChatTurns } from "../../src/infrastructure/serve/chat-turns.ts";
 import { createPgBossEngine } from "../../src/infrastructure/serve/pg-boss-engine.ts";
@@ -11,7 +12,6 @@ import type { WorkEngine } from "../../src/infrastructure/serve/work-engine.ts";
 import { workKeyOfChat, workspaceQueues } from "../../src/infrastructure/serve/work-places.ts";
 import {
   createSqliteEngine,
-  createWorkIds,
   createWorkQueue,
   installQueue,
   openWorkQueue,
@@ -23,7 +23,7 @@ import { type PostgresServer, startPostgres } from "../infrastructure/store/post
 import { requirePart } from "../require.ts";
 import { describeWorkQueue, type QueueKit } from "./work-queue.contract.ts";
 
-const newId = createWorkIds(timers.now);
+const newId = createSortedIds(timers.now);
 
 function kitOver(db: Kysely<Database>, newEngine: () => Promise<WorkEngine>): QueueKit {
   return {

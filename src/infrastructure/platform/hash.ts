@@ -9,3 +9,12 @@ export function hashHex(name: HashName, ...parts: readonly (Uint8Array | string)
   for (const part of parts) hasher.update(part);
   return hasher.digest("hex");
 }
+
+/** UUIDv7. Those that one process makes sort in the order they were made, also when its clock is set back. */
+export function createSortedIds(now: () => Date): () => string {
+  const last = { ms: 0 };
+  return () => {
+    last.ms = Math.max(last.ms, now().getTime());
+    return Bun.randomUUIDv7("hex", last.ms);
+  };
+}

@@ -1,10 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import {
-  type ChatSchedule,
-  type ChatSchedules,
-  readChatKey,
-  type ScheduleRun,
-} from "../../application/ports/chat.ts";
+import type { ChatSchedule, ChatSchedules, ScheduleRun } from "../../application/ports/chat.ts";
 import type { Schedule } from "../../application/ports/serve.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import {
@@ -124,11 +119,12 @@ async function fromConfiguration(
   { name, cron, timezone, chat, user, message }: Schedule,
   nextOf: (cron: string, zone: string) => Promise<string | null>,
 ): Promise<ChatSchedule> {
-  const { channel, chatId } = readChatKey(chat);
+  const at = chat.indexOf(":");
+  const chatId = chat.slice(at + 1);
   return {
     name,
     number: null,
-    channel,
+    channel: chat.slice(0, at),
     chatId,
     userId: user ?? chatId,
     cron,

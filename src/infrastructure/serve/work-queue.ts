@@ -10,6 +10,7 @@ import type {
 } from "../../application/ports/serve.ts";
 import { createWorkKeeper } from "../../application/serve/take-work.ts";
 import { createReach } from "../../domain/store/store-trouble.ts";
+import { createSortedIds } from "../platform/hash.ts";
 import { BREAK_MS, databaseClock, isDead, type ProcessLife, writeBeat } from "../store/liveness.ts";
 import {
   type Database,
@@ -80,18 +81,6 @@ function toWork({ id, queue, work_key: key, owner_group: group, ref, light }: St
 
 function toWorkRow({ id, queue, key, group, ref, light }: NewWork): StoredWork {
   return { id, queue, work_key: key, owner_group: group, ref, light: light ? 1 : 0 };
-}
-
-/**
- * UUIDv7. Ids of one process sort in the order they were made, also when its clock is set back: the queue relies on that
- * where one transaction adds several pieces of work.
- */
-export function createWorkIds(now: () => Date): () => string {
-  const last = { ms: 0 };
-  return () => {
-    last.ms = Math.max(last.ms, now().getTime());
-    return Bun.randomUUIDv7("hex", last.ms);
-  };
 }
 
 interface BeatDeps {
@@ -420,7 +409,7 @@ export async function openWorkQueue(deps: OpenQueueDeps) {
     databaseUrl === undefined
       ? createSqliteEngine()
       : await (await import("./pg-boss-engine.ts")).createPgBossEngine(databaseUrl, onTrouble);
-  const newWorkId = createWorkIds(timers.now);
+  const newWorkId = createSortedIds(timers.now);
   return { queue: createWorkQueue({ ...deps, engine, newId: newWorkId }), newWorkId };
 }
 

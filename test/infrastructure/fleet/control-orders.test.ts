@@ -13,10 +13,10 @@ import { createWorkKeeper } from "../../../src/application/serve/take-work.ts";
 import { createFleetJobs } from "../../../src/infrastructure/fleet/fleet-jobs.ts";
 import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.ts";
 import { createControlOrders } from "../../../src/infrastructure/fleet/order-store.ts";
+import { createSortedIds } from "../../../src/infrastructure/platform/hash.ts";
 import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { createAccessStore } from "../../../src/infrastructure/serve/access-store.ts";
 import { workspaceQueues } from "../../../src/infrastructure/serve/work-places.ts";
-import { createWorkIds } from "../../../src/infrastructure/serve/work-queue.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { createFakeChannel, inbound } from "../../fakes/channel.ts";
 import { requirePart } from "../../require.ts";
@@ -25,7 +25,7 @@ import { newMessage, openMessages } from "../store/open-messages.ts";
 import { useFleetDatabases } from "./fleet-databases.ts";
 
 const { now } = timers;
-const newId = createWorkIds(now);
+const newId = createSortedIds(now);
 const JOB = "job_1700000000_aaaaaaaa";
 const onTrouble = (error: unknown) => {
   throw error;

@@ -7,15 +7,7 @@ import { markdown, windowEnd } from "../markdown.ts";
 import { html, ICONS, type Markup, moment, seal, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
 import { type ConsolePages, missingPage, respond, type Web, type WebApp } from "../web.ts";
-import {
-  chatAddress,
-  chatPage,
-  chatTitleOf,
-  listChats,
-  mayRead,
-  readJobsOfExchanges,
-  sessionAddress,
-} from "./chat.ts";
+import { chatAddress, chatPage, chatTitleOf, listChats, mayRead, readJobsOfExchanges } from "./chat.ts";
 
 interface SessionsView {
   readonly chats: readonly Chat[];
@@ -36,7 +28,7 @@ function sessionsPage(context: PageContext, { chats, sessions, notes }: Sessions
 ${
   chats.length === 0
     ? empty(t.sessionsEmptyTitle, t.sessionsEmpty)
-    : html`<ul class="rows">${chats.map((chat) => html`<li><a class="row" href="${sessionAddress(chat)}"><span class="state plain">${chat.channel}</span><span class="title">${chatTitleOf(t, chat)}</span><span class="meta">${visible(chat.userId)} · ${t.messagesCount(chat.messages)} · ${moment(context, chat.lastAt)}</span></a></li>`)}</ul>`
+    : html`<ul class="rows">${chats.map((chat) => html`<li><a class="row" href="/sessions/${encodeURIComponent(chat.channel)}/${encodeURIComponent(chat.chatId)}"><span class="state plain">${chat.channel}</span><span class="title">${chatTitleOf(t, chat)}</span><span class="meta">${visible(chat.userId)} · ${t.messagesCount(chat.messages)} · ${moment(context, chat.lastAt)}</span></a></li>`)}</ul>`
 }
 ${sessions.length > 0 && html`<h2>${t.daysTitle}</h2><ul class="rows">${sessions.map((session) => html`<li><div class="row"><span class="title" title="${session.id}">${titles.get(session.chatKey) ?? visible(session.chatKey)}</span><span class="meta">${t.turnsCount(session.turns)} · ${moment(context, session.closedAt ?? session.openedAt)}</span></div></li>`)}</ul>`}
 <h2>${t.notesTitle}</h2>

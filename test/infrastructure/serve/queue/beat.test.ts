@@ -3,12 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BEAT_MS, DEAD_AFTER_MS } from "../../../../src/domain/store/store-trouble.ts";
+import { createSortedIds } from "../../../../src/infrastructure/platform/hash.ts";
 import { timers } from "../../../../src/infrastructure/platform/timers.ts";
-import {
-  createSqliteEngine,
-  createWorkIds,
-  createWorkQueue,
-} from "../../../../src/infrastructure/serve/work-queue.ts";
+import { createSqliteEngine, createWorkQueue } from "../../../../src/infrastructure/serve/work-queue.ts";
 import { openSqlite } from "../../../../src/infrastructure/store/open-store.ts";
 import { migrate } from "../../../../src/infrastructure/store/schema.ts";
 
@@ -18,7 +15,7 @@ async function twoProcesses() {
   await migrate(db, timers.now);
   const clock = { at: Date.parse("2026-11-15T00:00:00Z") };
   const now = () => new Date(clock.at);
-  const newId = createWorkIds(now);
+  const newId = createSortedIds(now);
   const open = (owner: string) =>
     createWorkQueue({
       db,
