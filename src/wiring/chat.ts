@@ -16,7 +16,7 @@ import { findInCatalogue } from "../domain/models/catalogue.ts";
 import { formatDayIn } from "../domain/platform/days.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
 import { createImageStore } from "../infrastructure/chat/image-store.ts";
-import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
+import { createMcpPool, type McpPool } from "../infrastructure/chat/mcp-pool.ts";
 import { createOwnCommands, hasMcpFile } from "../infrastructure/chat/own-commands.ts";
 import { createRoutingStore } from "../infrastructure/chat/routing-store.ts";
 import {
@@ -37,7 +37,7 @@ import { openMeter } from "./meter.ts";
 import { openModels } from "./models.ts";
 import { type Environment, loadShellParser } from "./services.ts";
 import { type OpenStore, openOwnStore } from "./store.ts";
-import { openWorkspace } from "./workspace.ts";
+import { type OpenedFolder, openWorkspace } from "./workspace.ts";
 
 /** Between two looks at a chat's turn: one that is held, and one that another process holds. */
 const [LOOK_MS, POLL_MS] = [1_000, 100];
@@ -62,6 +62,14 @@ export interface ChatChoices {
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 
+interface ChatParts {
+  readonly opened: OpenedFolder;
+  readonly options: OpenOptions;
+  readonly choices: ChatChoices;
+  readonly db: Kysely<Database>;
+  readonly now: () => Date;
+}
+
 export async function openChat(
   env: Environment,
   options: OpenOptions,
@@ -70,14 +78,67 @@ export async function openChat(
   const opened = await openWorkspace(env, options, choices);
   if (!opened.ok) return opened;
   const { workspace, services, deps: workspaceParts, messages, warnings } = opened;
-  const { config, home, secrets, locale, log } = services;
+  const { config, home, locale, log } = services;
   const { root } = workspace;
-  const { clock, random } = workspaceParts;
   const now = choices.now ?? workspaceParts.now;
-  const { openStore = openOwnStore } = choices;
-  const stored = await openStore(services, { now, given: choices.db });
+  const stored = await (choices.openStore ?? openOwnStore)(services, { now, given: choices.db });
   if (!stored.ok) return stored;
-  const { db } = stored;
+  const parts = { opened, options, choices, db: stored.db, now };
+  const kept = openKept(parts);
+  const { models, memory, inStore, queue, sessions, images } = kept;
+  const pool = createMcpPool({ setTimer: (run, ms) => timers.after(ms, run) });
+  const late = loadLater(parts, kept, pool);
+  const background = createBackground(log);
+  const projectOf: ChatDeps["projectOf"] = (files) =>
+    createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
+  const isTrusted = () => areCommandsTrusted({ home, workspace: root });
+  const ownCommands = createOwnCommands({ home, workspace: root, isTrusted, mask: workspace.mask });
+  const chat = chatMessagesFor(locale);
+  const storage = toStorage(root, workspace.storage, true).outer;
+  const project = projectOf(workspace.files);
+  const deps: ChatDeps = {
+    ...memory,
+    ...late,
+    ...{ workspace, project, projectOf, images, queue, ownCommands, messages, chat, now },
+    checks: openProjectChecks({ home, root, storage, path: env.PATH ?? "", settings: config.checks }),
+    canAsk: (role) => "generate" in models.forRole(role),
+    steering: createSteering(),
+    meter: kept.metered.meter,
+    namesServers: () => Object.keys(config.mcp_servers).length > 0 || hasMcpFile(root),
+    ...(choices.farJobs !== undefined && { farJobs: choices.farJobs }),
+    afterReply: background.start,
+    settings: chatSettings(config),
+    logger: log,
+    advise: choices.advise ?? createAdvise(log),
+    today: () => formatDayIn(config.session.timezone, now()),
+    clock: workspaceParts.clock,
+    random: workspaceParts.random,
+  };
+  return {
+    ok: true,
+    ...{ workspace, config, messages, warnings, chat, images, ownCommands },
+    ...openConversation(deps),
+    processes: late.openProcesses,
+    listFiles: project.list,
+    who: () => nameAnsweringModels(models, config.roles),
+    contextOf: (model) => findInCatalogue(kept.metered.catalogue, model)?.context ?? null,
+    fork: memory.sessions.fork,
+    editorChats: createNamedChats({ ...inStore, channel: "acp" }).list,
+    exportTalk: async (...talk) =>
+      (await import("./export-talk.ts")).exportTalk({ sessions, workspace, locale }, ...talk),
+    spoken: (chatKey, limit) => readSpokenTurns(sessions, chatKey, limit),
+    chats: createTerminalChats(createNamedChats({ ...inStore, channel: "cli" }), queue),
+    keepTime: memory.keepTime,
+    async close() {
+      await Promise.allSettled([background.settled(), pool.closeAll()]);
+      await stored.close();
+    },
+  };
+}
+
+/** What chats keep in the store, and the models that they ask. */
+function openKept({ opened: { workspace, services, deps }, choices, db, now }: ChatParts) {
+  const { config, home, secrets, locale, log, env } = services;
   const using = {
     models: choices.models ?? openModels(config, secrets, { locale, home, env, mask: workspace.mask }),
   };
@@ -88,7 +149,7 @@ export async function openChat(
   /** The turns of chats that this process holds: what is written under one that was lost is refused. */
   const held = new Map<string, HeldTurn>();
   const { onModelCall } = choices;
-  const metered = openMeter(services, { db, root, models, now, held, onModelCall });
+  const metered = openMeter(services, { db, root: workspace.root, models, now, held, onModelCall });
   const owners = createOwnerNames(process.pid);
   const inStore = { db, workspace: metered.workspace, held };
   const queue = createChatQueue({
@@ -105,64 +166,42 @@ export async function openChat(
     setTimer: startTimer,
     retry: (run, ms) => void timers.after(ms, run),
   });
-  const sessionStore = createSessionStore({ ...inStore, now });
+  const sessions = createSessionStore({ ...inStore, now });
   const memory = createChatMemory({
     ...metered,
-    config,
-    store: sessionStore,
+    ...{ config, queue, models, log, now, timers },
+    store: sessions,
     routing: createRoutingStore(inStore),
-    queue,
-    models,
     archive: workspace.archive,
-    log,
     mask: workspace.mask,
     words: memoryMessagesFor(locale),
-    now,
-    elapsed: clock,
-    timers,
+    elapsed: deps.clock,
   });
   const images = createImageStore({ ...inStore, now, newId: () => crypto.randomUUID() });
-  const background = createBackground(log);
-  const projectOf: ChatDeps["projectOf"] = (files) =>
-    createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
-  const pool = createMcpPool({ setTimer: (run, ms) => timers.after(ms, run) });
-  const ownCommands = createOwnCommands({
-    home,
-    workspace: root,
-    isTrusted: () => areCommandsTrusted({ home, workspace: root }),
-    mask: workspace.mask,
-  });
+  return { using, models, metered, inStore, queue, sessions, memory, images };
+}
+
+/** What only some messages need is loaded with the first of them. */
+function loadLater(
+  { opened, options, choices, db, now }: ChatParts,
+  { using, metered, sessions }: ReturnType<typeof openKept>,
+  pool: McpPool,
+) {
+  const { workspace, services } = opened;
+  const { config, home, locale, env } = services;
   const openDoor = async () =>
     (await import("./processes.ts")).openProcessesDoor(opened, choices.isOnce ?? false);
-  const chat = chatMessagesFor(locale);
-  const deps: ChatDeps = {
-    ...memory,
-    workspace,
-    project: projectOf(workspace.files),
-    projectOf,
-    checks: openProjectChecks({
-      home,
-      root,
-      storage: toStorage(root, workspace.storage, true).outer,
-      path: env.PATH ?? "",
-      settings: config.checks,
-    }),
-    images,
-    canAsk: (role) => "generate" in models.forRole(role),
+  return {
     reachesOutward,
     isCommit: async (name) =>
-      (await import("../application/chat/talk-commands.ts")).isCommit(workspaceParts, name),
-    queue,
-    steering: createSteering(),
-    meter: metered.meter,
+      (await import("../application/chat/talk-commands.ts")).isCommit(opened.deps, name),
     openToolbox: async (request) =>
       (await import("./toolbox.ts")).openWorkspaceToolbox(
         { opened, processes: await openDoor(), options, pool },
         request,
       ),
-    namesServers: () => Object.keys(config.mcp_servers).length > 0 || hasMcpFile(root),
-    ...(choices.farJobs !== undefined && { farJobs: choices.farJobs }),
-    openForges: async () => (await import("./project-forge.ts")).openProjectForges(services, root, now),
+    openForges: async () =>
+      (await import("./project-forge.ts")).openProjectForges(services, workspace.root, now),
     openSchedules: async () =>
       (await import("./chat-schedules.ts")).openChatSchedules(services, {
         db,
@@ -177,61 +216,17 @@ export async function openChat(
       standing: config.roles.coder.head,
       open: async () => (await import("./heads.ts")).openHeads(env, opened, choices.onContestAnswer),
     },
-    exportTalk: async (chatKey, form) =>
+    exportTalk: async (...talk) =>
       (await import("./export-talk.ts")).exportTalkToFile(
-        { sessions: sessionStore, workspace, home, now },
-        chatKey,
-        form,
-        locale,
+        { sessions, workspace, locale, home, now },
+        ...talk,
       ),
     openHistory: async () => (await import("./history.ts")).createHistory(workspace, env),
     figures: async (of, days) =>
       (await import("./history.ts")).createWordFigures(services, db, workspace.archive)(of, days),
     openProcesses: async () => (await openDoor()).open(),
     openProcessTools: async (readOnly) => (await openDoor()).openTools(readOnly),
-    afterReply: background.start,
-    ownCommands,
-    settings: chatSettings(config),
-    messages,
-    chat,
-    logger: log,
-    advise: choices.advise ?? createAdvise(log),
-    now,
-    today: () => formatDayIn(config.session.timezone, now()),
-    clock,
-    random,
-  };
-  return {
-    ok: true,
-    workspace,
-    config,
-    messages,
-    warnings,
-    chat,
-    ...openConversation(deps),
-    images,
-    processes: async () => (await openDoor()).open(),
-    ownCommands,
-    listFiles: deps.project.list,
-    who: () => nameAnsweringModels(models, config.roles),
-    contextOf: (model) => findInCatalogue(metered.catalogue, model)?.context ?? null,
-    fork: memory.sessions.fork,
-    editorChats: createNamedChats({ ...inStore, channel: "acp" }).list,
-    exportTalk: async (chatKey, form) =>
-      (await import("./export-talk.ts")).exportTalk(
-        { sessions: sessionStore, workspace },
-        chatKey,
-        form,
-        locale,
-      ),
-    spoken: (chatKey, limit) => readSpokenTurns(sessionStore, chatKey, limit),
-    chats: createTerminalChats(createNamedChats({ ...inStore, channel: "cli" }), queue),
-    keepTime: memory.keepTime,
-    async close() {
-      await Promise.allSettled([background.settled(), pool.closeAll()]);
-      await stored.close();
-    },
-  };
+  } satisfies Partial<ChatDeps>;
 }
 
 /** Whether a script sends something out that cannot be taken back. The parser is loaded for the first that may. */

@@ -6,12 +6,11 @@ import { replaceFile } from "../infrastructure/platform/text-files.ts";
 
 /** A conversation as the text of one file, secrets masked. Null: nothing was said in it. */
 export async function exportTalk(
-  deps: TalkDeps,
+  deps: TalkDeps & { readonly locale: Locale },
   chatKey: string,
   form: TalkForm,
-  locale: Locale,
 ): Promise<string | null> {
-  const talk = await readTalk(deps, chatKey, locale);
+  const talk = await readTalk(deps, chatKey, deps.locale);
   if (talk === null) return null;
   const text =
     form === "html"
@@ -22,12 +21,11 @@ export async function exportTalk(
 
 /** The same in a file of its own that only this user reads. */
 export async function exportTalkToFile(
-  deps: TalkDeps & { readonly home: string; readonly now: () => Date },
+  deps: TalkDeps & { readonly locale: Locale; readonly home: string; readonly now: () => Date },
   chatKey: string,
   form: TalkForm,
-  locale: Locale,
 ): Promise<string | null> {
-  const text = await exportTalk(deps, chatKey, form, locale);
+  const text = await exportTalk(deps, chatKey, form);
   if (text === null) return null;
   const time = deps.now().toISOString().replace(/[-:]/g, "").slice(0, 15);
   const file = join(deps.home, "exports", `${talkName(chatKey)}-${time}.${form}`);

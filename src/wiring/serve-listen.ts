@@ -199,10 +199,9 @@ export function createWebHost(deps: WebHostDeps): WebHost {
     runningEditor: createRunningEditor(env, now),
     exportTalk: async (chatKey, form, locale) =>
       (await import("./export-talk.ts")).exportTalk(
-        { sessions: createSessionStore({ db, workspace, now }), workspace: current().workspace },
+        { sessions: createSessionStore({ db, workspace, now }), workspace: current().workspace, locale },
         chatKey,
         form,
-        locale,
       ),
     readFigures: async (viewer, days) => {
       const jobs = (await viewerJobs.list(viewer, MOST_COUNTED_JOBS)).map(({ job }) => job);
