@@ -226,7 +226,9 @@ function wordPiece(locale: Locale, piece: ReplyPiece, shownAt: ShownAt, job?: Ra
         piece.outward === null ? "" : wordOutward(messages, chat, piece.outward),
         ...piece.evictions.map((one) => wordEviction(messages, one)),
         (piece.guarded ?? []).length === 0 ? "" : messages.protectedCreated(piece.guarded ?? []),
-        piece.undo === null || shownAt === "console" ? "" : reportMessages(locale).undoHint(at, piece.undo),
+        piece.undo === null || shownAt === "console"
+          ? ""
+          : reportMessages(locale).swapHint(at, "undo", piece.undo),
       ]);
   }
 }

@@ -260,7 +260,7 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, shownAt: S
     const isNamed = facts.together !== undefined && (at === "terminal" || facts.machine === undefined);
     const together = isNamed ? hint(words.togetherHint(at, facts.together)) : "";
     const back = code === "wrong-state" ? BACK[facts.state ?? ""] : undefined;
-    const other = back === undefined ? "" : hint(words[back](at, name));
+    const other = back === undefined ? "" : hint(words.swapHint(at, back, name));
     const lines = [first, wordReason(messages, facts, at), together, force, other];
     return paragraphs([lines.filter((line) => line !== "").join("\n"), swappedBefore, notes]);
   }
@@ -273,15 +273,15 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, shownAt: S
     case "discard":
       return words.verb.discard(name);
     case "undo":
-      return paragraphs([first, wordDone(messages, facts), notes, hint(words.redoHint(at, name))]);
+      return paragraphs([first, wordDone(messages, facts), notes, hint(words.swapHint(at, "redo", name))]);
     case "redo":
     case "apply":
-      return paragraphs([first, wordDone(messages, facts), notes, hint(words.undoHint(at, name))]);
+      return paragraphs([first, wordDone(messages, facts), notes, hint(words.swapHint(at, "undo", name))]);
   }
 }
 
 /** The hint for a job that is already in the wanted state, by that state. */
-const BACK: Readonly<Record<string, "redoHint" | "undoHint">> = { undone: "redoHint", committed: "undoHint" };
+const BACK: Readonly<Record<string, "redo" | "undo">> = { undone: "redo", committed: "undo" };
 
 /** In a chat, the number of another machine's job could mean one of this machine's: it is named by its id. */
 function nameAt(facts: ActionFacts, at: Surface): ActionFacts {
@@ -301,7 +301,7 @@ function wordDone(messages: Messages, { done, action }: ActionFacts): string {
     if (rebuilt !== undefined) lines.push(messages.recordRepaired(jobId, rebuilt));
     if (mergedBy !== undefined)
       lines.push(
-        action === "redo" ? messages.redoneByMerge(jobId, mergedBy) : messages.undoneByMerge(jobId, mergedBy),
+        messages.mergedBy(action === "redo" ? "redo" : "undo", jobId, mergedBy),
         checked?.[messages.locale] ?? messages.mergeNotChecked,
       );
     const of = (wanted: string) => left.filter(({ reason }) => reason === wanted).map(({ path }) => path);

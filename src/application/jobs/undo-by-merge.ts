@@ -38,14 +38,12 @@ export async function mergeJob(
   const isKnown = ({ path }: Change) => known.has(path) || /(^|\/)\.git\//.test(path);
   if (differences.length === 0 || !job.changes.every(isKnown)) return null;
   const jobId = newJobId(deps.now(), deps.random);
+  const action = direction === "out" ? "undo" : "redo";
   const { signal } = new AbortController();
   const run = await openMerge(deps, jobId, {
     patch: "",
-    request:
-      direction === "out"
-        ? deps.messages.undoByMergeTitle(nameJob(job), job.title)
-        : deps.messages.redoByMergeTitle(nameJob(job), job.title),
-    source: direction === "out" ? "undo" : "redo",
+    request: deps.messages.mergeTitle(action, nameJob(job), job.title),
+    source: action,
     reverses: job.jobId,
     dryRun: false,
     preview: false,

@@ -154,7 +154,7 @@ export function wordStarted(
     ...(port !== null && ports.length === 0 ? [words.notListening(port)] : []),
     facts.join(" · "),
     process.over === null ? words.liveWrites : words.over,
-    where === "cli" ? words.hint(name) : words.chatHint(name),
+    words.hint(where === "cli" ? "picoclaw ps" : "/ps", name),
   ].join("\n");
 }
 

@@ -4,6 +4,7 @@ import {
   type Conflict,
   changedFiles,
   countFiles,
+  type FailureReason,
   findHookRefusal,
   type JobRefusal,
   type JobStatus,
@@ -18,58 +19,41 @@ import {
   wholeCommand,
 } from "../jobs/result.ts";
 import { executionSummary, type PatchCommand } from "../patch/patch-command.ts";
-import { cutMiddle, oneLine, shownPath } from "./format-text.ts";
+import { cutMiddle, oneLine, shownPath, type WordTable, wordBy } from "./format-text.ts";
 import { type Messages, reportMessages } from "./jobs.ts";
 import { changeLines, describeConflicts, type Surface, wordNote } from "./jobs-notes.ts";
 import { runningMessagesFor } from "./jobs-running.ts";
 import { confinementMessages } from "./policy.ts";
 
 /** A job that never began: the obstacle, and the remedy. */
-function describeRefusal(messages: Messages, workspace: string, refusal: JobRefusal): string[] {
-  switch (refusal.code) {
-    case "auto-commit": {
-      if (refusal.cause === "failed") return [messages.autoCommitAborted(refusal.message)];
-      const isMissing = refusal.cause === "git-missing";
+function describeRefusal(messages: Messages, workspace: string, refusal: JobRefusal): string {
+  const { remedy, fileTrouble, patchFailed } = messages;
+  const confinement = confinementMessages(messages.locale);
+  const words: WordTable<"code", JobRefusal> = {
+    "auto-commit": ({ cause, message }) => {
+      if (cause === "failed") return messages.autoCommitAborted(message);
+      const isMissing = cause === "git-missing";
       const why = isMissing ? messages.gitMissing : messages.notARepository(workspace);
-      return [
-        messages.autoCommitAborted(why),
-        messages.remedy(isMissing ? "install-git" : "init-repository"),
-      ];
-    }
-    case "too-large": {
-      const { bytes = 0, limitBytes = 0 } = refusal;
-      const remedies = [messages.remedy("raise-copy-limit"), messages.remedy("transaction-none")];
-      return [messages.copyLimitExceeded({ bytes, limitBytes }), ...remedies.map((one) => `  - ${one}`)];
-    }
-    case "no-space":
-      return [messages.fileTrouble("no-space", refusal.path ?? workspace), messages.remedy("free-space")];
-    case "read-only":
-      return [messages.fileTrouble("read-only", refusal.path ?? workspace)];
-    case "storage":
-      return [
-        messages.patchFailed(messages.fileTrouble("permission-denied", refusal.message)),
-        messages.remedy("writable-home"),
-      ];
-    case "no-processes":
-      return [confinementMessages(messages.locale).noProcessesLeft(refusal.left ?? 0)];
-    case "installation":
-      return [messages.installationIncomplete(refusal.message)];
-    case "workspace-missing":
-      return [messages.workspaceMissing(workspace), messages.remedy("create-workspace")];
-    case "not-a-directory":
-      return [messages.workspaceNotADirectory(workspace), messages.remedy("create-workspace")];
-    case "confinement":
-      return [messages.confinementUnavailable];
-    case "head":
-      return [messages.headRefused(refusal.reason)];
-    case "network":
-      return [confinementMessages(messages.locale).networkUnavailable(refusal.message)];
-    case "preview":
-      return [messages.previewUnavailable];
-    case "permission":
-    case "failed":
-      return [messages.patchFailed(refusal.message)];
-  }
+      return `${messages.autoCommitAborted(why)}\n${remedy(isMissing ? "install-git" : "init-repository")}`;
+    },
+    "too-large": ({ bytes = 0, limitBytes = 0 }) =>
+      `${messages.copyLimitExceeded({ bytes, limitBytes })}\n  - ${remedy("raise-copy-limit")}\n  - ${remedy("transaction-none")}`,
+    "no-space": ({ path }) => `${fileTrouble("no-space", path ?? workspace)}\n${remedy("free-space")}`,
+    "read-only": ({ path }) => fileTrouble("read-only", path ?? workspace),
+    storage: ({ message }) =>
+      `${patchFailed(fileTrouble("permission-denied", message))}\n${remedy("writable-home")}`,
+    "no-processes": ({ left }) => confinement.noProcessesLeft(left ?? 0),
+    installation: ({ message }) => messages.installationIncomplete(message),
+    "workspace-missing": `${messages.workspaceMissing(workspace)}\n${remedy("create-workspace")}`,
+    "not-a-directory": `${messages.workspaceNotADirectory(workspace)}\n${remedy("create-workspace")}`,
+    confinement: messages.confinementUnavailable,
+    head: ({ reason }) => messages.headRefused(reason),
+    network: ({ message }) => confinement.networkUnavailable(message),
+    preview: messages.previewUnavailable,
+    permission: ({ message }) => patchFailed(message),
+    failed: ({ message }) => patchFailed(message),
+  };
+  return wordBy("code", words)(refusal);
 }
 
 /**
@@ -87,26 +71,19 @@ function explainFailures(messages: Messages, facts: RanJob, results: readonly Co
 
 /** Why one command failed, beside its error; null where the error says it all. */
 export function explainFailure(messages: Messages, workspace: string, result: CommandResult): string | null {
-  const { reason } = result;
-  switch (reason?.code) {
-    case undefined:
-      // An edit that did not match says where it might have been meant: the report that a model gets.
-      return result.success || result.command.metadata?.format === undefined
-        ? null
-        : wordError(messages, withoutOutput(result).output.trimEnd()) || null;
-    case "timeout":
-      return messages.timeout(reason.seconds);
-    case "outside-workspace":
-      return messages.securityViolation;
-    case "git-missing":
-      return `${messages.gitMissing} ${messages.remedy("install-git")}`;
-    case "not-a-repository":
-      return `${messages.notARepository(workspace)} → git init`;
-    case "no-space":
-      return `${messages.fileTrouble("no-space", workspace)} ${messages.remedy("free-space")}`;
-    case "read-only":
-      return messages.fileTrouble("read-only", workspace);
-  }
+  // An edit that did not match says where it might have been meant: the report that a model gets.
+  if (result.reason === undefined)
+    return result.success || result.command.metadata?.format === undefined
+      ? null
+      : wordError(messages, withoutOutput(result).output.trimEnd()) || null;
+  return wordBy<"code", FailureReason>("code", {
+    timeout: ({ seconds }) => messages.timeout(seconds),
+    "outside-workspace": messages.securityViolation,
+    "git-missing": `${messages.gitMissing} ${messages.remedy("install-git")}`,
+    "not-a-repository": `${messages.notARepository(workspace)} → git init`,
+    "no-space": `${messages.fileTrouble("no-space", workspace)} ${messages.remedy("free-space")}`,
+    "read-only": messages.fileTrouble("read-only", workspace),
+  })(result.reason);
 }
 
 /** The status alone: the first line of every report, a cell of a list. */
@@ -228,7 +205,7 @@ function isLostChange(note: Note): note is Extract<NoteFact, { code: "merged" }>
 function wordLost(messages: Messages, { notes, undo, jobId }: RanJob, at: Surface): string[] {
   const paths = notes.flatMap((note) => (isLostChange(note) ? [shownPath(note.path)] : []));
   if (paths.length === 0) return [];
-  const hint = undo === "available" ? ` ${reportMessages(messages.locale).undoHint(at, jobId)}` : "";
+  const hint = undo === "available" ? ` ${reportMessages(messages.locale).swapHint(at, "undo", jobId)}` : "";
   return [`${messages.replacedChange(paths)}${hint}`];
 }
 
@@ -255,7 +232,7 @@ export function wordJobBriefly(messages: Messages, facts: RanJob): string {
 
 /** A job that never began: why, and what helps. */
 export function wordRefusal(messages: Messages, { workspace, why }: RefusedJob): string {
-  if (why.kind === "refused") return describeRefusal(messages, workspace, why.refusal).join("\n");
+  if (why.kind === "refused") return describeRefusal(messages, workspace, why.refusal);
   return `${messages.parseError}\n${messages.parseErrorDetail(why.message, why.line ?? null)}`;
 }
 
@@ -351,7 +328,7 @@ function closing(messages: Messages, facts: RanJob, at: Surface): string[] {
   // A change that made the checks worse is kept as a preview too.
   const isStaged = ["preview", "worse", "unended"].includes(facts.status) && conflicts.length === 0;
   if (isStaged) lines.push(words.previewHint(at, jobId, countFiles(changes)));
-  if (facts.undo === "available") lines.push(words.undoHint(at, jobId));
+  if (facts.undo === "available") lines.push(words.swapHint(at, "undo", jobId));
   else if (!isStaged) lines.push(messages.jobLine(jobId));
   return lines;
 }

@@ -223,10 +223,8 @@ const SAMPLES: Samples = {
     ),
   notARepository: (say) => [say("/ws")],
   autoCommitAborted: (say) => [say("e")],
-  undoneByMerge: (say) => [say("job_1", "job_2")],
-  redoneByMerge: (say) => [say("job_1", "job_2")],
-  undoByMergeTitle: (say) => [say("job_1", "t")],
-  redoByMergeTitle: (say) => [say("job_1", "t")],
+  mergedBy: (say) => [say("undo", "job_1", "job_2"), say("redo", "job_1", "job_2")],
+  mergeTitle: (say) => [say("undo", "job_1", "t"), say("redo", "job_1", "t")],
   replacedChange: (say) => [say(["a.ts"]), say(["a.ts", "b.ts"])],
   mergedWith: (say) => [say("p", "job_1"), say("p", null)],
   hookRefused: (say) => [

@@ -516,14 +516,8 @@ export const chatTexts = {
 /** A line about a chat; `message`: the command that is about it. */
 export type ContextLine = readonly [about: string, words: string, message: string];
 
-/** An earlier conversation. */
-interface SessionLine {
-  readonly id: string;
-  readonly at: string;
-  readonly messages: number;
-  /** Its first words. */
-  readonly text: string;
-}
+/** An earlier conversation. `text`: its first words. */
+type SessionLine = Readonly<{ id: string; at: string; messages: number; text: string }>;
 
 export interface WhyFacts {
   readonly route: string;
@@ -589,22 +583,15 @@ function modelFacts({ local, context, price, images, effort }: ModelFactsWords):
 
 const aboutTokens = (tokens: number) =>
   `about ${tokens < 1000 ? tokens : `${(tokens / 1000).toFixed(1)}k`} tokens`;
-/** The part of a conversation that models are given. */
-interface ContextFacts {
-  readonly sessionId: string;
-  readonly begunAt: string;
-  readonly messages: number;
-  /** Exchanges that are given word for word. */
-  readonly exchanges: number;
-  readonly exchangeTokens: number;
-  readonly limitTokens: number;
-  readonly memoryTokens: number;
-  readonly memos: number;
-  /** The default coder's model, and how many tokens fit; null: unknown. */
-  readonly agent: string;
-  readonly model: string | null;
-  readonly window: number | null;
-}
+/** The part of a conversation that models are given; `exchanges` word for word. `agent`: the default coder. */
+type ContextFacts = Readonly<Record<"sessionId" | "begunAt" | "agent", string>> &
+  Readonly<
+    Record<"messages" | "exchanges" | "exchangeTokens" | "limitTokens" | "memoryTokens" | "memos", number>
+  > & {
+    readonly model: string | null;
+    /** How many tokens fit; null: unknown. */
+    readonly window: number | null;
+  };
 
 export interface StatusModel {
   readonly name: string;

@@ -179,13 +179,11 @@ export const workTexts = {
     `Protected files were changed (action_on_protected_file: log):${paths(list)}`,
 
   // Undo, redo, history
-  undoneByMerge: (jobId: string, by: string) =>
-    `Its files were changed since, so ${jobId} was merged out of them as ${by}, which can itself be undone.`,
-  redoneByMerge: (jobId: string, by: string) =>
-    `Its files were changed since, so ${jobId} was merged into them as ${by}, which can itself be undone.`,
+  mergedBy: (action: "undo" | "redo", jobId: string, by: string) =>
+    `Its files were changed since, so ${jobId} was merged ${action === "undo" ? "out of" : "into"} them as ${by}, which can itself be undone.`,
   mergeNotChecked: "The project's checks were not run.",
-  undoByMergeTitle: (jobId: string, title: string) => `Undo of ${jobId}: ${title}`,
-  redoByMergeTitle: (jobId: string, title: string) => `Redo of ${jobId}: ${title}`,
+  mergeTitle: (action: "undo" | "redo", jobId: string, title: string) =>
+    `${action === "undo" ? "Undo" : "Redo"} of ${jobId}: ${title}`,
   undonePartly: ({ jobId, refs }: { readonly jobId: string; readonly refs: readonly string[] }) =>
     `The files of ${jobId} were restored, but these git refs have moved since and were left alone:${paths(refs)}`,
   nothingToUndo: "There is no job to undo.",
@@ -571,8 +569,8 @@ export const reportTexts = {
   /** Whether a chat shows the number of commands if all succeeded. */
   countsCommands: false as boolean,
   outputOf: (command: string) => `Output (${command}):`,
-  undoHint: (at: "terminal" | "chat", name: string) => `To undo it: ${jobOrder(at, "undo", name)}`,
-  redoHint: (at: "terminal" | "chat", name: string) => `To redo it: ${jobOrder(at, "redo", name)}`,
+  swapHint: (at: "terminal" | "chat", action: "undo" | "redo", name: string) =>
+    `To ${action} it: ${jobOrder(at, action, name)}`,
   /** The next command, if it has to be run on another machine. */
   onMachine: (hint: string, machine: string) => `${hint} (on ${machine})`,
   forceHint: (at: "terminal" | "chat", action: "undo" | "redo", name: string) =>

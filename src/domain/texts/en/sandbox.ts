@@ -31,8 +31,7 @@ export const processTexts = {
   startedAgain: (name: string) => `Restarted: ${name}`,
   ranToEnd: (name: string) => `${name} ran to its end.`,
   notListening: (port: number) => `It is not listening on port ${port} yet.`,
-  hint: (name: string) => `Its output: picoclaw ps log ${name} · to stop it: picoclaw ps stop ${name}`,
-  chatHint: (name: string) => `Its output: /ps log ${name} · to stop it: /ps stop ${name}`,
+  hint: (ps: string, name: string) => `Its output: ${ps} log ${name} · to stop it: ${ps} stop ${name}`,
   plantedGit: (name: string, paths: readonly string[], more: number) =>
     `CAUTION: since ${name} started, hooks or settings have appeared in new git directories: ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Your next git command there would obey them. If they are not yours, remove them first.`,
   plantedHome: (name: string, paths: readonly string[], more: number) =>

@@ -183,13 +183,10 @@ export const workTexts: typeof en.workTexts = {
   protectedCreated: (list) => `保護パターンに一致するファイルが新しく作られました:${paths(list)}`,
   protectedLogged: (list) => `保護ファイルが変更されました（action_on_protected_file: log）:${paths(list)}`,
 
-  undoneByMerge: (jobId, by) =>
-    `${jobId} のファイルは後から変更されていたため、マージで取り除きました（ジョブ ${by}、これも取り消せます）。`,
-  redoneByMerge: (jobId, by) =>
-    `${jobId} のファイルは後から変更されていたため、マージで取り込みました（ジョブ ${by}、これも取り消せます）。`,
+  mergedBy: (action, jobId, by) =>
+    `${jobId} のファイルは後から変更されていたため、マージで${action === "undo" ? "取り除きました" : "取り込みました"}（ジョブ ${by}、これも取り消せます）。`,
   mergeNotChecked: "プロジェクトのチェックは実行していません。",
-  undoByMergeTitle: (jobId, title) => `${jobId} の取り消し: ${title}`,
-  redoByMergeTitle: (jobId, title) => `${jobId} のやり直し: ${title}`,
+  mergeTitle: (action, jobId, title) => `${jobId} の${SWAPS[action]}: ${title}`,
   undonePartly: ({ jobId, refs }) =>
     `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,
   nothingToUndo: "取り消せるジョブはありません。",
@@ -548,8 +545,8 @@ export const reportTexts: typeof en.reportTexts = {
   result: "【実行結果】",
   countsCommands: true,
   outputOf: (command) => `出力（${command}）:`,
-  undoHint: (at, name) => `取り消すには: ${jobOrder(at, "undo", name)}`,
-  redoHint: (at, name) => `やり直すには: ${jobOrder(at, "redo", name)}`,
+  swapHint: (at, action, name) =>
+    `${action === "undo" ? "取り消す" : "やり直す"}には: ${jobOrder(at, action, name)}`,
   onMachine: (hint, machine) => `${hint}（${machine} で実行）`,
   forceHint: (at, action, name) => `上書きするには: ${jobOrder(at, action, name)} --force`,
   verb: {

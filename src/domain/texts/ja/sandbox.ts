@@ -31,8 +31,7 @@ export const processTexts: typeof en.processTexts = {
   startedAgain: (name) => `再起動しました: ${name}`,
   ranToEnd: (name) => `${name} は最後まで実行されました。`,
   notListening: (port) => `ポート ${port} ではまだ待ち受けていません。`,
-  hint: (name) => `出力: picoclaw ps log ${name} · 停止: picoclaw ps stop ${name}`,
-  chatHint: (name) => `出力: /ps log ${name} · 停止: /ps stop ${name}`,
+  hint: (ps, name) => `出力: ${ps} log ${name} · 停止: ${ps} stop ${name}`,
   plantedGit: (name, paths, more) =>
     `注意: ${name} の起動後にできた git ディレクトリに、フックや設定があります: ${paths.join("、")}${more > 0 ? `（ほか ${more} 件）` : ""}。そこで次に git を使うと実行されます。心当たりがなければ、先に削除してください。`,
   plantedHome: (name, paths, more) =>
