@@ -122,7 +122,6 @@ type HelpLine = readonly [command: string, what: string];
 
 type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "tool";
 
-/** Why a model did not answer, in a few words. */
 const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
   unreachable: "its server cannot be reached",
   timeout: "it did not answer in time",
@@ -215,7 +214,6 @@ const ownTrouble = wordBy<"why", OwnTrouble>("why", {
 
 export const chatTexts = {
   // A coder's job
-  /** A job, or a group of several. */
   riskNote: (risk: string) => `Risk: ${risk}`,
   patchUnreadable: (detail: string, line: number | null) =>
     `The patch is not in a valid format. Write it as JSON, Markdown, a unified diff, V4A or SEARCH/REPLACE.\n${detail === "" ? "" : `${line === null ? "Detail" : `Detail (line ${line})`}: ${detail}\n`}Nothing was changed.`,
@@ -253,14 +251,12 @@ export const chatTexts = {
   coderBudget: (usd: number) =>
     `The budget for one message, $${usd.toFixed(2)}, is spent (coder.budget_usd).`,
   coderCost: (usd: number) => `Cost: $${usd.toFixed(4)}`,
-  /** A coder looks at more before it writes. */
   looks: {
     read: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
     search: (texts: readonly string[]) => `Searching: ${texts.join(", ")}`,
     run: (commands: readonly string[]) => `Running: ${commands.join(", ")}`,
     call: (calls: readonly string[]) => `Calling tools: ${calls.join(", ")}`,
   },
-  /** Modes of a session in an editor. */
   editorModes: {
     auto: { name: "Auto", description: "Changes are made at once, each as a job that can be undone" },
     preview: {
@@ -491,7 +487,6 @@ export const chatTexts = {
       running: `running ${detail}`,
       tool: `tool ${detail}`,
     })[what],
-  /** Above a conversation: where it works, and with whom. */
   badChatName: (name: string) =>
     `${name} is not a valid chat name: use letters, digits, - and _, at most 40.`,
   noSuchChat: (name: string) => `Nothing was said in the chat ${name} in this folder.`,
@@ -766,7 +761,6 @@ export const memoryTexts = {
   noUsage: "No model was used today.",
   budgetLine: (spent: number, daily: number) =>
     `Budget: ${formatCost(spent, false)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
-  /** For `doctor`. */
   storeKind: (kind: "SQLite" | "Postgres") => `Database: ${kind}`,
   /** The store as a whole: `backup`, `restore`, `db copy`, `db forget`. */
   backedUp: (folder: string, rows: number) => `${folder}: ${rows} rows and the configuration`,

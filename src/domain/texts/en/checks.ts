@@ -16,7 +16,6 @@ export interface CheckWords<Code extends string = keyof typeof checkWords.said> 
 
 const states = { green: "green", red: "red", "timed-out": "did not end", "cannot-run": "cannot run here" };
 
-/** Words about the project's checks. Nothing here ends in a newline. */
 export const checkWords = {
   why: {
     "no-checks": "no tests or linters were found (checks.command can name them)",

@@ -1,6 +1,5 @@
 import { jobOrder, many } from "../format-text.ts";
 
-/** The texts of the conversation at a terminal itself. Nothing here ends in a newline. */
 export const terminalTexts = {
   // Above the conversation
   title: (version: string, folder: string, branch: string) =>

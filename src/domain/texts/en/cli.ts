@@ -3,7 +3,6 @@ export const helpTexts = {
   version: "print the version",
   exitCodes:
     "Exit codes: 0 done · 1 ran, something failed · 2 bad input, nothing ran · 3 refused before running",
-  /** The options of every command. */
   common: {
     "--workspace DIR": "the folder to work on (default: this one)",
     "--config FILE": "the configuration file",
@@ -247,7 +246,6 @@ export const helpTexts = {
   },
 };
 
-/** `mcp add|list|test|login|logout|remove`. */
 export const mcpTexts = {
   usage:
     "Usage: picoclaw mcp add NAME URL [--header 'NAME: TEXT'] · mcp add NAME [--env NAME=TEXT] -- COMMAND ARGS… · mcp list · mcp test [NAME] · mcp login NAME [--paste] · mcp logout NAME · mcp remove NAME",

@@ -109,7 +109,6 @@ const noticeText = wordBy<"code", PrepareNotice>("code", {
 });
 
 export const environmentsTexts = {
-  /** One line of progress. */
   step: (step: PrepareStep, subject: string): string =>
     ({
       choosing: "choosing the environment",
@@ -178,7 +177,6 @@ export const environmentsTexts = {
     what === "kept"
       ? `${name}: kept as it is, because its Debian base image could not be pulled (to use another one: --from IMAGE)`
       : `${name}: ${what}`,
-  /** For `doctor`. */
   images: (there: readonly string[], missing: readonly string[]) =>
     [
       `Images of environments: ${there.length === 0 ? "none yet" : there.join(", ")}`,

@@ -1,5 +1,5 @@
 import { many } from "../format-text.ts";
-/** Texts about the machines that share a store. */
+
 export const fleetTexts = {
   title: "Fleet",
   intro: "The machines that share this database, their queue, and what failed.",

@@ -32,7 +32,6 @@ export type HeadTrouble =
   | { readonly code: "failed"; readonly name: HeadName; readonly detail: string };
 
 export const headTexts = {
-  /** Why an agent cannot work, or stopped, by its code. */
   trouble: wordBy<"code", HeadTrouble>("code", {
     "not-installed": ({ name, program }) =>
       `${name} is not installed on this machine: there is no \`${program}\` on the PATH. PicoClaw cannot start it until you install it.`,

@@ -45,7 +45,6 @@ function wordSource(source: string): string {
   return kind === "tool" ? `tool ${name}` : (SOURCES[kind] ?? source);
 }
 
-/** Texts of the list of what runs now. Nothing here ends in a newline. */
 export const runningTexts = {
   none: "Nothing is running.",
   running: (count: number) => `Running now: ${count}`,

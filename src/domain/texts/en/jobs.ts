@@ -260,13 +260,10 @@ export const workTexts = {
     `No such job: ${jobId}${at === "chat" ? "\nThe last jobs: /jobs" : "\nThe jobs of this folder: picoclaw jobs   Of all folders: picoclaw jobs --all"}`,
   jobRunning: (jobId: string, pid: number | null, at: "terminal" | "chat") =>
     `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Wait until it has ended, or stop it: ${at === "chat" ? "/stop" : jobOrder(at, "stop", jobId)}`,
-  /** An order to another machine: it was not carried out and will not be. */
   machineAway: (machine: string) =>
     `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later. Start picoclaw serve or picoclaw join there, then try again.`,
-  /** It was started there, and its outcome was never reported. */
   orderUnsettled: (machine: string) =>
     `${machine} began with it and has not said how it ended. Look at the job again in a moment.`,
-  /** It was begun there, and the machine is silent since. */
   machineGone: (machine: string) =>
     `${machine}, the machine that holds this job, went away while it was doing this. When it is back, the job shows what happened.`,
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
@@ -280,7 +277,6 @@ export const workTexts = {
     `The private home of jobs that was moved aside cannot be brought back while a job runs: ${path}`,
   jobInterrupted: (jobId: string, direction: Interruption["direction"]) =>
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}. The next command that changes something repairs it, or: picoclaw doctor --repair`,
-  /** Headings for the files of an interrupted job, by their state. */
   interruptedFiles: {
     head: "Its files now:",
     before: (count: number) => `as before the job (${count}):`,
@@ -448,7 +444,6 @@ const warningText = wordBy<"code", ConfigWarning>("code", {
 /** The configuration, and how a command is called. */
 export const configurationTexts = {
   configInvalid: "The configuration is not valid. Nothing was run.",
-  /** Valid, and nevertheless without an answer. */
   cannotWork: (role: string, why: string) => `roles.${role} cannot work as it is: ${why}`,
   configValid: "The configuration is valid.",
   configProblem: (problem: ConfigProblem) => `${filePositionText(problem.at)}${problemText(problem)}`,
@@ -472,7 +467,6 @@ export const configurationTexts = {
   badChoice: (flag: string, value: string, choices: readonly string[]) =>
     `${flag} takes one of ${choices.join(", ")}, not ${value}.`,
   allCommands: "All commands: picoclaw --help",
-  /** The last lines of every complaint about a command line. */
   usageLines: (usage: string, name: string) => `Usage: picoclaw ${usage}\nMore: picoclaw ${name} --help`,
   optionsBehind: (flag: string) => `Options come after the command: picoclaw COMMAND ${flag}`,
   standardInput: "standard input",
@@ -537,7 +531,6 @@ const STATUSES: Readonly<Record<JobStatus, Wording<number>>> = {
 const status = (is: JobStatus, failed: number): string => wordFact(STATUSES[is], failed);
 
 interface ChatSentence {
-  /** In words. */
   readonly status: string;
   readonly succeeded: number;
   readonly total: number;
@@ -546,11 +539,9 @@ interface ChatSentence {
   readonly checks: string;
 }
 
-/** The beginning and the end of a job's report. Nothing here ends in a newline. */
 export const reportTexts = {
   status,
   sealedOtherwise,
-  /** In place of the paths that git ignores. */
   ignored: (count: number, places: readonly string[]) =>
     `${count} ignored by git: ${namePaths(places, places.length, (rest) => `and ${rest} more`)}`,
   /** The same line on its own, above a whole report. */

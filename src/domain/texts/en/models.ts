@@ -58,7 +58,6 @@ export const modelsTexts = {
   noBaseUrl: (provider: string) => `providers.${provider} has no base_url`,
   scriptUnusable: (file: string, detail: string) => `the script ${file} cannot be used: ${detail}`,
   noScriptedAnswer: (file: string, message: string) => `the script ${file} has no answer to: ${message}`,
-  /** Local-only at work. */
   refusedRemote: (role: string, { provider, model, why }: RefusedModel) =>
     `${role} may only use a local model, and ${provider} (${model}) is not local: ${WHY[why]}. Nothing was sent. Set roles.${role} to a local model, or security.local_only: false.`,
   remedy: {

@@ -140,47 +140,39 @@ const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
 
 export const confinementTexts = {
-  /** Requests that the allow-list refused. */
   refusedHost: ({
     host,
     reason,
     count,
   }: Readonly<{ host: string; reason: RefusedDestination; count: number }>) =>
     `network: ${many(count, "request")} to ${host} refused (${REASONS[reason]})`,
-  /** Landlock holds where nothing confines. */
   limited: `${LIMITED} To confine them: picoclaw doctor`,
   limitedPromise: LIMITED,
-  /** A command failed and named paths of the home that jobs do not see. */
   homeLeftOut: (paths: readonly string[]) =>
     `home: settings and state of your programs were left as they were: ${paths.join(", ")}; worker.home_writes lists what jobs may change`,
   homeHidden: (paths: readonly string[]) =>
     `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; worker.home_allow lists what they may see`,
-  /** A program could not reach the network, and this is why. */
   networkLimited: (network: "off" | "allow-list"): string =>
     network === "off"
       ? "network: it is off for this job (a preview without --allow-net, or worker.network.mode: off)"
       : "network: only the hosts of worker.network.allowed_domains are reachable, and only through the proxy in HTTP_PROXY; a program that ignores it reaches nothing",
-  /** A command seems to have met a limit of `worker.limits`. */
   limitMet: (limit: "memory" | "file_size" | "open_files" | "processes", value: number) =>
     `${limit}: the command seems to have reached worker.limits.${limit} (${shown(limit, value)})`,
-  /** The job was ended: it took too much of the disk. */
   diskReached: (what: "changes" | "home", bytes: number, limitBytes: number) =>
     `${what === "changes" ? "The changes of the job" : "The private home of the job"} took ${formatBytes(bytes)} of disk, more than worker.limits.disk (${formatBytes(limitBytes)}), so the job was ended.${what === "home" ? " The private home was emptied." : ""}`,
-  /** The job was ended: it had as many processes as it may have. `configured`: `worker.limits.processes`. */
+  /** `configured`: `worker.limits.processes`. */
   processesReached: (most: number, configured: number) =>
     most < configured
       ? `The job started more than the ${most} processes that are available to it here, so it was ended. The limit around PicoClaw (the pids limit of a container, TasksMax of systemd, ulimit -u) was reached: raise that one. worker.limits.processes allows ${configured}; a smaller number there lowers the limit further.`
       : `The job started more processes than worker.limits.processes allows (${configured}), so it was ended. If it needs them, raise worker.limits.processes.`,
-  /** Nothing ran: so few more processes can be started that no command could. */
   noProcessesLeft: (left: number) =>
     `Only ${left} more ${left === 1 ? "process" : "processes"} can be started here, too few to run commands. End other programs, or raise the limit around PicoClaw (the pids limit of a container, TasksMax of systemd, ulimit -u).`,
-  /** The kernel ended the job's executor, and memory ran out meanwhile. */
   memoryRanOut:
     "Memory ran out while the job ran, and the system ended the job. Let it use less (fewer parallel processes, smaller files in /tmp or /dev/shm, which are kept in memory; worker.limits.memory bounds each process), or give PicoClaw more: the limit is that of the machine or of the container or service around PicoClaw.",
-  /** The same for a single command of the job. */
+  /** The same as `memoryRanOut`, for a single command of the job. */
   memoryRanOutIn:
     "memory: memory ran out while the command ran, and the system ended a process. Let it use less (fewer parallel processes, smaller files in /tmp or /dev/shm), or raise the memory limit of the machine, or of the container or service around PicoClaw",
-  /** The statement of `doctor` about the limits; `holds`: there is a sandbox to hold them in. */
+  /** `holds`: there is a sandbox to hold the limits in. */
   limitsPromise: (limits: Readonly<Record<string, number>>, holds: boolean): string => {
     if (!holds)
       return "Commands have no memory or disk limits here: worker.limits needs a sandbox, all but processes.";
@@ -188,13 +180,10 @@ export const confinementTexts = {
     const named = set.map(([limit, value]) => `${limit} ${shown(limit, value)}`).join(", ");
     return `Limits of a job: ${named}. Memory, file_size and open_files are per process; when memory runs out, a job is ended first.`;
   },
-  /** Why nothing is confined on this system. */
   macos:
     "On macOS commands are not confined yet: they run in a copy with your own rights. Undo covers the workspace; worker.confine: on refuses them.",
-  /** Nothing ran: the network cannot be limited here. */
   networkUnavailable: (mode: string) =>
     `worker.network.mode is ${mode}, but the network of commands cannot be limited here, so nothing was run. See picoclaw doctor; worker.network.mode: on runs them with the network.`,
-  /** The statement of `doctor` about the network. */
   networkPromise: (mode: "on" | "off" | "allow_list", holds: boolean, domains: readonly string[]): string => {
     if (mode === "on") return "Commands use the network as you do (worker.network.mode: on).";
     if (!holds)

@@ -1,5 +1,4 @@
 import { many } from "../format-text.ts";
-/** Texts about background processes. Nothing here ends in a newline. */
 export const processTexts = {
   none: "There are no background processes.",
   title: (count: number) => many(count, "background process", "background processes"),

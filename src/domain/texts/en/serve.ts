@@ -1,22 +1,16 @@
 export const serveTexts = {
-  /**
-   * The process died while it worked on a message that had already changed something. `undo`: the message
-   * that undoes it, where that is possible.
-   */
+  /** `undo`: the message that undoes it, where that is possible. */
   interrupted: (jobIds: readonly string[], undo: string | null) =>
     `PicoClaw was stopped while it was working on this message. What it had done by then stays applied and is not repeated: ${jobIds.join(", ")}. ${undo === null ? "Send" : `Undo it with ${undo}, or send`} the message again.`,
-  /** It died several times over the same message. */
   gaveUp: (attempts: number) =>
     `PicoClaw ended ${attempts} times while it was working on this message, so it gave up. Send the message again to try once more.`,
   tooLong: (limitChars: number) => `The message is too long (at most ${limitChars} characters).`,
   tooMany: "Too many messages at once. Try again in a minute.",
   attachment: (name: string, sizeBytes: number) =>
     `[attachment: ${name}, ${sizeBytes} bytes, not read: it is not text, or too long]`,
-  /** The machine that holds the chat's workspace does not answer. */
   machineAway: (name: string) =>
     `${name}, the machine that holds this workspace, is away. Your message is kept and will be answered when the machine is back.`,
   machineBack: (name: string) => `${name} is back and continues with the messages that waited.`,
-  /** Two machines, or two containers, with one home. */
   machineTaken: (name: string, home: string) =>
     `Another machine (${name}) runs with the same machine id. Was its PicoClaw home copied? Give each machine a home of its own, or delete ${home}/machine-id here.`,
   machineReplaced: "Another machine has taken over this machine's id, so PicoClaw stops here.",
@@ -51,7 +45,6 @@ export const serveTexts = {
     `${host} is reachable from other machines. Put TLS in front of it and set serve.public_url.`,
   usage: "Usage: picoclaw serve [link | token create NAME | token list | token remove ID]",
   tokenCreated: (token: string) => `${token}\nThis is shown only once; only its hash is kept.`,
-  /** The answer to a stranger. */
   pairing: (code: string) =>
     `You are not registered yet. Ask an operator to run this (valid for an hour), then write again: picoclaw pair ${code}`,
   pairUsage: (channels: readonly string[]) =>

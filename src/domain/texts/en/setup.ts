@@ -52,7 +52,6 @@ export const setupTexts = {
   /** `window`: the tokens that its one model takes; undefined: unknown. */
   source: (provider: string, models: number, window?: number) =>
     `${provider}: ${many(models, "model")}${window === undefined ? "" : ` with a window of ${window} tokens`}${window !== undefined && window < 8192 ? "; less than 8192 is too small for most work: start the server with --ctx-size 16384, then picoclaw init --force" : ""}`,
-  /** The key is there, the list of models is not. */
   sourceUnreachable: (provider: string, address: string) =>
     `${provider}: ${address} cannot be reached (no network, or the wrong address). The key was not tested.`,
   sourceRefused: (provider: string, address: string, variable: string | null) =>
@@ -78,7 +77,6 @@ export const setupTexts = {
   askReplace: (file: string) => `${file} already exists. Replace it (the old file is kept)? [y/N] `,
   whoTalks: "Who answers questions?",
   whoCodes: "Who writes code?",
-  /** A model of a list with what there is to know about it. */
   modelWith: (name: string, notes: readonly string[]) =>
     notes.length === 0 ? name : `${name} (${notes.join(", ")})`,
   recommended: "recommended",
@@ -98,13 +96,11 @@ export const setupTexts = {
   askAgain: "Choose another one? n leaves it out. [Y/n] ",
   nobodyTalks:
     "Questions are off: there is no local model, and a cloud model answers only if you allow it. Coding works (/code). To let your coder's model answer questions too: picoclaw chat /cloud on",
-  /** Nothing was written. */
   nothing: [
     "No model answers, so nothing was written. Two ways:",
     "  1. a local model: install Ollama (https://ollama.com/download), ollama pull qwen3:8b, picoclaw init",
     "  2. a cloud model: picoclaw login (or export ANTHROPIC_API_KEY=…, OPENAI_, GEMINI_, DEEPSEEK_, OPENROUTER_API_KEY), picoclaw init",
   ],
-  /** A key is there, and something is in its way. */
   nothingFor: "No model answers, so nothing was written. The reason:",
   nothingTested: "None of the chosen models answers, so nothing was written.",
   thenAgain: "Once that is solved: picoclaw init",
@@ -165,7 +161,6 @@ export const setupTexts = {
       `Settings, chats and the undo of every job stay in ${home}.\nIf you delete that folder, no job can be undone any more.`,
   },
   next: (command: string) => `Try next: ${command}`,
-  /** A message that is worth trying first. */
   hello: "Hello",
   firstChange: "/code write a greeting to hello.txt",
 };

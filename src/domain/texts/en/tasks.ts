@@ -179,7 +179,6 @@ export const solveTexts = {
     "PicoClaw may not push to the source branch of this pull request. Here is the change as a patch for `git apply`:",
   patchTooLarge:
     "PicoClaw may not push to the source branch of this pull request, and the patch is too large for a comment or cannot be shown in one.",
-  /** Which candidate was kept, and what became of the others. */
   candidates: (kept: number, all: readonly CandidateFacts[]) =>
     `Of ${all.length} candidates, number ${kept} was kept. ${all
       .map((one, i) => `${i + 1}: ${candidateWords(one)}`)
@@ -285,7 +284,6 @@ export const tasksTexts = {
     head === null
       ? "no worker: name one in runner.worker.kind, or set roles.coder.head"
       : `no worker: ${head} (roles.coder.head) does not work in containers; name one in runner.worker.kind`,
-  /** A person types it. */
   typeTask: "The task file is read from standard input; end it with Ctrl-D.",
   noTaskFile: "no task file: picoclaw run TASK.yaml, or - for standard input",
   unknownTask: (id: string) => `there is no task ${id} in this workspace`,

@@ -69,7 +69,6 @@ export const consoleTexts = {
   // Chat.
   chatEmptyTitle: "Say what you need",
   chatEmpty: "PicoClaw decides who answers, does the work at once, and can undo any of it.",
-  /** The best examples for the demo. */
   demoExamples: [
     "Fix the failing test",
     "oops: rm -rf .git node_modules src",
@@ -174,7 +173,6 @@ export const consoleTexts = {
     commit: "Commit",
     undo: "Undo",
   },
-  /** Where a job came from. */
   jobSource: runningTexts.source,
   changesTitle: "Changes",
   notDiscarded:
@@ -327,7 +325,6 @@ export const consoleTexts = {
         : `up ${Math.floor(seconds / 3_600)} h`,
 };
 
-/** Texts for the part of the console that operators manage. */
 export const manageTexts = {
   pages: { access: "People and access", settings: "Settings" },
   tabs: "Sections",

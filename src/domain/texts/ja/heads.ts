@@ -2,7 +2,6 @@ import type * as en from "../en/heads.ts";
 import { wordBy } from "../format-text.ts";
 
 export const headTexts: typeof en.headTexts = {
-  /** Why an agent cannot work, or stopped, by its code. */
   trouble: wordBy("code", {
     "not-installed": ({ name, program }) =>
       `${name} はこのマシンにありません（PATH に \`${program}\` が見つかりません）。使うには、先にインストールしてください。`,
