@@ -4,8 +4,9 @@
  * what each costs, and a hash of its text. A test that gives the same result everywhere need not run everywhere: beside the full
  * machine, another one runs the files that are about it, a third of those that touch a part in which it differs, another third each
  * day, and a tenth of the others. Files that touch no more than every job does, or that are only skipped there, are of the others.
- * A costly file has its turn a quarter as often, on the full machine too. One that is new runs on every machine, and so does one that
- * changed; costly ones of those keep their turn on the other machines once they would take too long, unless the run is to be whole.
+ * A costly file has its turn a sixth as often on the full machine, a quarter as often on the others. One that is new runs on every
+ * machine, and so does one that changed; costly ones of those keep their turn on the other machines once they would take too long,
+ * unless the run is to be whole.
  */
 import { basename } from "node:path";
 
@@ -57,8 +58,8 @@ const DAY_MS = 86_400_000;
 const THIRD = 3;
 const TENTH = 10;
 /** A file that takes so many processor seconds is costly, and has its turn once where a cheap one has so many. */
-const COSTLY_SECONDS = 3;
-const RARER = 4;
+const COSTLY_SECONDS = 2;
+const RARER = { full: 6, others: 4 };
 /** Changed costly files may take so many processor seconds on one of the other machines: a submission has ten minutes. */
 const CHANGED_SECONDS = 40;
 /** What the sandbox of any job touches, with bubblewrap or without: a file that touches no more is one of many that run a job. */
@@ -225,6 +226,7 @@ export function selectFiles(
     return { files, why: `all files: the record of them is of ${record.since} (npm run record -- test)` };
   const isFull = given.machine === FULL_MACHINE;
   const machine = MACHINES[given.machine] ?? { differs: () => true, lacks: () => false };
+  const rarer = isFull ? RARER.full : RARER.others;
   const isNew = new Set<string>();
   const turns = files.flatMap((file) => {
     const text = readText(file);
@@ -233,7 +235,7 @@ export function selectFiles(
     if (known === undefined) return [];
     const { seconds, touches } = known;
     const every = isFull ? 1 : turnOf(machine, file, { touched: touches, text });
-    return { file, seconds, every: seconds < COSTLY_SECONDS ? every : every * RARER };
+    return { file, seconds, every: seconds < COSTLY_SECONDS ? every : every * rarer };
   });
   if (!isFull && given.isWhole !== true) {
     const costly = turns.filter(({ file, seconds }) => isNew.has(file) && seconds >= COSTLY_SECONDS);
