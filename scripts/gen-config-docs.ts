@@ -6,7 +6,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SHORT_VARIABLES } from "../src/config/environment.ts";
-import { type KeyInfo, knownKeys, type SchemaNode } from "../src/config/keys.ts";
+import { expectedOf, type KeyInfo, knownKeys, type SchemaNode } from "../src/config/keys.ts";
 import { HARMLESS, type PowerRule } from "../src/config/power.ts";
 import { configSchema, generateJsonSchema } from "../src/config/schema/root.ts";
 import { formatBytes } from "../src/domain/texts/format-text.ts";
@@ -108,7 +108,13 @@ export function configurationReference(root: SchemaNode): string {
 function table(keys: readonly KeyInfo[]): string[] {
   const rows = keys.map((key) => {
     const path = key.path.map((step) => (step === "*" ? "<name>" : step)).join(".");
-    const cells = [`\`${path}\``, key.expected, defaultOf(key), untrusted(key), key.description];
+    const cells = [
+      `\`${path}\``,
+      expectedOf(key.node),
+      defaultOf(key),
+      untrusted(key),
+      key.node.description ?? "",
+    ];
     return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   });
   return ["| key | takes | default | untrusted | |", "|---|---|---|---|---|", ...rows];

@@ -128,21 +128,9 @@ export async function executeWorkerPatch(
   options: ExecuteOptions = {},
 ): Promise<PatchExecutionResult> {
   const { workspace, messages } = await open(options);
-  const { dryRun, preview, atomic, stopOnError, autoCommit } = options;
-  const result = await workspace.execute({
-    patch,
-    source: "library",
-    dryRun,
-    preview,
-    atomic,
-    stopOnError,
-    autoCommit,
-    signal: options.signal ?? new AbortController().signal,
-    ...(options.plan !== undefined && { plan: options.plan }),
-    ...(options.groupId !== undefined && { groupId: options.groupId }),
-    ...(options.sessionKey !== undefined && { sessionKey: options.sessionKey }),
-    ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
-  });
+  const { workspace: _w, home: _h, configFile: _c, env: _e, ...request } = options;
+  const { signal = new AbortController().signal } = request;
+  const result = await workspace.execute({ patch, source: "library", ...request, signal });
   if (result.about === "job") return toResultJson(messages, result);
   const { why } = result;
   if (why.kind === "refused") throw new WorkerError(why.refusal.code, why.refusal.message, why.refusal);
@@ -218,19 +206,15 @@ export async function openSandbox(options: WorkspaceOptions = {}): Promise<Sandb
   return sandbox;
 }
 
+type TakeBackOptions = WorkspaceOptions & { readonly force?: boolean };
+
 /** Takes back the named job or group, or the last job. */
-export function undoJob(
-  name?: string,
-  options: WorkspaceOptions & { force?: boolean } = {},
-): Promise<TakeBack> {
+export function undoJob(name?: string, options: TakeBackOptions = {}): Promise<TakeBack> {
   return takeBack("undo", name, options);
 }
 
 /** Brings a job in again that was taken back. */
-export function redoJob(
-  name?: string,
-  options: WorkspaceOptions & { force?: boolean } = {},
-): Promise<TakeBack> {
+export function redoJob(name?: string, options: TakeBackOptions = {}): Promise<TakeBack> {
   return takeBack("redo", name, options);
 }
 
@@ -250,7 +234,7 @@ export function formatExecutionResults(results: readonly CommandResult[], locale
 async function takeBack(
   direction: "undo" | "redo",
   name: string | undefined,
-  options: WorkspaceOptions & { force?: boolean },
+  options: TakeBackOptions,
 ): Promise<TakeBack> {
   const { workspace } = await open(options);
   await workspace.repair();

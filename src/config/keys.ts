@@ -7,12 +7,8 @@ import type { Path } from "./tree.ts";
 export interface KeyInfo {
   readonly path: readonly string[];
   readonly node: SchemaNode;
-  readonly description: string;
-  readonly default: unknown;
-  readonly secret: boolean;
+  /** `env:NAME` is kept for the user of the key to resolve, not replaced at loading. */
   readonly reference: boolean;
-  /** The values that the key accepts, for people. */
-  readonly expected: string;
 }
 
 /** The facts about a key, beyond its type, that the reference, the loader and the trust rules need. */
@@ -76,16 +72,7 @@ function collect(
       : [],
   );
   if (path.length === 0 || (inner.length > 0 && node.description === undefined)) return children;
-  const own: KeyInfo = {
-    path,
-    node,
-    description: node.description ?? "",
-    default: node.default,
-    secret: node.secret === true,
-    reference: kept,
-    expected: expectedOf(node),
-  };
-  return [own, ...children];
+  return [{ path, node, reference: kept }, ...children];
 }
 
 function childrenOf(node: SchemaNode): [string, SchemaNode][] {

@@ -2,7 +2,15 @@ import { nearestName } from "../domain/platform/nearest.ts";
 import type { ConfigProblem, ConfigWarning, FilePosition } from "../domain/texts/config-problem.ts";
 import { type Config, type ConfigFile, createSecrets, type KeySource, type LoadResult } from "./config.ts";
 import { type Env, SHORT_VARIABLES, settingVariables, variableOf } from "./environment.ts";
-import { invalidValue, jsonSchema, type KeyInfo, knownKeys, NO_ORIGIN, type SchemaNode } from "./keys.ts";
+import {
+  expectedOf,
+  invalidValue,
+  jsonSchema,
+  type KeyInfo,
+  knownKeys,
+  NO_ORIGIN,
+  type SchemaNode,
+} from "./keys.ts";
 import { splitByPower } from "./power.ts";
 import { coerceText } from "./scalar-values.ts";
 import { isTree, leavesOf, mergeTrees, type Tree, withValue } from "./tree.ts";
@@ -31,7 +39,7 @@ function readEnvironment(env: Env, root: SchemaNode, below: Tree) {
     const text = env[variable] ?? "";
     const value = keyValue(found.key, variable, text);
     const key = found.path.join(".");
-    const expected = key === LOCAL_ONLY ? "true (false counts only in a file)" : found.key.expected;
+    const expected = key === LOCAL_ONLY ? "true (false counts only in a file)" : expectedOf(found.key.node);
     if (value === undefined || (key === LOCAL_ONLY && value === false)) {
       problems.push(
         invalidValue(key, text, expected, { position: () => undefined, variable: () => variable }),
@@ -50,7 +58,8 @@ const OTHERS = [...Object.keys(SHORT_VARIABLES), "PICOCLAW_HOME", "PICOCLAW_LOCA
 
 /** A secret stays in its variable, and the key refers to it. */
 function keyValue(key: KeyInfo, variable: string, text: string): unknown {
-  const takesText = key.secret || (key.reference && key.node.anyOf?.some((one) => one.type === "string"));
+  const takesText =
+    key.node.secret || (key.reference && key.node.anyOf?.some((one) => one.type === "string"));
   return takesText && !text.startsWith("env:") ? `env:${variable}` : coerceText(text, key.node);
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { mapTexts } from "../domain/platform/json-members.ts";
 import { maskSecrets } from "../domain/platform/mask.ts";
 import {
   type Config,
@@ -19,7 +20,7 @@ import {
   settingVariables,
   workspaceConfigFile,
 } from "./environment.ts";
-import { isTree, leavesOf, mergeTrees, type Tree } from "./tree.ts";
+import { leavesOf, mergeTrees, type Tree } from "./tree.ts";
 import { hasUsualVariables } from "./usual-variables.ts";
 
 const LARGEST_FILE = 1024 * 1024;
@@ -133,7 +134,7 @@ export function describeConfig(loaded: Pick<LoadedConfig, "config" | "sources" |
     return [
       {
         key,
-        value: masked(value),
+        value: mapTexts(value, (text) => maskSecrets(text)),
         source,
         ...(refers ? { set: loaded.secrets.resolve(value) !== undefined } : {}),
       },
@@ -145,15 +146,6 @@ export function describeConfig(loaded: Pick<LoadedConfig, "config" | "sources" |
 export function sourceText(source: DescribedKey["source"]): string {
   if (source.kind === "file") return `${source.file}${source.line === undefined ? "" : `:${source.line}`}`;
   return source.kind === "environment" ? source.variable : source.kind;
-}
-
-function masked(value: unknown): unknown {
-  if (typeof value === "string") return maskSecrets(value);
-  if (Array.isArray(value)) return value.map(masked);
-  if (!isTree(value)) return value;
-  const result: Record<string, unknown> = {};
-  for (const [key, inner] of Object.entries(value)) result[key] = masked(inner);
-  return result satisfies Tree;
 }
 
 export async function checkConfig(input: LoadInput = {}) {

@@ -60,8 +60,8 @@ function isFolder(path: string): boolean {
 
 function readPlain(path: string): Uint8Array | null {
   return attemptOr(null, () => {
-    const { size, isFile } = { size: lstatSync(path).size, isFile: lstatSync(path).isFile() };
-    return isFile && size <= MOST_BYTES ? readFileSync(path) : null;
+    const stats = lstatSync(path);
+    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(path) : null;
   });
 }
 
@@ -77,11 +77,12 @@ interface TrustEntry {
 }
 type TrustList = Readonly<Record<string, TrustEntry>>;
 
-export function isTrusted(at: {
+interface TrustPlace {
   readonly home: string;
   readonly workspace: string;
-  readonly content: Uint8Array;
-}): boolean {
+}
+
+export function isTrusted(at: TrustPlace & { readonly content: Uint8Array }): boolean {
   const path = realPath(at.workspace);
   if (path === undefined) return false;
   const list = readTrust(at.home);
@@ -89,19 +90,12 @@ export function isTrusted(at: {
 }
 
 /** Whether the user trusts the folder with the file that it has now, or without one. */
-export function isFolderTrusted({
-  home,
-  workspace,
-}: {
-  readonly home: string;
-  readonly workspace: string;
-}): boolean {
-  const content = readFile(workspaceConfigFile(workspace)) ?? NO_FILE;
-  return isTrusted({ home, workspace, content });
+export function isFolderTrusted(at: TrustPlace): boolean {
+  return isTrusted({ ...at, content: readFile(workspaceConfigFile(at.workspace)) ?? NO_FILE });
 }
 
 /** Whether the user trusts the folder with the file, the commands and the skills that it has now. */
-export function areCommandsTrusted(at: { readonly home: string; readonly workspace: string }): boolean {
+export function areCommandsTrusted(at: TrustPlace): boolean {
   const path = realPath(at.workspace);
   if (path === undefined || !isFolderTrusted(at)) return false;
   return readTrust(at.home)[path]?.commands_sha256 === digest(ownFiles(path));
@@ -124,11 +118,7 @@ export type TrustResult =
     };
 
 /** The content of a folder that the user must have seen to trust it; `seen` represents all of it. */
-export function trustSubject(workspace: string): {
-  readonly text: string | null;
-  readonly commands: readonly { readonly path: string; readonly text: string }[];
-  readonly seen: string;
-} {
+export function trustSubject(workspace: string) {
   const content = readFile(workspaceConfigFile(workspace));
   const own = ownFiles(workspace);
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -140,12 +130,7 @@ export function trustSubject(workspace: string): {
 }
 
 /** Trusts the folder, with what it has now, or only if that is what was `seen`. Idempotent. */
-export function trustWorkspace(at: {
-  readonly home: string;
-  readonly workspace: string;
-  readonly now: Date;
-  readonly seen?: string;
-}): TrustResult {
+export function trustWorkspace(at: TrustPlace & { readonly now: Date; readonly seen?: string }): TrustResult {
   const path = realPath(at.workspace);
   if (path === undefined) return { ok: false, reason: "no-folder" };
   const file = workspaceConfigFile(path);
@@ -159,8 +144,11 @@ export function trustWorkspace(at: {
   };
   if (at.seen !== undefined && at.seen !== seenOf(content ?? NO_FILE, own))
     return { ok: false, reason: "changed" };
-  const written = writeTrust(at.home, { ...readTrust(at.home), [path]: entry });
-  if (!written.ok) return written;
+  try {
+    writeTrust(at.home, { ...readTrust(at.home), [path]: entry });
+  } catch (cause) {
+    return { ok: false, reason: "not-written", cause };
+  }
   const files = [...(content === undefined ? [] : [basename(file)]), ...own.map((one) => one.path)];
   return { ok: true, workspace: path, sha256: entry.sha256, files };
 }
@@ -170,11 +158,10 @@ export function trustedFolders(home: string): readonly { readonly workspace: str
 }
 
 /** Trusts a folder no longer; false when it was not. */
-export function distrustWorkspace(at: { readonly home: string; readonly workspace: string }): boolean {
+export function distrustWorkspace(at: TrustPlace): boolean {
   const { [at.workspace]: gone, ...others } = readTrust(at.home);
   if (gone === undefined) return false;
-  const written = writeTrust(at.home, others);
-  if (!written.ok) throw written.cause;
+  writeTrust(at.home, others);
   return true;
 }
 
@@ -186,20 +173,16 @@ function readTrust(home: string): TrustList {
   });
 }
 
-function writeTrust(
-  home: string,
-  workspaces: TrustList,
-): { readonly ok: true } | { readonly ok: false; readonly reason: "not-written"; readonly cause: unknown } {
+function writeTrust(home: string, workspaces: TrustList): void {
   const file = join(home, "trust.json");
   const draft = `${file}.${crypto().randomBytes(6).toString("hex")}`;
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeFileSync(draft, `${JSON.stringify({ version: 1, workspaces }, null, 2)}\n`, { mode: 0o600 });
     renameSync(draft, file);
-    return { ok: true };
   } catch (cause) {
     rmSync(draft, { force: true });
-    return { ok: false, reason: "not-written", cause };
+    throw cause;
   }
 }
 

@@ -26,7 +26,7 @@ import {
   type TaskExecutorOptions,
   unreachableSandbox,
 } from "../infrastructure/tasks/task-workspace.ts";
-import { ContainerExecutor } from "../infrastructure/tasks/worker-executor.ts";
+import { createContainerExecutor } from "../infrastructure/tasks/worker-executor.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
 import { openDocker } from "./docker-sandbox.ts";
 import { imageInputs } from "./environment-preparation.ts";
@@ -123,7 +123,7 @@ export function openTaskExecutor(
     "ok" in opened
       ? unreachableSandbox(opened)
       : createEnvironmentObserver(services.log).sandboxes(opened.sandboxes);
-  const executor = new ContainerExecutor({
+  const executor = createContainerExecutor({
     ...openTaskWorkspace({ workspace, deps, home, copyLimitBytes: config.worker.copy_limit, mask }),
     ...containerSettings(config),
     taskId: id,

@@ -30,7 +30,7 @@ test("the reference is current (else: bun scripts/gen-config-docs.ts)", () => {
 test("every key is described", () => {
   expect(
     knownKeys()
-      .filter((key) => key.description === "")
+      .filter(({ node }) => (node.description ?? "") === "")
       .map((key) => key.path.join(".")),
   ).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { toErrorText } from "../../domain/platform/error-text.ts";
+import { mapTexts } from "../../domain/platform/json-members.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { Timers } from "../ports/platform.ts";
 import type {
@@ -115,7 +116,7 @@ export function createReplySender(deps: SendRepliesDeps) {
     const cancel = timers.after(DELIVERY_MS, () => limit.abort());
     const signal = AbortSignal.any([limit.signal, stopping.signal]);
     try {
-      const now = maskTexts(await present(reply), deps.mask);
+      const now = mapTexts(await present(reply), deps.mask);
       if (reply.mayHaveArrived && (await channel.wasDelivered?.(now, signal)) === true)
         return { status: "sent" };
       return await channel.deliver(now, signal);
@@ -179,13 +180,4 @@ const chatKeyText = ({ channel, chatId }: ChatKey): string => JSON.stringify([ch
 export function backoffMs(attempt: number, chance: number): number {
   const plain = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 10));
   return Math.round(plain * (0.8 + 0.4 * chance));
-}
-
-function maskTexts<T>(value: T, mask: (text: string) => string): T {
-  if (typeof value === "string") return mask(value) as T;
-  if (Array.isArray(value)) return value.map((one) => maskTexts(one, mask)) as T;
-  if (value === null || typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype)
-    return value;
-  const entries = Object.entries(value).map(([key, inner]) => [key, maskTexts(inner, mask)] as const);
-  return Object.fromEntries(entries) as T;
 }

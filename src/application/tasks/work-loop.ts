@@ -1,4 +1,5 @@
 import { refusedEdit } from "../../domain/forges/publishable-change.ts";
+import { mapTexts } from "../../domain/platform/json-members.ts";
 import { readDoneAnswer } from "../../domain/tasks/solve-decisions.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { wordDeclarations } from "../checks/project-checks.ts";
@@ -103,15 +104,8 @@ function withoutSecrets(message: ModelMessage, secrets: readonly string[]): Mode
   const hide = (text: string) => known.reduce((all, secret) => all.replaceAll(secret, HIDDEN), text);
   const text = hide(message.text);
   if (message.role !== "assistant" || message.toolCalls === undefined) return { ...message, text };
-  const toolCalls = message.toolCalls.map((call) => ({ ...call, arguments: inside(call.arguments, hide) }));
+  const toolCalls = message.toolCalls.map((call) => ({ ...call, arguments: mapTexts(call.arguments, hide) }));
   return { ...message, text, toolCalls };
-}
-
-function inside(value: unknown, hide: (text: string) => string): unknown {
-  if (typeof value === "string") return hide(value);
-  if (Array.isArray(value)) return value.map((one) => inside(one, hide));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, inside(one, hide)]));
 }
 
 const STREAM_CHARS = 20_000;

@@ -8,6 +8,7 @@ import type {
   ModelRole,
 } from "../../application/ports/models.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
+import { mapTexts } from "../../domain/platform/json-members.ts";
 import { createAnswer } from "./answer.ts";
 import { createFailures, type Failures, lastingFailure } from "./failures.ts";
 import { generateWithRetries, type TryOutcome } from "./generate-answer.ts";
@@ -247,7 +248,7 @@ async function* playAnswer(
   }
   if (entry.fail !== undefined) return failedAs(failures, entry.fail, answer.begun);
   for (const call of entry.toolCalls)
-    answer.call({ name: call.name, arguments: fillPlaceholders(call.arguments, fill) });
+    answer.call({ name: call.name, arguments: mapTexts(call.arguments, fill) });
   const { input, output, cached } = entry.usage;
   const said = entry.chunks.join("").length + JSON.stringify(entry.toolCalls).length;
   answer.usage({
@@ -293,10 +294,3 @@ const KINDS: Readonly<
   empty: "empty",
   malformed: "malformed",
 };
-
-function fillPlaceholders(value: unknown, fill: (text: string) => string): unknown {
-  if (typeof value === "string") return fill(value);
-  if (Array.isArray(value)) return value.map((one) => fillPlaceholders(one, fill));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillPlaceholders(one, fill)]));
-}

@@ -104,6 +104,12 @@ function createRowDigest() {
 
 type TableDigest = ReturnType<ReturnType<typeof createRowDigest>["result"]>;
 
+async function digestOf(rows: AsyncIterable<StoredRow>): Promise<TableDigest> {
+  const digest = createRowDigest();
+  for await (const row of rows) digest.add(row);
+  return digest.result();
+}
+
 /** Parameters of one statement are limited. */
 const BATCH = 50;
 
@@ -145,11 +151,9 @@ async function fillStore(db: Kysely<Database>, { rows, expected }: StoreFill): P
           if (batch.length === BATCH) await write();
         }
         await write();
-        const found = createRowDigest();
-        for await (const row of readRows(within, table)) found.add(row);
+        const found = await digestOf(readRows(within, table));
         const wanted = expected?.[table] ?? given.result();
-        if (found.result().digest !== wanted.digest || found.result().rows !== wanted.rows)
-          throw new UnequalRows(table);
+        if (found.digest !== wanted.digest || found.rows !== wanted.rows) throw new UnequalRows(table);
         count += wanted.rows;
       }
       return { status: "filled", rows: count } as const;
@@ -194,17 +198,12 @@ interface Manifest {
 const MANIFEST = "manifest.json";
 const tableFileOf = (folder: string, table: string) => join(folder, "store", `${table}.ndjson`);
 
-export interface BackupDeps {
-  readonly folder: string;
-  readonly version: string;
-  readonly now: Date;
-  readonly undoData: readonly string[];
-  readonly configFile: string;
-}
-
 /** One file of rows a table, the configuration, and last the manifest: without it, the backup is incomplete. */
-async function writeBackup(db: Kysely<Database>, deps: BackupDeps): Promise<number> {
-  const { folder, version, now, undoData, configFile } = deps;
+async function writeBackup(
+  { db, version, now, configFile }: StoreDataDeps,
+  folder: string,
+  undoData: readonly string[],
+): Promise<number> {
   mkdirSync(join(folder, "store"), { recursive: true, mode: 0o700 });
   const tables: Record<string, TableDigest> = {};
   const migrations = await withSnapshot(db, async (frozen) => {
@@ -213,7 +212,7 @@ async function writeBackup(db: Kysely<Database>, deps: BackupDeps): Promise<numb
     return (await migrationStatus(frozen)).applied;
   });
   if (existsSync(configFile)) await copyFile(configFile, join(folder, "config.yaml"));
-  const made: Manifest = { version, made_at: now.toISOString(), migrations, tables, undo_data: undoData };
+  const made: Manifest = { version, made_at: now().toISOString(), migrations, tables, undo_data: undoData };
   writeFileSync(join(folder, MANIFEST), `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
   return Object.values(tables).reduce((sum, { rows }) => sum + rows, 0);
 }
@@ -241,13 +240,8 @@ async function readBackup(db: Kysely<Database>, folder: string): Promise<FillRes
     return { status: "other-version", version: manifest.version };
   for (const table of KEPT_TABLES) {
     const file = tableFileOf(folder, table);
-    const found = createRowDigest();
-    try {
-      for await (const row of rowsIn(file)) found.add(row);
-    } catch {
-      return { status: "damaged", file };
-    }
-    if (found.result().digest !== manifest.tables[table]?.digest) return { status: "damaged", file };
+    const found = await digestOf(rowsIn(file)).catch(() => null);
+    if (found === null || found.digest !== manifest.tables[table]?.digest) return { status: "damaged", file };
   }
   return fillStore(db, { rows: (table) => rowsIn(tableFileOf(folder, table)), expected: manifest.tables });
 }
@@ -279,13 +273,12 @@ export interface StoreDataDeps {
 
 /** The store of an installation as a whole: to keep, to bring back, to move, to forget. */
 export function createStoreData(deps: StoreDataDeps): StoreData {
-  const { db, home, version, configFile, now } = deps;
+  const { db, home, now } = deps;
   return {
     async backup(folder) {
       if (existsSync(folder) && readdirSync(folder).length > 0) return { status: "exists" };
       const undoData = deps.undoData();
-      const rows = await writeBackup(db, { folder, version, now: now(), undoData, configFile });
-      return { status: "made", rows, undoData };
+      return { status: "made", rows: await writeBackup(deps, folder, undoData), undoData };
     },
     restore: (folder) => readBackup(db, folder),
     async copyTo(databaseUrl) {

@@ -3,6 +3,8 @@ import type { JudgedAttempt } from "../../application/checks/project-checks.ts";
 import type {
   ContainerLimits,
   ContainerNetwork,
+  ExecRequest,
+  ExecResult,
   SandboxFailure,
   SandboxManager,
 } from "../../application/ports/containers.ts";
@@ -16,7 +18,7 @@ import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { UnlandedRuns } from "../engine/container-transaction.ts";
-import { createKeyQuota, type KeyLimits, type KeyQuota } from "../heads/key-proxy.ts";
+import { createKeyQuota, type KeyLimits } from "../heads/key-proxy.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import type { Sandbox } from "../sandbox/create-sandbox.ts";
 import {
@@ -127,186 +129,154 @@ const TEST_OUTPUT = 256 * 1024;
 const HOOK_FILES = 32 * 1024;
 
 /** A container named after its task, one exec per run, and every run a job (docs/decisions/043-a-run-is-judged-before-it-lands.md). */
-export class ContainerExecutor implements WorkerExecutor {
-  readonly #deps: WorkerExecutorDeps;
-  readonly #name: string;
-  readonly #quota: KeyQuota;
-  /** Null before the first run, and after the container went away. */
-  #running: RunningContainer | null = null;
-  #staged: StagedWork | null = null;
-  /** The test command of the task, with which each new container's judge is opened. */
-  #test = "";
-  readonly #landed: string[] = [];
+export function createContainerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
+  const { sandbox, kind, messages, mask, previews, credentials, now } = deps;
+  const containerName = `agent-runner-${deps.taskId}`;
+  const quota = createKeyQuota(deps.keyLimits);
+  const plain = Object.entries(credentials.env).filter(([name]) => !kind.keyVariables.includes(name));
+  /** The variables of the task file, but not the keys: the project's own code runs with them. */
+  const testVariables = { HOME: CONTAINER_HOME, ...Object.fromEntries(plain) };
+  const logins = readableLogins(credentials);
+  const notes = logins.length === 0 ? [] : [messages.loginReadable(kind.name, logins)];
+  /** The jobs of the task that landed. */
+  const landed: string[] = [];
+  const state: {
+    /** Null before the first run, and after the container went away. */
+    running: RunningContainer | null;
+    staged: StagedWork | null;
+    /** The test command of the task, with which each new container's judge is opened. */
+    test: string;
+  } = { running: null, staged: null, test: "" };
+  return { start, runWorker, land, runTest, stop };
 
-  constructor(deps: WorkerExecutorDeps) {
-    this.#deps = deps;
-    this.#name = `agent-runner-${deps.taskId}`;
-    this.#quota = createKeyQuota(deps.keyLimits);
-  }
-
-  async start({
+  async function start({
     signal,
-    test = this.#test,
+    test = state.test,
     landed: before = [],
     kept,
     onProgress,
   }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
-    const { sandbox, kind, messages, mask } = this.#deps;
-    if (this.#running !== null) return this.#started(this.#running);
-    this.#test = test;
-    const hasKept = kept !== undefined && this.#deps.previews.isLanded(kept);
-    this.#landed.push(...before, ...(hasKept ? [kept] : []));
-    if (!this.#deps.credentials.found)
+    if (state.running !== null) return started(state.running);
+    state.test = test;
+    const hasKept = kept !== undefined && previews.isLanded(kept);
+    landed.push(...before, ...(hasKept ? [kept] : []));
+    if (!credentials.found)
       return {
         ok: false,
         code: "credentials",
         message: messages.noCredentials(kind.name, kind.keyVariables),
       };
     const engine = await sandbox.describe(signal);
-    if (!engine.ok) return startFailure(this.#deps, engine);
-    await sandbox.cleanupStaleContainers({ thresholdMs: this.#deps.staleThresholdMs, signal });
+    if (!engine.ok) return startFailure(deps, engine);
+    await sandbox.cleanupStaleContainers({ thresholdMs: deps.staleThresholdMs, signal });
     const tell = (text: string) => onProgress?.(text);
-    const image = await this.#deps.ensureImage({ signal, onProgress: tell });
+    const image = await deps.ensureImage({ signal, onProgress: tell });
     if (!image.ok) {
       if (signal.aborted) return { ok: false, code: "aborted", message: messages.workerAborted };
-      return {
-        ok: false,
-        code: "image",
-        message: messages.imageMissing(this.#deps.image, image.detail, kind.image),
-      };
+      const message = messages.imageMissing(deps.image, image.detail, kind.image);
+      return { ok: false, code: "image", message };
     }
-    for (const folder of this.#deps.deadLayers()) await sweepLayers(this.#deps, folder, image.name);
+    for (const folder of deps.deadLayers()) await sweepLayers(deps, folder, image.name);
     tell(messages.setup("starting", image.name));
-    const trouble = overlayTrouble(this.#deps.workspace);
-    let up = await this.#startOn(trouble === null ? "overlay" : "copy", image.name, signal);
+    const trouble = overlayTrouble(deps.workspace);
+    let up = await startOn(trouble === null ? "overlay" : "copy", image.name, signal);
     if (!up.ok && trouble === null && (up.code === "engine-error" || up.code === "bad-spec")) {
-      tell(messages.setup("copying", this.#deps.workspace));
-      up = await this.#startOn("copy", image.name, signal);
+      tell(messages.setup("copying", deps.workspace));
+      up = await startOn("copy", image.name, signal);
     }
-    if (!up.ok) return startFailure(this.#deps, up);
+    if (!up.ok) return startFailure(deps, up);
     const { running } = up;
-    this.#running = running;
-    const placed = await placeCredentials(sandbox, running.container, this.#deps.credentials);
+    state.running = running;
+    const placed = await placeCredentials(sandbox, running.container, credentials);
     if (placed !== null) {
-      await this.stop();
+      await stop();
       return { ok: false, code: "container", message: messages.containerFailed(mask(placed)) };
     }
     const missing = await firstMissing(sandbox, running.container, [kind.argv[0], firstWord(test)]);
     if (missing !== null) {
-      await this.stop();
+      await stop();
       return { ok: false, code: "cannot-run", message: messages.cannotRun(missing, image.name) };
     }
     // Before any worker touched it.
-    if (test !== "") this.#running = { ...running, judge: await this.#openJudge(running, signal) };
-    return { ...this.#started(running), hasKept };
+    if (test !== "") state.running = { ...running, judge: await openJudge(running, signal) };
+    return { ...started(running), hasKept };
   }
 
-  #openJudge({ container, layers }: RunningContainer, signal: AbortSignal): Promise<RunJudge | null> {
-    const { sandbox, mask } = this.#deps;
+  function openJudge({ container, layers }: RunningContainer, signal: AbortSignal): Promise<RunJudge | null> {
     const { directory } = layers;
-    const storage = join(this.#deps.folder, "judged");
+    const storage = join(deps.folder, "judged");
     return openRunJudge(
       {
-        ...this.#deps.judged,
+        ...deps.judged,
         sandbox,
         container,
         directory,
-        variables: this.#testVariables(),
+        variables: testVariables,
         mask,
         storage,
-        before: this.#deps.previews.beforeJobs(this.#landed),
+        before: previews.beforeJobs(landed),
       },
       signal,
     );
   }
 
-  /** The variables of the task file, but not the keys: the project's own code runs with them. */
-  #testVariables(): Readonly<Record<string, string>> {
-    const { kind } = this.#deps;
-    return { HOME: CONTAINER_HOME, ...withoutKeyVariables(this.#deps.credentials.env, kind.keyVariables) };
-  }
-
-  async #startOn(
+  async function startOn(
     stage: "overlay" | "copy",
     image: string,
     signal: AbortSignal,
   ): Promise<{ readonly ok: true; readonly running: RunningContainer } | SandboxFailure> {
-    const { sandbox, kind } = this.#deps;
-    const layers = makeLayers(this.#deps, stage);
+    const layers = makeLayers(deps, stage);
     if (typeof layers === "string")
       return { ok: false, code: "no-resources", actor: "user", retryable: false, detail: layers };
     const container = await sandbox.startContainer(
       {
-        name: this.#name,
-        taskId: this.#deps.taskId,
+        name: containerName,
+        taskId: deps.taskId,
         image,
         labels: { worker: kind.name },
-        user: this.#deps.user,
+        user: deps.user,
         workingDirectory: layers.directory,
         env: { HOME: CONTAINER_HOME },
-        limits: this.#deps.limits,
-        network: this.#deps.network,
+        limits: deps.limits,
+        network: deps.network,
         mounts: layers.mounts,
       },
       { signal },
     );
     if (container.ok) return { ok: true, running: { container: container.id, layers, image, judge: null } };
-    await sweepLayers(this.#deps, layers.folder, image);
+    await sweepLayers(deps, layers.folder, image);
     return container;
   }
 
-  #started({ container, image, layers }: RunningContainer): Extract<ExecutorStarted, { ok: true }> {
-    return { ok: true, container, image, staging: layers.kind, notes: this.#readable() };
+  function started({ container, image, layers }: RunningContainer): Extract<ExecutorStarted, { ok: true }> {
+    return { ok: true, container, image, staging: layers.kind, notes };
   }
 
-  #readable(): readonly string[] {
-    const { kind, messages } = this.#deps;
-    const logins = readableLogins(this.#deps.credentials);
-    return logins.length === 0 ? [] : [messages.loginReadable(kind.name, logins)];
-  }
-
-  async runWorker(prompt: string, options: RunOptions): Promise<WorkerRun> {
-    const { sandbox, kind, messages, mask } = this.#deps;
-    const startedAt = this.#deps.now().toISOString();
-    const id = this.#deps.newId();
-    const up = await this.start({ signal: options.signal });
-    if (!up.ok || this.#running === null)
-      return {
-        ...emptyRun(id, startedAt),
-        error: up.ok ? "" : up.message,
-        finishedAt: this.#deps.now().toISOString(),
-      };
-    const { layers, container } = this.#running;
+  async function runWorker(prompt: string, options: RunOptions): Promise<WorkerRun> {
+    const startedAt = now().toISOString();
+    const id = deps.newId();
+    const up = await start({ signal: options.signal });
+    if (!up.ok || state.running === null)
+      return { ...emptyRun(id, startedAt), error: up.ok ? "" : up.message, finishedAt: now().toISOString() };
+    const { layers, container } = state.running;
     const run = stageRun({
       sandbox,
       container,
       layers,
-      workspace: this.#deps.workspace,
-      unlanded: this.#staged?.runs ?? null,
-      runCli: () =>
-        runCli({
-          sandbox,
-          container,
-          kind,
-          prompt,
-          cwd: layers.directory,
-          credentials: this.#deps.credentials,
-          quota: this.#quota,
-          messages,
-          mask,
-          options,
-        }),
+      workspace: deps.workspace,
+      unlanded: state.staged?.runs ?? null,
+      runCli: () => runCli({ ...deps, container, prompt, cwd: layers.directory, quota, options }),
     });
-    const result = await this.#deps.execute(this.#requestFor(options), run.stage).finally(run.goOn);
+    const result = await deps.execute(requestFor(options), run.stage).finally(run.goOn);
     const ran = run.result();
-    if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await this.stop();
-    const job = await this.#stageJob(await toRunJob(result, this.#deps), run.unlanded());
+    if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await stop();
+    const job = await stageJob(await toRunJob(result, deps), run.unlanded());
     const guarded =
       result.about === "job" ? result.commands.find(({ success }) => !success)?.error : undefined;
     return {
       id,
       startedAt,
-      finishedAt: this.#deps.now().toISOString(),
+      finishedAt: now().toISOString(),
       exitCode: ran?.exec.exitCode ?? null,
       rawOutput: ran?.rawOutput ?? "",
       summary: ran?.findings.summary ?? "",
@@ -319,15 +289,14 @@ export class ContainerExecutor implements WorkerExecutor {
     };
   }
 
-  #requestFor(options: RunOptions): ExecuteRequest {
-    const { kind } = this.#deps;
+  function requestFor(options: RunOptions): ExecuteRequest {
     const target = kind.argv.join(" ");
     return {
       patch: JSON.stringify([{ type: "shell_command", action: "run", target }]),
       plan: options.title ?? target,
-      groupId: this.#deps.taskId,
+      groupId: deps.taskId,
       source: "task",
-      sessionKey: `task:${this.#deps.taskId}`,
+      sessionKey: `task:${deps.taskId}`,
       dryRun: false,
       preview: options.preview === true,
       allowNetwork: true,
@@ -340,78 +309,75 @@ export class ContainerExecutor implements WorkerExecutor {
   }
 
   /** The job of a run takes the place of the one before it, whose change it holds. */
-  async #stageJob(job: RunJob | null, runs: UnlandedRuns | null): Promise<RunJob | null> {
+  async function stageJob(job: RunJob | null, runs: UnlandedRuns | null): Promise<RunJob | null> {
     if (job === null || runs === null || (job.outcome !== "staged" && job.outcome !== "committed"))
       return job;
-    if (this.#staged !== null) await this.#deps.previews.discard(this.#staged.job.id);
-    this.#staged = job.outcome === "staged" && job.changes.length > 0 ? { job, runs } : null;
-    if (this.#staged !== null) return job;
+    if (state.staged !== null) await previews.discard(state.staged.job.id);
+    state.staged = job.outcome === "staged" && job.changes.length > 0 ? { job, runs } : null;
+    if (state.staged !== null) return job;
     // A preview of nothing would wait for nothing.
-    if (job.outcome === "staged") await this.#deps.previews.land(job.id);
-    this.#landed.push(job.id);
+    if (job.outcome === "staged") await previews.land(job.id);
+    landed.push(job.id);
     return { ...job, outcome: "committed" };
   }
 
-  async land({ signal }: Pick<RunOptions, "signal">): Promise<RunJob | null> {
-    if (this.#staged === null || this.#running === null) return null;
-    const { job } = this.#staged;
-    const refusing = await this.#askHooks(this.#running, job, signal);
+  async function land({ signal }: Pick<RunOptions, "signal">): Promise<RunJob | null> {
+    if (state.staged === null || state.running === null) return null;
+    const { job } = state.staged;
+    const refusing = await askHooks(state.running, job, signal);
     if (refusing !== null) return { ...job, notes: [...job.notes, refusing] };
-    const conflicts = await this.#deps.previews.land(job.id);
+    const conflicts = await previews.land(job.id);
     if (conflicts.length > 0) return { ...job, outcome: "conflict", conflicts };
-    this.#staged = null;
-    this.#landed.push(job.id);
+    state.staged = null;
+    landed.push(job.id);
     return { ...job, outcome: "committed" };
   }
 
   /** The hook that does not let a job land; null: it may. They run where its change is, with the programs of the container. */
-  async #askHooks(
-    { container, layers }: RunningContainer,
+  async function askHooks(
+    running: RunningContainer,
     { changes }: RunJob,
     signal: AbortSignal,
   ): Promise<string | null> {
-    const { sandbox, mask } = this.#deps;
-    const { commands, timeout } = this.#deps.previews.hooks;
+    const { commands, timeout } = previews.hooks;
     const files = changes.map(({ path }) => path).join("\n");
     for (const command of commands) {
-      const asked = await sandbox.exec(container, {
-        command,
-        cwd: layers.directory,
-        env: {
-          ...this.#testVariables(),
-          PICOCLAW_HOOK: "before_landing",
-          PICOCLAW_FILES: files.slice(0, HOOK_FILES),
-        },
-        timeoutMs: timeout * 1000,
-        signal,
-        outputLimitBytes: TEST_OUTPUT,
-      });
-      for (const { pid } of asked.background) await sandbox.endProcess(container, pid);
+      const env = { PICOCLAW_HOOK: "before_landing", PICOCLAW_FILES: files.slice(0, HOOK_FILES) };
+      const asked = await execInView(running, command, { env, timeoutMs: timeout * 1000, signal });
       if (asked.exitCode !== 0) return mask(`${command} → ${asked.exitCode ?? asked.outcome}`);
     }
     return null;
   }
 
-  async runTest(
-    { command, cwd }: { readonly command: string; readonly cwd: string },
-    options: RunOptions,
-  ): Promise<TestRun> {
-    const { sandbox, messages, mask } = this.#deps;
-    if (this.#running === null)
-      return { command, exitCode: null, output: "", durationMs: 0, error: messages.workerLost(this.#name) };
-    const { container, layers, judge } = this.#running;
-    const judged = judge === null ? null : await this.#judgeTest(judge, { command, cwd }, options);
-    if (judged !== null) return judged;
+  /** Runs a command where the worker works, and ends what it leaves running. */
+  async function execInView(
+    { container, layers }: RunningContainer,
+    command: string,
+    request: Pick<ExecRequest, "cwd" | "env" | "timeoutMs" | "signal">,
+  ): Promise<ExecResult> {
+    const { cwd = "", env, timeoutMs, signal } = request;
     const result = await sandbox.exec(container, {
       command,
       cwd: cwd === "" ? layers.directory : `${layers.directory}/${cwd}`,
-      env: this.#testVariables(),
-      timeoutMs: options.timeoutMs,
-      signal: options.signal,
+      env: { ...testVariables, ...env },
+      timeoutMs,
+      signal,
       outputLimitBytes: TEST_OUTPUT,
     });
-    if (result.outcome === "disconnected") await this.stop();
     for (const { pid } of result.background) await sandbox.endProcess(container, pid);
+    return result;
+  }
+
+  async function runTest(
+    { command, cwd }: { readonly command: string; readonly cwd: string },
+    options: RunOptions,
+  ): Promise<TestRun> {
+    if (state.running === null) return notTested(command, messages.workerLost(containerName));
+    const { judge } = state.running;
+    const judged = judge === null ? null : await judgeTest(judge, { command, cwd }, options);
+    if (judged !== null) return judged;
+    const result = await execInView(state.running, command, { ...options, cwd });
+    if (result.outcome === "disconnected") await stop();
     const isOver = result.outcome === "exited" || result.outcome === "signaled";
     const isLate = result.outcome === "timed-out";
     const late = () => messages.workerTimedOut(Math.round(options.timeoutMs / 1000));
@@ -426,24 +392,22 @@ export class ContainerExecutor implements WorkerExecutor {
   }
 
   /** Null where nothing was to be judged: nothing was changed. */
-  async #judgeTest(
+  async function judgeTest(
     judge: RunJudge,
     test: { readonly command: string; readonly cwd: string },
     options: RunOptions,
   ): Promise<TestRun | null> {
-    const { messages, mask } = this.#deps;
     const judged = await judge.judge(test, options).catch((error: unknown) => error);
     if (judged instanceof Error) {
       if (options.signal.aborted) return null;
       // A test that cannot be judged is not passed: an exit code alone can be forged.
-      const { command } = test;
-      return { command, exitCode: null, output: "", durationMs: 0, error: mask(judged.message) };
+      return notTested(test.command, mask(judged.message));
     }
     const attempt = judged as JudgedAttempt;
     const [run] = attempt.runs;
     if (run === undefined) return null;
     const { facts, verdict, report } = attempt;
-    const texts = checksMessagesFor(this.#deps.judged.locale);
+    const texts = checksMessagesFor(deps.judged.locale);
     const isRed = verdict === "red";
     const isLate = run.outcome === "timed-out";
     const why = [texts.line(facts), ...texts.remarks(facts)].join(". ");
@@ -461,22 +425,18 @@ export class ContainerExecutor implements WorkerExecutor {
     };
   }
 
-  async stop(): Promise<void> {
-    const { sandbox } = this.#deps;
-    if (this.#running === null) return;
-    const { layers, container, image, judge } = this.#running;
-    this.#running = null;
+  async function stop(): Promise<void> {
+    if (state.running === null) return;
+    const { layers, container, image, judge } = state.running;
+    state.running = null;
     // It stays as a preview; the next container begins with the repository.
-    this.#staged = null;
+    state.staged = null;
     await judge?.close();
     await sandbox.stopContainer(container, { force: true });
-    await sweepLayers(this.#deps, layers.folder, image);
+    await sweepLayers(deps, layers.folder, image);
   }
 }
 
-function withoutKeyVariables(
-  env: Readonly<Record<string, string>>,
-  keys: readonly string[],
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !keys.includes(name)));
+function notTested(command: string, error: string): TestRun {
+  return { command, exitCode: null, output: "", durationMs: 0, error };
 }
