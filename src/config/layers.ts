@@ -1,3 +1,4 @@
+import { mergeObjects } from "../domain/platform/json-members.ts";
 import { nearestName } from "../domain/platform/nearest.ts";
 import type { ConfigProblem, ConfigWarning, FilePosition } from "../domain/texts/config-problem.ts";
 import { type Config, type ConfigFile, createSecrets, type KeySource, type LoadResult } from "./config.ts";
@@ -13,7 +14,7 @@ import {
 } from "./keys.ts";
 import { splitByPower } from "./power.ts";
 import { coerceText } from "./scalar-values.ts";
-import { isTree, leavesOf, mergeTrees, type Tree, withValue } from "./tree.ts";
+import { isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 import { isTrusted } from "./trust.ts";
 import { readUsual } from "./usual-variables.ts";
 import { checkReferences, checkSchedules, validateSettings } from "./validate.ts";
@@ -125,14 +126,14 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
 
   const baseLayer = await fileLayer(base, env, root);
   const environment = readEnvironment(env, root, baseLayer.tree);
-  const early = validateSettings(mergeTrees(baseLayer.tree, environment.tree), root, {
+  const early = validateSettings(mergeObjects(baseLayer.tree, environment.tree), root, {
     position: () => undefined,
     variable: (key) => environment.variables.get(key),
   });
   const errors = [...baseLayer.problems, ...environment.problems, ...(early.ok ? [] : early.problems)];
   if (!early.ok || errors.length > 0) return { ok: false, errors: withoutTwins(errors) };
 
-  const workspace = input.folder(mergeTrees(early.config, flags) as Config);
+  const workspace = input.folder(mergeObjects(early.config, flags) as Config);
   const file = input.workspaceFile(workspace);
   if (file.kind === "unreadable") return { ok: false, errors: [file.problem] };
   const own = await workspaceLayer(file, { env, root, home, workspace, base: baseLayer.tree });
@@ -146,9 +147,9 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
       source: (key) => ({ kind: "environment", variable: environment.variables.get(key) ?? "" }),
     },
   ];
-  const said = layers.reduce((under: Tree, layer) => mergeTrees(under, layer.tree), {});
-  const usual = readUsual(env, said, mergeTrees(baseLayer.tree, own.tree));
-  const merged = mergeTrees(usual.tree, said);
+  const said = layers.reduce((under: Tree, layer) => mergeObjects(under, layer.tree), {});
+  const usual = readUsual(env, said, mergeObjects(baseLayer.tree, own.tree));
+  const merged = mergeObjects(usual.tree, said);
   const sources = sourcesOf([
     {
       tree: usual.tree,
@@ -172,7 +173,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   if (broken.length > 0) return { ok: false, errors: broken };
 
   const { mcp_server: ignored, ...executor } = final.config.command_executor;
-  const config = withAliases(mergeTrees({ ...final.config, command_executor: executor }, flags) as Config);
+  const config = withAliases(mergeObjects({ ...final.config, command_executor: executor }, flags) as Config);
   const ignoredAt = positionOf(
     sources["command_executor.mcp_server.name"] ?? sources["command_executor.mcp_server"],
   );

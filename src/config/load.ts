@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { mapTexts } from "../domain/platform/json-members.ts";
+import { mapTexts, mergeObjects } from "../domain/platform/json-members.ts";
 import { maskSecrets } from "../domain/platform/mask.ts";
 import {
   type Config,
@@ -20,7 +20,7 @@ import {
   settingVariables,
   workspaceConfigFile,
 } from "./environment.ts";
-import { leavesOf, mergeTrees, type Tree } from "./tree.ts";
+import { leavesOf, type Tree } from "./tree.ts";
 import { hasUsualVariables } from "./usual-variables.ts";
 
 const LARGEST_FILE = 1024 * 1024;
@@ -98,7 +98,7 @@ function loadWithoutFiles(at: {
 }): LoadResult {
   const docker = at.env.DOCKER_HOST;
   const environment: Tree = docker ? { command_executor: { docker: { host: docker } } } : {};
-  const config = mergeTrees(mergeTrees(structuredClone(DEFAULTS), environment), at.flags) as Config;
+  const config = mergeObjects(mergeObjects(structuredClone(DEFAULTS), environment), at.flags) as Config;
   const sources: Record<string, KeySource> = {};
   if (docker) sources["command_executor.docker.host"] = { kind: "environment", variable: "DOCKER_HOST" };
   for (const { path, value } of leavesOf(at.flags))

@@ -205,22 +205,6 @@ function pipIndex(url: string): Readonly<Record<string, string>> {
   return { PIP_INDEX_URL: url, UV_INDEX_URL: url, ...plain };
 }
 
-export function solveSettings({ tasks, checks, coder, roles, command_executor: executor }: Config) {
-  return {
-    maxSteps: tasks.max_steps,
-    patienceMs: tasks.patience * 1000,
-    label: tasks.label,
-    testCommand: checks.command,
-    // No user waits for a task at a prompt: all of its checks run, however long they take.
-    checks: { ...checks, enabled: checks.enabled === "never" ? ("never" as const) : ("always" as const) },
-    attempts: coder.attempts,
-    head: roles.coder.head,
-    rules: tasks.rules,
-    insecureHosts: executor.clone.insecure_hosts,
-    allowCi: tasks.allow_ci_files,
-  };
-}
-
 /** A head of the user's works with a key; a person's login is used where `head.login` says so. Other worker CLIs have both. */
 export function mayUseLogins({ roles, head }: Config, kind: string): boolean {
   return roles.coder.head !== kind || head.login === "file";

@@ -6,17 +6,6 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** `over` wins; maps are merged, everything else is replaced. Neither input is changed. */
-export function mergeTrees(under: Tree, over: Tree): Tree {
-  const merged: Record<string, unknown> = { ...under };
-  for (const [key, value] of Object.entries(over)) {
-    if (value === undefined) continue;
-    const below = merged[key];
-    merged[key] = isTree(below) && isTree(value) ? mergeTrees(below, value) : value;
-  }
-  return merged;
-}
-
 export function getAt(tree: Tree, path: Path): unknown {
   let value: unknown = tree;
   for (const step of path) {

@@ -7,7 +7,6 @@ import {
   type RoomPlay,
   UNPLAYED,
 } from "../application/history/case-room.ts";
-import { mergeSettings } from "../application/history/compare.ts";
 import type { ReadIssue } from "../application/ports/history.ts";
 import type { OpenedCompare } from "../application/ports/history-opened.ts";
 import type { Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
@@ -17,6 +16,7 @@ import { homeConfigFile } from "../config/environment.ts";
 import { loadEdited } from "../config/load.ts";
 import { HEAD_NAMES } from "../domain/config/configured-kinds.ts";
 import type { ModelFailureCode } from "../domain/models/model-facts.ts";
+import { mergeObjects } from "../domain/platform/json-members.ts";
 import { isInside } from "../domain/platform/paths.ts";
 import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
 import { createCompareStore } from "../infrastructure/history/compare-store.ts";
@@ -69,7 +69,7 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
   const place = {
     env,
     emptied,
-    settings: mergeSettings(mergeSettings(config, { providers }), ROOM_SETTINGS),
+    settings: mergeObjects(mergeObjects(config, { providers }), ROOM_SETTINGS),
   };
   const buildRoom: BuildRoom = async (found) => {
     const state = await found.openState();
@@ -166,7 +166,7 @@ interface RoomDeps {
 
 function roomOptions({ env, settings }: RoomDeps, room: RoomFolder, more: Readonly<Record<string, unknown>>) {
   const home = room.newHome();
-  const flags = mergeSettings(settings, more) as ConfigOverrides;
+  const flags = mergeObjects(settings, more) as ConfigOverrides;
   return {
     home,
     env: { ...env, PICOCLAW_HOME: home },
@@ -217,7 +217,7 @@ async function playInRoom(
     seconds: (performance.now() - begun) / 1000,
   });
   const limits = budgetUsd === null ? {} : { coder: { budget_usd: Math.max(budgetUsd, 0.001) } };
-  const { env, options } = roomOptions(deps, room, mergeSettings(contestant.settings, limits));
+  const { env, options } = roomOptions(deps, room, mergeObjects(contestant.settings, limits));
   const opened = await openChat(env, options, {
     emptied: deps.emptied,
     isOnce: true,

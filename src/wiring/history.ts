@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Kysely } from "kysely";
 import type { ChatDeps } from "../application/chat/chat-turn.ts";
 import { toResult } from "../application/history/compare.ts";
-import type { FigureScope, OpenedFigures, OpenedHistory } from "../application/ports/history-opened.ts";
+import type { FigureScope, OpenedFigures, WorkspaceHistory } from "../application/ports/history-opened.ts";
 import type { Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ComparisonReader } from "../application/ports/web.ts";
 import { formatDayIn } from "../domain/platform/days.ts";
@@ -16,7 +16,7 @@ import type { Environment, Services } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
 
 /** The history of a workspace that is open. Nothing is read before it is asked for. */
-export function createHistory(workspace: Workspace, env: Environment): OpenedHistory["history"] {
+export function createHistory(workspace: Workspace, env: Environment): WorkspaceHistory {
   const { root, storage, archive, files } = workspace;
   const git = createAskGit(root, env.PATH ?? "", storage);
   const stack = () => openJobStack({ storage, workspace: root, archive });
@@ -26,7 +26,10 @@ export function createHistory(workspace: Workspace, env: Environment): OpenedHis
   };
 }
 
-export async function openHistory(env: Environment, options: OpenOptions): Promise<Opening<OpenedHistory>> {
+export async function openHistory(
+  env: Environment,
+  options: OpenOptions,
+): Promise<Opening<{ readonly history: WorkspaceHistory }>> {
   const opened = await openWorkspace(env, options);
   return opened.ok ? { ...opened, history: createHistory(opened.workspace, env) } : opened;
 }

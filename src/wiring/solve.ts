@@ -12,8 +12,8 @@ import type { WorkKeeper } from "../application/serve/take-work.ts";
 import { createContainerEnvironments } from "../application/tasks/container-environments.ts";
 import { createSolveByHand } from "../application/tasks/forge-service.ts";
 import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
-import { type SolveDeps, TASK_PACE } from "../application/tasks/solve-work.ts";
-import { keyLimits, mayUseLogins, solveSettings } from "../config/settings.ts";
+import { type SolveDeps, solveSettings } from "../application/tasks/solve-work.ts";
+import { keyLimits, mayUseLogins } from "../config/settings.ts";
 import { readProjectSettings } from "../config/task-file.ts";
 import { WORKER_KIND_NAMES } from "../domain/config/configured-kinds.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
@@ -92,7 +92,7 @@ export async function openSolver(
       store,
       model: () => metered.models.forRole(coder),
       messages: texts,
-      config: { ...solveSettings(config), ...TASK_PACE },
+      config: solveSettings(config),
       log,
       advise: createAdvise(log),
       mask: workspace.mask,

@@ -1,7 +1,11 @@
 import type { OpenChat } from "../../application/ports/chat-opened.ts";
 import type { OpenEnvironments } from "../../application/ports/containers-opened.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
-import type { OpenedCompare, OpenedFigures, OpenedHistory } from "../../application/ports/history-opened.ts";
+import type {
+  OpenedCompare,
+  OpenedFigures,
+  WorkspaceHistory,
+} from "../../application/ports/history-opened.ts";
 import type { AllJobs } from "../../application/ports/jobs.ts";
 import type {
   DoctorCheck,
@@ -75,7 +79,7 @@ export interface CliProgram {
   readonly hasConfigFile: () => boolean;
   /** The input history of conversations. */
   readonly chatHistory: { readonly file: string; save(text: string): void };
-  readonly openHistory: (options: OpenOptions) => Promise<Opening<OpenedHistory>>;
+  readonly openHistory: (options: OpenOptions) => Promise<Opening<{ readonly history: WorkspaceHistory }>>;
   /** The usage in the store, and the workspace's jobs, as figures. */
   readonly openFigures: (options: OpenOptions) => Promise<Opening<{ readonly figures: OpenedFigures }>>;
   /** Its cases, and what plays coders on them. */

@@ -49,29 +49,12 @@ export interface JobQuery {
   readonly perPage?: number;
 }
 
-export interface FoundJobs<Job> {
-  /** One page of them, newest first. */
-  readonly jobs: readonly Job[];
-  readonly total: number;
-  readonly page: number;
-  readonly pages: number;
-  /** Every chat that has a job, regardless of the query. */
-  readonly chats: readonly string[];
-}
-
-interface SeenJob {
-  readonly job: StoredJob;
-  readonly alive: boolean;
-}
+export type FoundJobs = ReturnType<typeof findJobs>;
 
 const JOBS_PER_PAGE = 50;
 
 /** `jobs` oldest first, as the archive has them. */
-export function findJobs<Job extends SeenJob>(
-  jobs: readonly Job[],
-  query: JobQuery,
-  dayOf: (iso: string) => string,
-): FoundJobs<Job> {
+export function findJobs(jobs: readonly ViewedJob[], query: JobQuery, dayOf: (iso: string) => string) {
   const words = query.text.toLowerCase().split(/\s+/).filter(Boolean);
   const matching = jobs.filter(
     ({ job, alive }) =>
@@ -86,10 +69,12 @@ export function findJobs<Job extends SeenJob>(
   const page = Math.min(Math.max(1, query.page), pages);
   const newest = matching.reverse();
   return {
+    /** One page of them, newest first. */
     jobs: newest.slice((page - 1) * perPage, page * perPage),
     total: matching.length,
     page,
     pages,
+    /** Every chat that has a job, regardless of the query. */
     chats: [...new Set(jobs.map(({ job }) => chatOfJob(job)))].filter((chat) => chat !== "").sort(),
   };
 }
@@ -169,7 +154,7 @@ export interface ViewerJobs {
   /** Newest first. */
   list(viewer: Viewer, limit: number): Promise<readonly ViewedJob[]>;
   /** The same, narrowed and page by page. */
-  find(viewer: Viewer, query: JobQuery, dayOf: (iso: string) => string): Promise<FoundJobs<ViewedJob>>;
+  find(viewer: Viewer, query: JobQuery, dayOf: (iso: string) => string): Promise<FoundJobs>;
   read(viewer: Viewer, jobId: string): Promise<ViewedJob | null>;
   /** The other jobs of the same message: drafts of other coders, further jobs. Oldest first. */
   beside(job: Pick<StoredJob, "jobId" | "groupId">): Promise<readonly ViewedJob[]>;

@@ -7,7 +7,7 @@ import {
   wilsonInterval,
 } from "../../domain/history/statistics.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { isJsonObject } from "../../domain/platform/json-members.ts";
+import { type JsonObject, mergeObjects } from "../../domain/platform/json-members.ts";
 import { diffText } from "../jobs/job-facts.ts";
 import type { CompareStore, PlayFailure, PlayRecord, PlayResult } from "../ports/history.ts";
 import { type BuildRoom, type Contestant, judgePlay, seeCase, UNPLAYED } from "./case-room.ts";
@@ -393,34 +393,22 @@ export function readContestant(
   const [provider, model] = [name.slice(0, slash), name.slice(slash + 1)];
   if (slash < 1 || model === "" || !providers.includes(provider)) return null;
   const roles = { coder3: { provider, model } };
-  return { name: word, command: CODERS.coder3, worker: name, settings: mergeSettings(settings, { roles }) };
+  return { name: word, command: CODERS.coder3, worker: name, settings: mergeObjects(settings, { roles }) };
 }
 
-type Settings = Readonly<Record<string, unknown>>;
-
 /** Null if one is not a setting. */
-function readSettings(sets: readonly string[]): Settings | null {
-  let all: Settings = {};
+function readSettings(sets: readonly string[]): JsonObject | null {
+  let all: JsonObject = {};
   for (const set of sets) {
     const equals = set.indexOf("=");
     if (equals < 1) return null;
     const text = set.slice(equals + 1);
     const value: unknown = attemptOr(text, () => JSON.parse(text));
     const keys = set.slice(0, equals).trim().split(".");
-    all = mergeSettings(
+    all = mergeObjects(
       all,
-      keys.reduceRight<unknown>((below, key) => ({ [key]: below }), value) as Settings,
+      keys.reduceRight<unknown>((below, key) => ({ [key]: below }), value) as JsonObject,
     );
   }
   return all;
-}
-
-/** The second over the first, key by key. */
-export function mergeSettings(under: Settings, over: Settings): Settings {
-  const merged: Record<string, unknown> = { ...under };
-  for (const [key, value] of Object.entries(over)) {
-    const known = merged[key];
-    merged[key] = isJsonObject(value) && isJsonObject(known) ? mergeSettings(known, value) : value;
-  }
-  return merged;
 }

@@ -13,10 +13,6 @@ export interface WorkspaceHistory {
   why(): WhyDeps;
 }
 
-export interface OpenedHistory {
-  readonly history: WorkspaceHistory;
-}
-
 export interface FigureRow extends TokenCounts {
   /** Empty in a sum of several days. */
   readonly day: string;

@@ -236,7 +236,7 @@ export interface TaskEnvironment {
   /** All bytes that such a command prints, up to the limit; a text states why there are none. */
   print(command: string, options: PrintOptions): Promise<Uint8Array | string>;
   /** Lets the worker CLI work; only where one was asked for. Never rejects. */
-  runWorker?(prompt: string, options: WorkerOptions): Promise<WorkerOutcome>;
+  runWorker?(prompt: string, options: Pick<PrepareTask, "signal" | "onProgress">): Promise<WorkerOutcome>;
   /** A text states why there is none. `exact` reads every file again and trusts no setting that the project could write. */
   difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
   /** The project there. A draft of it is the clone itself, with every change since the installation. */
@@ -254,11 +254,6 @@ interface Difference {
   readonly tree: string;
   /** Folders that are no part of it: repositories of their own without a commit. */
   readonly unborn: readonly string[];
-}
-
-interface WorkerOptions {
-  readonly signal: AbortSignal;
-  readonly onProgress: (text: string) => void;
 }
 
 interface WorkerOutcome {

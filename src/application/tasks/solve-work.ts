@@ -1,5 +1,5 @@
+import type { Config } from "../../config/config.ts";
 import type { ProjectSettings } from "../../config/task-file.ts";
-import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import type { PriorProgress, StepFacts, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { CheckSettings } from "../checks/baseline.ts";
@@ -49,28 +49,31 @@ export interface SolveDeps {
   readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
 }
 
-interface SolveConfig {
-  readonly maxSteps: number;
-  /** How long a model's server that cannot answer is waited for. */
-  readonly patienceMs: number;
-  readonly label: string;
-  readonly testCommand: string | null;
+interface SolveConfig extends Omit<ReturnType<typeof solveSettings>, "checks"> {
   /** `checks:`, with the command of `testCommand` or of the project. */
   readonly checks: CheckSettings;
-  /** How often the coder may try until the checks are green. */
-  readonly attempts: number;
-  /** `roles.coder.head`: who works if the task names no worker CLI; null: our own tools. */
-  readonly head: HeadName | null;
-  readonly rules: readonly string[];
-  readonly insecureHosts: readonly string[];
-  readonly allowCi: boolean;
-  readonly newsEveryMs: number;
-  readonly ordersEveryMs: number;
-  readonly progressEveryMs: number;
 }
 
-/** How often a running task looks for news, reports its progress, and looks for orders. */
-export const TASK_PACE = { newsEveryMs: 10_000, progressEveryMs: 5_000, ordersEveryMs: 1_000 };
+export function solveSettings({ tasks, checks, coder, roles, command_executor: executor }: Config) {
+  return {
+    maxSteps: tasks.max_steps,
+    /** How long a model's server that cannot answer is waited for. */
+    patienceMs: tasks.patience * 1000,
+    label: tasks.label,
+    testCommand: checks.command,
+    // No user waits for a task at a prompt: all of its checks run, however long they take.
+    checks: { ...checks, enabled: checks.enabled === "never" ? ("never" as const) : ("always" as const) },
+    attempts: coder.attempts,
+    /** Who works if the task names no worker CLI; null: our own tools. */
+    head: roles.coder.head,
+    rules: tasks.rules,
+    insecureHosts: executor.clone.insecure_hosts,
+    allowCi: tasks.allow_ci_files,
+    newsEveryMs: 10_000,
+    progressEveryMs: 5_000,
+    ordersEveryMs: 1_000,
+  };
+}
 
 export interface SolveWork {
   task: SolveTask;

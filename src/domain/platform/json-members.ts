@@ -73,6 +73,17 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** `over` wins; objects are merged, everything else is replaced. Neither input is changed. */
+export function mergeObjects(under: JsonObject, over: JsonObject): JsonObject {
+  const merged: Record<string, unknown> = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = merged[key];
+    if (value !== undefined)
+      merged[key] = isJsonObject(below) && isJsonObject(value) ? mergeObjects(below, value) : value;
+  }
+  return merged;
+}
+
 /** The same value with every text in it changed, however deep. */
 export function mapTexts<T>(value: T, change: (text: string) => string): T {
   if (typeof value === "string") return change(value) as T;

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { IntakeEvent } from "../../application/ports/forges.ts";
-import type { NewWork, Work, WorkQueue } from "../../application/ports/serve.ts";
+import type { ClaimRequest, NewWork, Work, WorkQueue } from "../../application/ports/serve.ts";
 import type {
   ClaimedEvent,
   ClaimedTask,
@@ -103,17 +103,11 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
     return again;
   }
 
-  async function claimIn(request: {
-    readonly queue: string;
-    readonly id?: string;
-  }): Promise<ClaimedTask | null> {
-    for (;;) {
-      const claimed = await queue.claim(request, read);
-      if (claimed === null) return null;
-      if (claimed.read !== null) return { task: claimed.read, work: claimed.work };
-      await queue.finish(claimed.work, {});
-    }
-  }
+  const claimIn = (request: ClaimRequest) =>
+    claimLive(queue, request, async (work, within) => {
+      const task = await read(work, within);
+      return task && { task, work };
+    });
 
   /** Sets the work of a task that has none, unless another process was faster. */
   async function give(
@@ -201,6 +195,19 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
         });
     },
   };
+}
+
+/** What `read` finds for the next work. Withdrawn work, for which that is nothing, is ended. */
+async function claimLive<T>(
+  queue: WorkQueue<StoreTransaction>,
+  request: ClaimRequest,
+  read: (work: Work, within: StoreTransaction) => Promise<T | null>,
+): Promise<T | null> {
+  for (;;) {
+    const claimed = await queue.claim(request, read);
+    if (claimed === null || claimed.read !== null) return claimed?.read ?? null;
+    await queue.finish(claimed.work, {});
+  }
 }
 
 async function forgetWork(within: StoreTransaction, { id, ref }: Work): Promise<void> {
@@ -353,13 +360,7 @@ export function createForgeEvents({ db, queue, newWorkId }: SolveClaimDeps): For
         if (isNew) await queue.add([work], within);
         return isNew;
       }),
-    async claim(forge) {
-      for (;;) {
-        const claimed = await queue.claim({ queue: eventQueue(forge) }, read);
-        if (claimed === null || claimed.read !== null) return claimed?.read ?? null;
-        await queue.finish(claimed.work, {});
-      }
-    },
+    claim: (forge) => claimLive(queue, { queue: eventQueue(forge) }, read),
     firstSight: (eventId, deliveryId, at) =>
       db.transaction().execute(async (within) => {
         const isFirst = await noteDelivery(within, deliveryId, at);

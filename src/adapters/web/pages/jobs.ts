@@ -178,7 +178,7 @@ function jobButtons(context: PageContext, viewed: ViewedJob): readonly (Markup |
 }
 
 interface JobsView {
-  readonly found: FoundJobs<ViewedJob>;
+  readonly found: FoundJobs;
   readonly running: readonly RunningThing[];
   readonly query: JobQuery;
 }
@@ -231,7 +231,7 @@ ${found.pages > 1 && pager(context, found)}
   });
 }
 
-function filters({ t, words }: PageContext, { chats }: FoundJobs<ViewedJob>, query: JobQuery): Markup {
+function filters({ t, words }: PageContext, { chats }: FoundJobs, query: JobQuery): Markup {
   const option = (value: string, label: string, current: string) =>
     html`<option value="${value}" ${value === current && html`selected`}>${label}</option>`;
   const status = (one: JobStatus) =>
@@ -249,7 +249,7 @@ ${chats.length > 0 && html`<label><span>${t.nav.chat}</span><select name="chat">
 <button type="submit">${t.jobsFind}</button></form>`;
 }
 
-function pager({ t, here }: PageContext, { page: at, pages, total }: FoundJobs<ViewedJob>): Markup {
+function pager({ t, here }: PageContext, { page: at, pages, total }: FoundJobs): Markup {
   const to = (page: number) => {
     const query = new URLSearchParams(here.replace(/^[^?]*/, ""));
     query.delete("flash");
