@@ -81,13 +81,6 @@ function searchFrom(text: string, pattern: RegExp, from: number): number {
   return pattern.exec(text)?.index ?? -1;
 }
 
-/** Only as far back as a mark can reach. */
-export function lineStart(text: string, at: number): number {
-  let start = at;
-  while (start > 0 && at - start < 16 && text.charAt(start - 1) !== "\n") start--;
-  return start;
-}
-
 export function lineEnd(text: string, from: number): number {
   const newline = text.indexOf("\n", from);
   return newline === -1 ? text.length : newline;

@@ -2,13 +2,11 @@ import { createLineCounter, lineAfter, lineAt, toBytesText } from "../../platfor
 import { compareLines } from "../compare-lines.ts";
 import { type Hunk, type HunkLine, type PatchCommand, UnreadHunk } from "../patch-command.ts";
 import {
-  createFinder,
   type EmbeddedFormat,
   type EmbeddedRead,
   isFenceMark,
   LONGEST_MARK,
   lineEnd,
-  lineStart,
   nextLine,
   shiftLines,
 } from "./embedded-format.ts";
@@ -307,53 +305,24 @@ export const searchReplaceFormat: EmbeddedFormat = {
 
 /** Blocks follow each other with nothing but white space and a path between them: after the last of these. */
 function measureBlocks(text: string): (from: number) => number | undefined {
-  const nextSearch = createFinder(text, "SEARCH");
-  const nextReplace = createFinder(text, "REPLACE");
-  const nextDivider = createFinder(text, "\n=====");
-
-  /** After the closing mark of the block opened by a mark of `length` before `from`. */
-  const endOfBlock = (from: number, length: number): number | undefined => {
-    let other: number | undefined;
-    let search = nextSearch(from);
-    for (let hit = nextReplace(from); hit !== -1; hit = nextReplace(hit + 1)) {
-      for (; search !== -1 && search < hit; search = nextSearch(search + 1)) {
-        if (searchMark(text, lineStart(text, search), lineEnd(text, search)) === length)
-          return other ?? secondDivider(from, search);
-      }
-      const found = REPLACE_MARK.exec(
-        text.slice(lineStart(text, hit), hit + LONGEST_MARK).split("\n", 1)[0]!,
-      );
-      if (found === null) continue;
-      const end = Math.min(lineEnd(text, hit) + 1, text.length);
-      if (found[1]!.length === length) return end;
-      other ??= end;
-    }
-    return other ?? secondDivider(from, text.length);
-  };
-
-  /** After the second line of equals signs, which ends a block that has no closing mark. */
-  const secondDivider = (from: number, until: number): number | undefined => {
-    let count = 0;
-    for (let hit = nextDivider(from); hit !== -1 && hit < until; hit = nextDivider(hit + 1)) {
-      const end = lineEnd(text, hit + 1);
-      if (!DIVIDER_MARK.test(text.slice(hit + 1, Math.min(end, hit + LONGEST_MARK)))) continue;
-      count += 1;
-      if (count === 2) return Math.min(end + 1, text.length);
-    }
-    return undefined;
-  };
-
   return (from) => {
     let end: number | undefined;
-    let start = searchLine(text, from);
-    while (start !== undefined) {
-      const next = endOfBlock(start.end, start.length);
-      if (next === undefined) return end;
+    for (let at = from, start = searchLine(text, at); start !== undefined; start = searchLine(text, at)) {
+      const next = endOfBlock(text, lineAfter(text, start.end), start.length);
+      if (next === undefined) break;
+      at = next;
       end = next;
-      start = searchLine(text, end);
     }
     return end;
   };
+}
+
+/** After the closing mark; without one after the second divider before the next block. */
+function endOfBlock(text: string, from: number, length: number): number | undefined {
+  const close = blockEnd(text, from, length);
+  if (close >= 0) return lineAfter(text, close);
+  const [, second] = dividersIn(text, from, nextBlock(text, from), length);
+  return second === undefined ? undefined : lineAfter(text, second);
 }
 
 /** The length of the mark of a SEARCH line; 0 when the line is not one. */

@@ -10,8 +10,6 @@ import {
   createFinder,
   type EmbeddedFormat,
   type EmbeddedRead,
-  LONGEST_MARK,
-  lineEnd,
   markLine,
   shiftLines,
 } from "./embedded-format.ts";
@@ -314,7 +312,6 @@ function v4aFailed(code: ParseFailure["code"], message: string, line: number, in
 }
 
 const HEREDOC = /^apply_patch[ \t]+<<-?[ \t]*['"]?\w+['"]?$/;
-const V4A_LINE = /^(\*\*\* |@@|[-+ ]\S)/;
 
 export const v4aFormat: EmbeddedFormat = {
   name: "v4a",
@@ -333,27 +330,13 @@ function measureV4a(text: string): (from: number) => number | undefined {
   const nextBegin = createFinder(text, `\n${BEGIN}`);
   return (from) => {
     const begin = nextBegin(from);
-    for (let hit = nextEnd(from); hit !== -1; hit = nextEnd(hit + 1)) {
-      if (begin !== -1 && begin < hit) return undefined;
-      const end = endsPatch(text, hit);
-      if (end !== undefined) return end;
+    const isOwn = (hit: number) => hit !== -1 && (begin === -1 || hit < begin);
+    for (let hit = nextEnd(from); isOwn(hit); hit = nextEnd(lineAfter(text, hit))) {
+      const at = Math.max(from, text.lastIndexOf("\n", hit) + 1);
+      if (lineAt(text, at).trim() === END && isEnd(text, at)) return lineAfter(text, hit);
     }
     return undefined;
   };
-}
-
-/** The offset after the line when it is an end marker. A padded one is a context line if the patch continues. */
-function endsPatch(text: string, hit: number): number | undefined {
-  let start = hit;
-  while (start > 0 && hit - start < LONGEST_MARK && /[ \t]/.test(text.charAt(start - 1))) start--;
-  if (start > 0 && text.charAt(start - 1) !== "\n") return undefined;
-  const end = lineEnd(text, hit);
-  if (text.slice(hit + END.length, Math.min(end, hit + LONGEST_MARK)).trim() !== "") return undefined;
-  const next = Math.min(end + 1, text.length);
-  if (start === hit) return next;
-  const below = lineEnd(text, next) + 1;
-  const goesOn = V4A_LINE.test(text.slice(next, next + 4)) || V4A_LINE.test(text.slice(below, below + 4));
-  return goesOn ? undefined : next;
 }
 
 /** One fence may hold several patches, one after the other. */

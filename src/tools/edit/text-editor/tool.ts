@@ -1,7 +1,13 @@
 import { z } from "zod";
 import type { StoredJob } from "../../../application/ports/jobs.ts";
 import { planEdit } from "../../../domain/patch/plan-edit.ts";
-import { fromBytesText, isAscii, readableText, toBytesText } from "../../../domain/platform/bytes-text.ts";
+import {
+  createLineCounter,
+  fromBytesText,
+  isAscii,
+  readableText,
+  toBytesText,
+} from "../../../domain/platform/bytes-text.ts";
 import { succeeds } from "../../../domain/platform/error-text.ts";
 import { createSecureTool, type ToolCall, type ToolRunResult } from "../../create-secure-tool.ts";
 import { maskShownText, readLines } from "../../read/read-lines.ts";
@@ -42,12 +48,6 @@ function toCrLf(text: string): string {
   return text.replace(/\r?\n/g, "\r\n");
 }
 
-function lineAt(text: string, offset: number): number {
-  let line = 1;
-  for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", at + 1)) line++;
-  return line;
-}
-
 export interface EditedText {
   readonly text: string;
   readonly firstLine: number;
@@ -69,7 +69,7 @@ function replaceOnce(place: ResolvedPath, text: string, oldText: string, newText
   if (places.length > 1) throw notUnique(place, text, places);
   return {
     text: `${text.slice(0, at)}${next}${text.slice(at + wanted.length)}`,
-    firstLine: lineAt(text, at),
+    firstLine: createLineCounter(text)(at),
     lines: next.split("\n").length,
   };
 }
@@ -82,10 +82,10 @@ function occurrences(text: string, wanted: string): number[] {
 }
 
 function notUnique({ given }: ResolvedPath, text: string, places: readonly number[]): ToolError {
-  const shown = places.slice(0, MOST_PLACES).map((at) => {
-    const line = lineAt(text, at);
-    return `${line}: ${readableText(lineText(text, at)).slice(0, 200)}`;
-  });
+  const lineOf = createLineCounter(text);
+  const shown = places
+    .slice(0, MOST_PLACES)
+    .map((at) => `${lineOf(at)}: ${readableText(lineText(text, at)).slice(0, 200)}`);
   const more = places.length > MOST_PLACES ? `\n… and ${places.length - MOST_PLACES} more` : "";
   return new ToolError(
     "NOT_UNIQUE",
