@@ -10,7 +10,6 @@ export interface ChannelDeps {
   readonly locale: () => Locale;
   readonly receive: Receive;
   readonly timers: Timers;
-  /** Sends the waiting replies of this chat now. */
   readonly sendWaiting: (chat: ChatKey) => void;
   /** The console's address for others, if it has one. */
   readonly publicUrl: string | null;
@@ -29,9 +28,7 @@ interface OpenedChannel {
 /** One service that people write from. Its folder holds everything of it; the registry has one line of it. */
 export interface ChannelEntry {
   readonly name: string;
-  /** As people call it. */
   readonly title: string;
-  /** People whom the configuration itself lets in. */
   allowedUsers(config: Config): readonly string[];
   /** Whether only that person and the bot are in a chat. */
   isDirect(chat: { readonly chatId: string; readonly userId: string }): boolean;

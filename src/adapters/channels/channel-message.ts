@@ -12,10 +12,7 @@ export interface MarkdownMapping {
   readonly block: (text: string, language: string) => string;
 }
 
-/**
- * Markdown as replies are written: code apart from prose, so that marks in code stay what they are. One pass over the
- * lines: a reply may be long, and full of fences that are never closed.
- */
+/** Code apart from prose, so that marks in code stay. In one pass: a reply may be full of fences that never close. */
 export function mapMarkdown(text: string, { prose, span, block }: MarkdownMapping): string {
   const words = (part: string) =>
     part
@@ -65,9 +62,7 @@ export interface StreamedMessageDeps {
 }
 
 export interface Progress {
-  /** The answer so far. */
   readonly text: string;
-  /** The progress in one line. */
   readonly note: string;
   /** The steps of the plan, each on a line behind its sign. */
   readonly steps?: string;
@@ -137,11 +132,7 @@ export function createStreamedMessage(deps: StreamedMessageDeps, first: Progress
       dirty = true;
       pump();
     },
-    /**
-     * Ends the streaming: when it resolves, no update follows and none is in flight. The result is the message
-     * that the reply may replace; null when there is none, or when an update of it did not end in time and may
-     * still arrive.
-     */
+    /** After it no update follows. Null: there is no message, or an update did not end in time and may still arrive. */
     close() {
       closed ??= end();
       return closed;

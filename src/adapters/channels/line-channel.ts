@@ -25,7 +25,6 @@ import {
   remember,
 } from "./service-call.ts";
 
-/** The calls that the channel makes, of the official client. */
 type LineClient = Pick<
   messagingApi.MessagingApiClient,
   "replyMessage" | "pushMessage" | "showLoadingAnimation" | "getBotInfo"
@@ -156,10 +155,7 @@ function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string
     if (tokens?.size === 0) chats.delete(chatId);
   };
   return {
-    /**
-     * A token came with an event. `spare`: it belongs to no message. Of a chat's tokens only the newest is handed to `onAge`
-     * before it runs out: one interim message serves all that wait.
-     */
+    /** `spare`: it belongs to no message. Only a chat's newest goes to `onAge`: one interim message serves all that wait. */
     keep(
       chatId: string,
       token: string,
@@ -224,10 +220,7 @@ const LOADING_SECONDS = 60;
 const CALL_MARGIN_MS = 2_000;
 const NO_WAY_MS = 15 * 60_000;
 
-/**
- * LINE: replies are free but need a token that lives a minute; pushes are counted. So a token is spent on the answer
- * if that is ready in time, else on a message with a button that brings a fresh one; a push is the last resort.
- */
+/** A reply needs a token that lives a minute, a push is counted: an interim message with a button fetches a fresh token. */
 export function createLineChannel(deps: LineChannelDeps): LineChannel {
   const { client, counter, timers } = deps;
   const tokens = createReplyTokens(timers, (chatId, token) => {
@@ -357,10 +350,7 @@ export const LIMIT_BYTES = 1024 ** 2;
 /** Events of one request that are stored at once; other work runs between two batches. */
 const TAKEN_AT_ONCE = 20;
 
-/**
- * The webhook of LINE. The signature covers the received bytes. Every event of a genuine request is stored before the 200;
- * if one cannot be stored, the answer is 500, so that LINE sends it again.
- */
+/** The signature covers the received bytes. Every event of a genuine request is stored before the 200. */
 export function createLineWebhook(deps: LineWebhookDeps): (request: Request) => Promise<Response> {
   return async (request) => {
     const bytes = Buffer.from(await request.arrayBuffer());
@@ -429,10 +419,7 @@ function readLineSource(event: webhook.Event): LineSource | null {
   }
 }
 
-/**
- * The content addressed to the bot: everything in a one-to-one chat; in a group, only mentions of the bot and
- * commands.
- */
+/** Everything in a one-to-one chat; in a group, only mentions of the bot and commands. */
 function readContent(
   event: webhook.Event,
   single: boolean,

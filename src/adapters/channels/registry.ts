@@ -6,7 +6,6 @@ import { telegram } from "./telegram.ts";
 
 const CHANNELS: readonly ChannelEntry[] = [line, slack, telegram];
 
-/** The names by which commands, addresses and the API know them. */
 export const CHANNEL_NAMES = CHANNELS.map(({ name }) => name);
 
 /** As people call a channel; null for one that is not a service of its own (`web`, `cli`). */
@@ -22,7 +21,6 @@ export async function openChannels(deps: ChannelDeps) {
     webhooks: new Map(
       opened.flatMap(({ channel, webhook }) => (webhook === null ? [] : [[channel.name, webhook]])),
     ),
-    /** Begins to listen where a channel does that by itself. */
     async start() {
       for (const { channel, start } of opened)
         await start().catch((error: unknown) => deps.onTrouble(error, channel.name));
@@ -30,7 +28,6 @@ export async function openChannels(deps: ChannelDeps) {
   };
 }
 
-/** People of a channel whom the configuration itself lets in. */
 export function allowedUsers(config: Config, channel: string): readonly string[] {
   return CHANNELS.find(({ name }) => name === channel)?.allowedUsers(config) ?? [];
 }

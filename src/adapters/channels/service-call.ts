@@ -65,10 +65,7 @@ export interface FileAddress {
   readonly token?: string;
 }
 
-/**
- * Fetches a file from a service. It ends past the limit with the bytes so far, which are too long for its reader. No
- * redirect is followed: the token is for that address alone.
- */
+/** Past the limit it ends with the bytes so far. No redirect is followed: the token is for that address alone. */
 export async function downloadFile(
   { url, token }: FileAddress,
   limitBytes: number,

@@ -44,10 +44,7 @@ function toDelivered(error: unknown): NotDelivered {
   return { status: "later", reason };
 }
 
-/**
- * The text that a person typed, from Slack's format: links and names are in angle brackets, three characters
- * are escaped.
- */
+/** In Slack's format links and names are in angle brackets, and three characters are escaped. */
 export function fromSlackText(text: string): string {
   return text
     .replace(/<([^<>]*)>/g, (_, inner: string) => {
@@ -153,10 +150,7 @@ function footer(content: Outgoing): Block[] {
     : [{ type: "context", elements: [{ type: "mrkdwn", text: facts.join(" · ") }] }];
 }
 
-/**
- * The blocks of a message whose button was pressed, with the buttons that its answer has for the same job, or without
- * those of a job that it discarded; null when the answer has none, so that they stay as they are.
- */
+/** The pressed message with the buttons that its answer has for the same job; null: they stay as they are. */
 function redrawActions(blocks: readonly Block[], content: Outgoing): Block[] | null {
   const actions = actionsIn(content);
   const name = jobNamedInButton(actions[0]?.message ?? "") ?? findDiscardedJob(content);
@@ -189,23 +183,19 @@ export interface SlackChannelDeps {
   readonly client: SlackClient;
   readonly texts: () => ChannelMessages;
   readonly timers: Timers;
-  /** The progress in one line. */
   readonly describe: (event: ChatEvent) => string | null;
-  /** Reads the files of messages. */
   readonly files: { readonly token: string; readonly apiUrl: string | null };
   /** Why no events come in over a socket just now; null where they do. */
   readonly socketTrouble: () => ServiceTrouble | null;
   readonly onClose: () => Promise<void>;
 }
 
-/** Where a message came from, as it is kept with it. */
 interface SlackPlace {
   readonly channel: string;
   /** Absent in a direct message outside of a thread. */
   readonly thread?: string;
 }
 
-/** The message whose button was pressed, as Slack gave it. */
 interface PressedMessage {
   readonly ts: string;
   readonly text: string;
@@ -218,13 +208,9 @@ const STREAMED_CHARS = 2900;
 const EVENT_TYPE = "picoclaw_reply";
 const REMEMBERED = 1_000;
 
-/**
- * Slack: one message per reply, begun as "working…", streamed into at a polite rate, and replaced by the result. Each
- * carries its key as metadata, so that after a crash it is found again instead of sent twice.
- */
+/** One message per reply: begun, streamed into, replaced. Its key is metadata, by which it is found after a crash. */
 export function createSlackChannel(deps: SlackChannelDeps): Channel {
   const { client, timers } = deps;
-  /** By the message that is being answered. */
   const drafts = new Map<string, StreamedMessage>();
   /** Messages whose result was sent: a late event must not begin another draft. */
   const answered = new Set<string>();
@@ -358,7 +344,6 @@ interface MessageMark {
   readonly draft?: string;
 }
 
-/** The latest messages of a place; null when Slack does not say. */
 async function latestMessages(
   client: SlackClient,
   { channel, thread }: SlackPlace,

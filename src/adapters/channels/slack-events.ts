@@ -18,7 +18,6 @@ export interface SlackAppDeps {
   /** With it events come over a socket; without, over HTTP. */
   readonly appToken: string | null;
   readonly signingSecret: string | null;
-  /** Another address than Slack's own. */
   readonly apiUrl: string | null;
   readonly receive: Receive;
   readonly texts: () => ChannelMessages;
@@ -31,9 +30,7 @@ export type SlackApp = ReturnType<typeof createSlackApp>;
 export const LIMIT_BYTES = 1024 ** 2;
 const MOST_AHEAD_MS = 5 * 60_000;
 const ANSWER_MS = 20_000;
-/**
- * Subtypes that a person's messages can still have: with a file, and in a thread with a copy to the channel.
- */
+/** A person's messages with a file, and those of a thread with a copy to the channel. */
 const SPOKEN_SUBTYPES = new Set<unknown>([undefined, "file_share", "thread_broadcast"]);
 
 /**
@@ -116,10 +113,7 @@ function createTeamCheck(client: webApi.WebClient): (body: JsonObject) => Promis
   };
 }
 
-/**
- * An event of a channel that teams share names the team it happened in, and among its authorizations the
- * installation that may see it; a button and a command name the team of the person who used them.
- */
+/** An event names the installation that may see it; a button and a command name the team of the person. */
 function readInstallation(body: JsonObject): { readonly team: unknown; readonly enterprise: unknown } {
   const [authorized] = Array.isArray(body.authorizations) ? body.authorizations : [];
   if (isServiceId(readObject(authorized).team_id) || isServiceId(readObject(authorized).enterprise_id)) {

@@ -28,7 +28,6 @@ const GOODBYE_MS = 2_000;
 
 interface ConnectionEnd {
   readonly trouble: ServiceTrouble;
-  /** It was open for a while. */
   readonly wasSteady: boolean;
   /** Slack asked for another one, as it does every few hours. */
   readonly isPlanned: boolean;
@@ -84,7 +83,6 @@ export function createSlackSocket(deps: SlackSocketDeps) {
   };
 }
 
-/** One connection, from its address to its end. Never rejects. */
 async function connect(
   deps: SlackSocketDeps,
   onStanding: () => void,

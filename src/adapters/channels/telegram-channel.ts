@@ -72,12 +72,9 @@ function toDelivered(error: unknown): NotDelivered {
   return { status: "later", reason };
 }
 
-/** The chat of a message and of its answer. */
 interface TelegramPlace {
   readonly chat: string;
-  /** A topic of a group. */
   readonly thread?: number;
-  /** The message whose button was pressed. */
   readonly pressed?: number;
 }
 
@@ -136,7 +133,6 @@ const PIECES = 4;
 interface TelegramMessage {
   /** Markdown, in the order in which it is sent. */
   readonly pieces: readonly string[];
-  /** Under the last piece. */
   readonly keyboard: InlineKeyboardMarkup | null;
   /** The whole text, where it is too long for messages. */
   readonly file: string | null;
@@ -185,10 +181,7 @@ interface ShownStatus {
   message: StreamedMessage | null;
 }
 
-/**
- * Shows the current work: "typing", and after a while a silent message. The reply is a separate message,
- * since Telegram does not notify users of edits.
- */
+/** "Typing", and after a while a silent message. The reply is a message of its own: edits notify no person. */
 function createTelegramStatus({ client, texts, timers, describe }: TelegramChannelDeps) {
   const shown = new Map<string, ShownStatus>();
   /** An event after the answer must not begin another status. */
@@ -256,7 +249,6 @@ export interface TelegramChannelDeps {
   readonly client: Api;
   readonly texts: () => ChannelMessages;
   readonly timers: Timers;
-  /** The progress in one line. */
   readonly describe: (event: ChatEvent) => string | null;
   /** The address of a file, by the path that Telegram names; it holds the token. */
   readonly fileUrl: (path: string) => string;
@@ -265,10 +257,7 @@ export interface TelegramChannelDeps {
   readonly onClose: () => Promise<void>;
 }
 
-/**
- * Telegram: a reply is one message or a few, with buttons under the last. Telegram knows no keys and shows no history to
- * bots, so this process remembers how far each reply got; one that was being sent when the process died may come twice.
- */
+/** Telegram knows no keys and shows bots no history: only this process remembers how far each reply got. */
 export function createTelegramChannel(deps: TelegramChannelDeps): Channel {
   const { client, texts, fileUrl, pollTrouble, onClose } = deps;
   const status = createTelegramStatus(deps);
@@ -357,7 +346,6 @@ export function createTelegramChannel(deps: TelegramChannelDeps): Channel {
   };
 }
 
-/** The updates that Telegram is asked for; it never sends any others. */
 const HEARD_UPDATES = ["message", "callback_query"] as const;
 
 const ANSWER_MS = 10_000;
@@ -424,7 +412,6 @@ export function createTelegramUpdates(deps: { readonly client: Api; readonly rec
   };
 }
 
-/** Whether the members that are read here are as Telegram describes them. */
 function isUpdateInShape({ message, callback_query: pressed }: Update): boolean {
   if (pressed !== undefined) {
     const { id, from, data, message: under } = readObject(pressed);
@@ -512,7 +499,6 @@ export const SIGNED_BY = "x-telegram-bot-api-secret-token";
 const POLL_SECONDS = 30;
 const REST_MS = 5_000;
 
-/** Has Telegram call us from now on. */
 export async function setTelegramWebhook(client: Api, url: string, secret: string): Promise<void> {
   await client.setWebhook(url, { secret_token: secret, allowed_updates: [...HEARD_UPDATES] });
 }
@@ -522,7 +508,6 @@ export interface PollDeps {
   readonly take: TakeUpdate;
   readonly texts: () => Pick<ChannelMessages, "pollsElsewhere">;
   readonly timers: Timers;
-  /** Called after each poll; null: Telegram answered. */
   readonly onPolled: (trouble: ServiceTrouble | null) => void;
   /** Of a poll in words, of an update that could not be stored as it was thrown. */
   readonly onTrouble: (error: unknown) => void;
@@ -542,10 +527,7 @@ function toPollTrouble(error: unknown, { pollsElsewhere }: Pick<ChannelMessages,
   return isElsewhere ? { detail, remedy: pollsElsewhere } : { detail };
 }
 
-/**
- * Polls Telegram until the signal aborts. Asking for later updates acknowledges the earlier ones, so an update is stored
- * first; one that could not be stored is asked for again. Never rejects.
- */
+/** Asking for later updates acknowledges the earlier ones, so each is stored first. Never rejects. */
 export async function pollTelegram(
   { client, take, texts, timers, onPolled, onTrouble }: PollDeps,
   signal: AbortSignal,

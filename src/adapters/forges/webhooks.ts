@@ -15,10 +15,7 @@ export interface WebhookDeps {
   readonly intake: (event: IntakeEvent) => Promise<IntakeOutcome>;
 }
 
-/**
- * `/webhooks/<forge>`. A delivery without the agreed signature is refused unread; a signed one is answered once it is stored, since a
- * forge waits seconds only.
- */
+/** A delivery without the agreed signature is refused unread; a signed one is answered once it is stored. */
 export function createWebhooks(deps: WebhookDeps): (forge: ForgeKind, request: Request) => Promise<Response> {
   return async (forge, request) => {
     const settings = deps.forges[forge];

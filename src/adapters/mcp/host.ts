@@ -1,7 +1,6 @@
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { Toolkit } from "../../application/ports/tools.ts";
 
-/** The services of the MCP server: the tools and the jobs of one workspace. */
 export interface McpHost extends Toolkit, Pick<Workspace, "root" | "archive" | "mask"> {
   readonly version: string;
   /** The user named the workspace by hand, so the roots of a client do not limit it. */

@@ -6,11 +6,8 @@ import { listProblems } from "../../domain/texts/config-problem.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 
 export interface ManageServersDeps {
-  /** Where the configuration is read from. */
   readonly place: LoadInput;
-  /** The user's file, which is written. */
   readonly file: string;
-  /** The names in the configuration. */
   readonly configured: readonly string[];
   readonly servers: readonly McpServerSettings[];
   readonly unavailable: McpServers["unavailable"];
@@ -36,7 +33,6 @@ export interface ManageServersDeps {
   readonly mask: (text: string) => string;
 }
 
-/** The MCP servers of the configuration and of the workspace. */
 export function createMcpServers(deps: ManageServersDeps): McpServers {
   const { place, file, servers, unavailable, mask } = deps;
 

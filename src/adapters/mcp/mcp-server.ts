@@ -59,10 +59,7 @@ function asObject(data: unknown): object {
   return typeof data === "object" && !Array.isArray(data) ? data : { data };
 }
 
-/**
- * The HTTP transport does not inform a handler that the connection for its answer broke; the request's auth info carries
- * that signal to it.
- */
+/** The transport does not tell a handler that its connection broke; the auth info carries that signal to it. */
 export function withConnection(gone: AbortSignal): AuthInfo {
   return { token: "", clientId: "bearer", scopes: [], extra: { gone } };
 }
@@ -78,10 +75,7 @@ function clientGone(call: {
 
 type CallExtra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
-/**
- * Answers one method. The SDK would call parameters of a wrong shape an internal error; they are the client's, so the
- * schema is checked here.
- */
+/** Parameters of a wrong shape are the client's error; the SDK would call them internal. */
 function onRequest<Schema extends z.ZodType<{ method: string }>>(
   server: Server,
   method: z.output<Schema>["method"],
@@ -227,7 +221,6 @@ function createRoots(host: Pick<McpHost, "root" | "workspaceIsGiven" | "realPath
       if (uris.length === 0 || uris.some((uri) => contains(folderOf(uri, host), host.root))) return null;
       return `the workspace ${host.root} lies in none of the client's roots (${uris.slice(0, 5).join(", ").slice(0, 500)}); start the server in one of them, or name the folder with --workspace`;
     },
-    /** The client says that they changed. */
     forget(): void {
       known = null;
     },
@@ -256,7 +249,6 @@ export function createRunningCalls() {
       call.then(done, done);
       return call;
     },
-    /** Resolves when none is left. */
     async settled() {
       while (running.size > 0) await Promise.allSettled(running);
     },
@@ -270,10 +262,7 @@ const INSTRUCTIONS =
   "Tools over one workspace. Every write and every command is a job that can be taken back exactly: " +
   "undo_job with the job_id of a result, or without one for the last job. Paths are relative to the workspace.";
 
-/**
- * One client's server, on any transport. The low-level class, since tools check their own arguments, in their own
- * order, and their definitions exist already.
- */
+/** The SDK's low-level class: tools check their own arguments, and their definitions exist already. */
 export function createMcpServer(host: McpHost, calls: RunningCalls): Server {
   const server = new Server(
     { name: "picoclaw", title: "PicoClaw", version: host.version },
@@ -443,7 +432,6 @@ type PromptMessages = GetPromptResult["messages"];
 
 const JOB = { name: "job_id", description: "A job of this workspace; absent: the last one", required: false };
 
-/** The prompts that a person can start from a client's menu. One entry per prompt. */
 const PROMPTS: readonly PromptEntry[] = [
   {
     prompt: {

@@ -64,10 +64,7 @@ export function createConnections(resumeMs = RESUME_MS) {
   };
 }
 
-/**
- * The events that a session keeps for a client that reconnects; the oldest is removed first, the latest
- * always stays.
- */
+/** Of a session, for a client that reconnects; the latest event always stays. */
 const MOST_EVENTS = 1_000;
 const MOST_CHARS = 4_000_000;
 
@@ -112,7 +109,6 @@ export interface Session {
   readonly connections: Connections;
   /** Calls whose answer is still on its way. */
   readonly calls: Set<symbol>;
-  /** The ids of requests that have no answer yet. */
   readonly openIds: Set<RequestId>;
 }
 
@@ -125,7 +121,6 @@ const RETRY_MS = 1_000;
 
 /** Each client has a server of its own; all of them work with the same tools. */
 export function createSessions(host: McpHost, calls: RunningCalls) {
-  /** In the order of their last use. */
   const sessions = new Map<string, Session>();
 
   async function begin(owner: string): Promise<Session> {
@@ -249,7 +244,6 @@ function watchEnd(answered: Response, over: () => void): Response {
   return new Response(answered.body === null ? null : readable, { status, headers });
 }
 
-/** A refusal in the protocol's own form. */
 export function refusalResponse(
   status: number,
   error: { readonly code: number; readonly message: string },
@@ -302,7 +296,6 @@ function endCancelled({ transport, openIds }: Session, body: unknown): void {
     }
 }
 
-/** Why a request is turned away before anything of it is read. */
 export interface Refusal {
   readonly status: 401 | 403 | 404;
   readonly message: string;

@@ -5,16 +5,12 @@ import type { McpHost } from "./host.ts";
 import { createMcpServer, createRunningCalls } from "./mcp-server.ts";
 import { type BadMessage, MESSAGE_BYTES, readMessage, toErrorResponse, tooLong } from "./read-message.ts";
 
-/** The two pipes to a client. */
 export interface StdioStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
 }
 
-/**
- * JSON-RPC by lines. Unlike the SDK's own, it answers what it cannot read (garbage, not UTF-8, too long) and continues,
- * and it closes when either pipe does.
- */
+/** Unlike the SDK's own, it answers what it cannot read and continues, and it closes when either pipe does. */
 function createStdioTransport(
   { input, output }: StdioStreams,
   limitBytes: number,

@@ -68,7 +68,6 @@ const needs =
     return next();
   };
 
-/** Jobs: look, run, take back. */
 export function jobApi(app: Api, { host }: Web): void {
   const { viewerJobs } = host;
   const words = () => host.messagesFor(host.locale());
@@ -258,7 +257,6 @@ function messageJson(message: StoredMessage): Record<string, unknown> {
   };
 }
 
-/** Sessions, usage, health, configuration. */
 export function overviewApi(app: Api, { host }: Web): void {
   app.get("/sessions", needs("read"), async (c) => {
     const { viewer } = c.var;
@@ -415,7 +413,6 @@ const queryParameters = (schema: z.ZodObject) =>
     ([name, { description, ...rest }]) => ({ name, in: "query", required: false, schema: rest, description }),
   );
 
-/** Answers that any request may get. */
 const COMMON = {
   "401": failure("No token, or one that is not known."),
   "403": failure("The token lacks the scope, or an operator's is needed."),
@@ -425,7 +422,6 @@ function failure(description: string) {
   return { $ref: "#/components/responses/Failed", description };
 }
 
-/** The API's own description, OpenAPI 3.1. */
 export function openApi(version: string): Json {
   const { info, paths, components, ...rest } = document;
   const queries: Record<string, z.ZodObject> = { "/jobs": jobsQuery, "/usage": usageQuery };

@@ -61,7 +61,6 @@ const READING: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 const STOPPING = { name: "server", ok: false, required: true, detail: "stopping" };
 const CACHE_FOR_EVER = "public, max-age=31536000, immutable";
 
-/** The routes that need no session: files, signing in, probes. */
 function openRoutes(app: Hono<OpenEnv>, web: Web): void {
   const { host, signIn, assets } = web;
   for (const asset of [assets.style, assets.script]) {
@@ -142,10 +141,7 @@ const every = (ms: number, callback: () => void) => {
   return () => clearInterval(timer);
 };
 
-/**
- * The whole server as one function from request to response. A server that only hears services and answers in their chats
- * never loads the API or the pages of the console.
- */
+/** A server that only hears services and answers in their chats never loads the API or the pages. */
 export function createWebApp(host: WebHost): (request: Request, from: string) => Promise<Response> {
   const web: Web = {
     host,
@@ -199,10 +195,7 @@ function isBelow(address: string, path: string): boolean {
   return address.startsWith(path, address.indexOf("/", address.indexOf("://") + 3));
 }
 
-/**
- * The user is unknown. A link from LINE or Slack arrives without the cookie, since the cookie is for
- * PicoClaw's own pages only: such a visit is sent once more, from one of PicoClaw's pages.
- */
+/** A link from LINE or Slack arrives without the cookie of our own pages: the visit is sent once more, from one of them. */
 function askToSignIn(web: Web, request: Request): Response {
   const t = consoleMessagesFor(localeOf(request, web.host.locale()));
   const url = new URL(request.url);

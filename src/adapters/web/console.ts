@@ -60,7 +60,6 @@ const operatorsOnly: MiddlewareHandler<WebEnv> = async (c, next) => {
   return respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
 };
 
-/** The stream behind the pages. */
 function liveRoutes(app: WebApp, web: Web): void {
   const { host } = web;
   app.get("/live", async (c) => {
@@ -83,7 +82,6 @@ function liveRoutes(app: WebApp, web: Web): void {
   }
 }
 
-/** How one looks at the console, and the end of one's session. */
 function preferenceRoutes(app: WebApp, web: Web): void {
   const { host } = web;
   app.post("/preferences", (c) => {
@@ -109,7 +107,6 @@ function preferenceRoutes(app: WebApp, web: Web): void {
   });
 }
 
-/** Every page for authenticated users. */
 export function createConsole(web: Web): WebApp {
   const { host } = web;
   const app = new Hono<WebEnv>();
@@ -168,7 +165,6 @@ function contextOf(
   };
 }
 
-/** Whether the browser probably runs on this machine. */
 function isOnThisMachine({ publicUrl, host: address }: ServerAddress): boolean {
   return publicUrl === null && isLoopback(address);
 }

@@ -35,7 +35,6 @@ const MOST_ROWS = 1_500;
 export const MOST_FILES = 200;
 const MOST_PAGE_ROWS = 15_000;
 
-/** The differences of a job, file by file, as rows to draw. */
 export async function fileDiffs(differences: Iterable<FileDifference>): Promise<FileDiff[]> {
   const { toHunks, splitLines, isBinaryContent } = await import("../../domain/patch/compare-lines.ts");
   const pause = createPause();
@@ -172,7 +171,6 @@ ${file.added + file.removed > 0 && html`<span class="counts"><span class="plus">
 ${diffLines(t, file, view, links)}</details>`;
 }
 
-/** The lines below the name of a file. */
 export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView, links?: LineLinks): Markup {
   const words =
     file.note === "binary"
@@ -276,7 +274,6 @@ function side(row: DiffRow | null, which: "before" | "after", number: NumberView
   return html`<td class="n ${row.kind}">${number(row[which], which)}</td><td class="t ${row.kind}">${rowText(row)}</td>`;
 }
 
-/** Removed lines beside the added ones that follow them. */
 function pairs(rows: readonly DiffRow[]): [DiffRow | null, DiffRow | null][] {
   const result: [DiffRow | null, DiffRow | null][] = [];
   for (let at = 0; at < rows.length; ) {

@@ -34,9 +34,7 @@ export interface WebHost {
   /** Stops the answering of a message, in any process; false if it is not being answered. */
   readonly stopMessage: (message: StoredMessage) => Promise<boolean>;
   readonly bus: Bus;
-  /** Messages that are being answered. */
   readonly live: Pick<LiveWorks, "of">;
-  /** Tells of what other processes do in a chat. */
   readonly watchChat: WatchChat;
   readonly waitForAnswer: WaitForAnswer;
   /** A chat as the text of one file; null: nothing was said in it. */
@@ -50,14 +48,11 @@ export interface WebHost {
   readonly fleet: FleetControl;
   readonly sources: () => ConsoleSources;
   readonly health: () => Promise<HealthReport>;
-  /** The effective configuration, secrets masked. */
   readonly configuration: () => Promise<readonly ConfigLine[]>;
   readonly settings: SettingsStore;
-  /** Commands that the user wrote. */
   readonly ownCommands: () => readonly Pick<OwnCommand, "name" | "description">[];
   /** Paths of the project's files, as they were a moment ago. */
   readonly listFiles: () => readonly string[];
-  /** The first configuration. */
   readonly setUp: {
     /** No model is configured, and there is no file. */
     readonly isNeeded: () => Promise<boolean>;
@@ -88,7 +83,6 @@ export interface FoundWhy {
   readonly lines: readonly string[];
 }
 
-/** Where this server is reached. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;

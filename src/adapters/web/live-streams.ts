@@ -144,10 +144,7 @@ interface WatchedJob {
   readonly listeners: Set<() => void>;
 }
 
-/**
- * Jobs of other processes send no events here, so their journals are polled: each once per round, regardless of how many pages
- * show it, and not at all while no page does.
- */
+/** Jobs of other processes send no events: their journals are polled while a page shows them, each once a round. */
 function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, every: Every) {
   /** By job, and under no name the list of all. */
   const watched = new Map<string, WatchedJob>();

@@ -200,10 +200,7 @@ function listItem({ text, inner }: ListEntry, depth: number): Markup {
   return html`<li>${inlineMarkup(said)}${nested.length > 0 && blocksOf(nested, depth + 1)}</li>`;
 }
 
-/**
- * Lengths are bounded, so that a mark that never closes is not searched to the end again and again. A link leads to the
- * web or to a mailbox, never to a script.
- */
+/** Bounded, so that a mark that never closes is not searched to the end again and again. No link leads to a script. */
 const INLINE = new RegExp(
   [
     "(?<code>`[^`]+`)",

@@ -52,7 +52,6 @@ export interface Notice {
   readonly typed?: Readonly<Record<string, string>>;
 }
 
-/** The outcome of a button, shown once on the page that follows it. */
 export type Flashes = ReturnType<typeof createFlashes>;
 
 const MOST = 200;

@@ -21,10 +21,7 @@ const MOST_PARTS = 200;
 /** The field is the first one in each of our forms. */
 const CSRF_FIELD = /^--[^\r\n]{1,200}\r\n[^\r\n]*;\s*name="csrf"\r\n\r\n([^\r\n]{1,200})\r\n/i;
 
-/**
- * A form of ours, with files or without; what is neither is an empty one. One with files is taken apart only after it has
- * shown that a page of ours made it: null where it has not.
- */
+/** One with files is taken apart only after it has shown that a page of ours made it: null where it has not. */
 export async function readForm(request: Request, csrf: string): Promise<SentForm | Response | null> {
   const form = await readFields(request, csrf);
   if (form === "foreign") return null;
@@ -81,10 +78,7 @@ export type ReadAttachments =
   | { readonly ok: true; readonly attachments: readonly Attachment[] }
   | { readonly ok: false; readonly trouble: ImageTrouble };
 
-/**
- * Files of a form. Images are for the models' eyes, text is kept to be read; of others, and of what is too long, name and
- * size. An image that no model takes refuses the whole: its sender means it to be seen.
- */
+/** Images are for the models' eyes, text is read, others are named. An image that no model takes refuses the whole. */
 export async function readAttachments(files: readonly File[]): Promise<ReadAttachments> {
   const attachments: Attachment[] = [];
   let textBytes = 0;
@@ -160,12 +154,10 @@ async function decodeBase64(data: string): Promise<Uint8Array<ArrayBuffer> | nul
 export interface BodyLimits {
   /** The limit for all bodies together that are being read or worked on. */
   readonly budgetBytes: number;
-  /** The limit for the bodies of one source. */
   readonly shareBytes: number;
   /** How many may be read at once: the runtime allocates buffers for each, even for a short one. */
   readonly mostOpen: number;
   readonly shareOpen: number;
-  /** How long one of them may take. */
   readonly readMs: number;
 }
 

@@ -1,7 +1,4 @@
-/**
- * HTML that is safe by construction: every value in a template is escaped, unless it is the result of a template itself.
- * There is no way to mark a text as trusted. Attribute values are in double quotes.
- */
+/** Every value in a template is escaped, unless it is the result of a template. Attribute values are in double quotes. */
 class Markup {
   constructor(readonly text: string) {}
   toString(): string {

@@ -24,12 +24,9 @@ import { messagesFor } from "../../domain/texts/jobs.ts";
 import { manageMessagesFor } from "../../domain/texts/web.ts";
 import type { ConfigLine, WebHost } from "./host.ts";
 
-/** The configuration of a server, as the console reads and changes it. */
 export interface SettingsDeps {
-  /** Where the configuration is read from. */
   readonly place: LoadInput;
   readonly home: string;
-  /** The one file that the console writes. */
   readonly file: string;
   readonly current: () => ServeState;
   /** Has the server take up what was written; null, or why not. */
@@ -47,7 +44,6 @@ export interface SettingsDeps {
 
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"] as const;
 
-/** The settings that the console changes. */
 export function createSettings(deps: SettingsDeps): SettingsStore {
   const { place, home, file, current, reload, replaceFile } = deps;
   const words = () => manageMessagesFor(current().locale);

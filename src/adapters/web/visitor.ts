@@ -108,10 +108,7 @@ export function secured(response: Response, place: ServerAddress): Response {
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
 
-/**
- * Whether `Host` names this server. A page whose own name was pointed at our address (DNS rebinding) is turned away: a
- * name must be one that was configured, an address cannot be rebound.
- */
+/** A page whose name was pointed at our address (DNS rebinding) is turned away: names must be configured. */
 export function isOurHost(given: string | null, { host, publicUrl }: ServerAddress): boolean {
   if (given === null) return false;
   const name = given.toLowerCase().replace(/:\d+$/, "");

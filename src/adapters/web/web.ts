@@ -38,7 +38,6 @@ export function createAssets(sha256: (text: string) => string): {
   };
 }
 
-/** The parts that the routes of the console share. */
 export interface Web {
   readonly host: WebHost;
   readonly signIn: SignIn;
@@ -47,7 +46,6 @@ export interface Web {
   readonly streams: Streams;
 }
 
-/** For authenticated and anonymous requests. */
 export interface OpenEnv {
   /** `from`: the address at the other end of the connection. */
   Bindings: { readonly from: string };
@@ -87,7 +85,6 @@ export function standalonePage(web: Web, request: Request, title: string, text: 
   return String(openPage(web, request, (t) => ({ title, body: body(t) })));
 }
 
-/** An error page for an authenticated user, inside the usual frame. */
 export function troublePage(context: PageContext, title: string, text: string): Markup {
   return page(context, {
     title,
@@ -173,7 +170,6 @@ export async function readJsonBody(
   return isJsonObject(value) ? value : refuse(400, "bad-json", "the body is not a JSON object");
 }
 
-/** The answers for missing routes and for errors. */
 export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
   const { host } = web;
   app.onError((error, c) => {

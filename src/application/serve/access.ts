@@ -60,7 +60,6 @@ export function createSignIn({ access, sha256, random, now }: SignInDeps) {
   const secretText = () => Buffer.from(random(32)).toString("base64url");
   const later = (ms: number) => new Date(now().getTime() + ms).toISOString();
 
-  /** When each token was last marked, or that was tried. */
   const marked = new Map<string, number>();
   /** Beside the request: a store that takes no writes is read all the same, and the use is marked by a later one. */
   const noteUse = (id: string, last: number): void => {
@@ -218,7 +217,6 @@ const LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const CODE_LETTERS = 8;
 const VALID_MS = 3_600_000;
 
-/** A stranger gets a code and gets access when an operator confirms it. */
 export function createPairingCodes({ access, messages, random, now }: PairingDeps) {
   return {
     async greet({ channel, userId, chatId }: InboundMessage): Promise<string> {

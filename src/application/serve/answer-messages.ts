@@ -32,15 +32,11 @@ export interface AnswerMessagesDeps {
   readonly conversation: () => Conversation;
   readonly channel: (name: string) => Pick<Channel, "isReadFromStore" | "progress" | "download"> | undefined;
   readonly images: () => Pick<ImageStore, "keep" | "loadText">;
-  /**
-   * Which jobs of a message are in effect after an interrupted attempt: of those in the store, and of those that only the job
-   * folders contain. No other job of that attempt can land afterwards.
-   */
+  /** The jobs of an interrupted attempt that are in effect; no other job of that attempt can land afterwards. */
   readonly settleEarlier: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
   readonly nameJob: (jobId: string) => string;
   /** Whether other machines have jobs of the same numbers. Absent: there are none. */
   readonly hasOthers?: () => Promise<boolean>;
-  /** The actions that are possible now with these jobs of one message. */
   readonly actionsFor: (jobIds: readonly string[]) => Reply["actions"];
   readonly bus: Bus;
   readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
@@ -48,11 +44,8 @@ export interface AnswerMessagesDeps {
   readonly uuid: () => string;
   readonly messages: () => ServeMessages;
   readonly locale: () => Locale;
-  /** The day a moment belongs to, in the session's time zone. */
   readonly dayOf: (at: Date) => string;
-  /** Chats that are answered at once. */
   readonly limit: number;
-  /** Messages come in a burst: they are taken in first. */
   readonly isBusy: () => boolean;
   /** A bug or a store that fails; the message stays and is tried again. */
   readonly onTrouble: (error: unknown, message: StoredMessage | null) => void;
@@ -65,10 +58,7 @@ const AFTER_TROUBLE_MS = 5_000;
 /** Of so many lanes one is never the same user's. */
 const LANES_TO_ONE_SHARED = 4;
 
-/**
- * Claims messages, one chat in order and many chats at once, has them answered, and stores answer and end in one
- * transaction. A message that was begun by a process that died is begun again only if it had changed nothing.
- */
+/** Answer and end are stored in one transaction. Begun by a dead process, a message that changed nothing is begun again. */
 export function createMessageAnswerer(deps: AnswerMessagesDeps) {
   const { store, keeper, timers, limit } = deps;
   const stopping = new AbortController();

@@ -278,10 +278,7 @@ export interface ServerHealthDeps extends Pick<HealthChecksDeps, "askStore" | "f
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
-/**
- * The health of a server, by the configuration at the time of the question: the same answer for a short while, and one
- * question at a time. The result of an earlier configuration is not an answer.
- */
+/** Asked again after a short while or with another configuration; one question at a time. */
 export function createServerHealth(deps: ServerHealthDeps): () => Promise<HealthReport> {
   const { config, pingDocker } = deps;
   const checks = () => {

@@ -12,10 +12,7 @@ interface JobSpan {
   readonly error?: string;
 }
 
-/**
- * Where a job's time went, read off its journal: making the view, each command and check, sealing the difference, and the
- * commit into the workspace. Of a command only its kind: its text may be anything.
- */
+/** Where a job's time went, by its journal. Of a command only its kind: its text may be anything. */
 function spansOfJob(job: StoredJob, lines: readonly JournalLine[]) {
   const begun = new Date(job.createdAt);
   const sealed = new Date(job.finishedAt);
@@ -86,7 +83,6 @@ export type MessageTracer = ReturnType<typeof createMessageTracer>;
 
 interface TracedSources {
   readonly archive: () => Pick<JobArchive, "read" | "events">;
-  /** The trace stored with a message that another process may have answered. */
   readonly traceparentOf: (messageId: string) => Promise<string | undefined>;
 }
 
@@ -97,7 +93,6 @@ interface OpenTrace {
   deciding: Date;
 }
 
-/** Spans of a stored message: it waits, is answered, and its reply is sent. */
 export function createMessageTracer(tracing: Tracing, now: () => Date) {
   const inHand = new Map<string, OpenTrace>();
   const followed = new Map<string, Span>();

@@ -41,7 +41,6 @@ export function chooseMessageLane(
   return { beside, light: beside || conversation.needsNoModel(message.text) };
 }
 
-/** Whether it is for the models' eyes. */
 export function isImage({ image, bytes, remote }: Attachment): boolean {
   return image !== undefined || bytes !== undefined || remote !== undefined;
 }
@@ -57,12 +56,8 @@ interface WaitingMessage extends NewMessage {
 const BATCH = 200;
 const [BURST, BURST_MS] = [16, 200];
 
-/**
- * Stores messages before they are acknowledged. While one transaction is written, new messages are collected for the
- * next: a burst costs few of them, a single message waits for none.
- */
+/** While one transaction is written, messages are collected for the next: a burst costs few, a single one waits for none. */
 export function createReceiver(deps: ReceiveMessagesDeps) {
-  /** When the last messages of a burst came. */
   const arrivals: number[] = [];
   const waiting: WaitingMessage[] = [];
   const writing = { now: false };
@@ -185,7 +180,6 @@ const MOST_CHARACTERS = 100_000;
 const MINUTE_MS = 60_000;
 const MOST_USERS = 10_000;
 
-/** Decides who may speak, and how often. */
 export function createAdmission(
   deps: AdmissionDeps,
 ): (message: InboundMessage) => Promise<AdmissionRefusal | null> {

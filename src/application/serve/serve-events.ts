@@ -46,13 +46,10 @@ export interface LiveWork {
   readonly agent: Agent | null;
   /** The last thing that happened and can be said. */
   readonly event: ChatEvent | null;
-  /** The steps of the work so far, and the words that are being written. */
   readonly trail: readonly WorkStep[];
   readonly words: string;
-  /** The last lines that the running command printed. */
   readonly lines: string;
   readonly costUsd: number;
-  /** The steps of the coder's plan; absent where it has none. */
   readonly steps?: readonly PlanStep[];
 }
 
@@ -140,10 +137,7 @@ export function lastLines(text: string): string {
   return kept.slice(0, end).slice(-MOST_LINES).join("\n") + (end === -1 ? "\n" : "");
 }
 
-/**
- * Two lines a message. The second names its group and its jobs: with these ids a reader of the log finds everything
- * that was done for one message, from the webhook to its last command, and its trace where there is one.
- */
+/** The second names group and jobs: with these ids a reader of the log finds everything that was done for one message. */
 export function logMessages(bus: Bus, log: Pick<Logger, "info">): void {
   bus.subscribe((event) => {
     if (event.type !== "received" && event.type !== "answered") return;

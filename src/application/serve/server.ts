@@ -8,7 +8,6 @@ import type { AccessStore } from "../ports/serve.ts";
 import type { SignIn } from "./access.ts";
 import type { TimedWork } from "./timed-rounds.ts";
 
-/** The server and everything that it runs; nothing listens until it is asked to. */
 export interface Server {
   readonly words: () => ServeMessages;
   readonly access: AccessStore;
@@ -57,10 +56,9 @@ export interface ServeState
   readonly locale: Locale;
 }
 
-/** The workspace and the conversation on it, exchangeable while the server runs. */
 export interface ReloadableChat {
   current(): ServeState;
-  /** Reads the configuration again; null when that went well, else why the old one stays. */
+  /** Null, or why the old configuration stays. */
   reload(): Promise<string | null>;
   close(): Promise<void>;
 }

@@ -10,9 +10,7 @@ export interface TakeWorkDeps<T extends { readonly work: Work }> {
   readonly run: (claimed: T, lane: Lane) => Promise<void>;
   /** Pieces of work at once, without those that need no lane and those that rest. */
   readonly limit: number;
-  /** Of these, those of one group. */
   readonly perGroup: number;
-  /** Waits while there is something more urgent. */
   readonly before?: () => Promise<void>;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
@@ -149,10 +147,7 @@ export function createCommitGuard(clock: () => number, pause: (ms: number) => Pr
     attach(keeper: GuardedKeeper): void {
       state.keeper = keeper;
     },
-    /**
-     * False when two beats were missed and another one cannot be made now, or when that beat reported that
-     * another process owns the work behind `signal`. Claimed work is then given back.
-     */
+    /** False when beats were missed and none can be made now, or when another process owns the work; it is then given back. */
     async mayCommit(signal: AbortSignal): Promise<boolean> {
       if (isHeard() || state.keeper === null) return true;
       await Promise.race([state.keeper.beat().catch(() => {}), pause(BEAT_MS)]);

@@ -15,7 +15,6 @@ import {
 } from "../ports/serve.ts";
 import { pause } from "./take-work.ts";
 
-/** The first time of a schedule after another; null when there is none. */
 export type NextScheduleTime = (after: Date) => Date | null;
 
 export interface ScheduleDeps {
@@ -33,15 +32,11 @@ export interface ScheduleDeps {
 const LATEST_MS = 60_000;
 const [SHORTEST_WAIT_MS, LONGEST_WAIT_MS] = [10, 30_000];
 
-/**
- * Posts messages at their times. The store holds when a schedule is due and moves it on in the transaction that
- * stores its message: with any number of processes and any clocks, a time is posted once.
- */
+/** The store moves a schedule on in the transaction that stores its message: a time is posted once, by any clock. */
 export function runSchedules(schedules: readonly Schedule[], deps: ScheduleDeps): () => void {
   const { store, timers } = deps;
   const state = { stopped: false, cancel: () => {} };
 
-  /** Posts due schedules; returns the time until the next one. */
   async function round(): Promise<number> {
     const made = await store.made();
     const { now, known } = await store.times();

@@ -21,7 +21,6 @@ export function createOwnChats({ chats, isDirect }: OwnChatsDeps) {
       isDirect({ channel, chatId, userId: who.userId }),
     );
   return {
-    /** Newest first. */
     async list(viewer: Viewer, limit: number): Promise<readonly Chat[]> {
       const all = await Promise.all(viewerIdentities(viewer).map((who) => directOf(who, limit)));
       return all
@@ -39,7 +38,6 @@ export function createOwnChats({ chats, isDirect }: OwnChatsDeps) {
 }
 
 export interface WatchChatsDeps {
-  /** One question for all chats. */
   readonly standing: (chats: readonly ChatKey[]) => Promise<readonly StandingMessage[]>;
   /** The reports of other processes on these messages, as far as jobs run for them; one query for all. */
   readonly remote: (messageIds: readonly string[]) => Promise<ReadonlyMap<string, LiveWork>>;
@@ -65,13 +63,9 @@ interface WatchedChat {
 }
 
 const WATCH_LOOK_MS = 2_000;
-/** Messages begun here that are remembered. */
 const MOST_KNOWN = 1_000;
 
-/**
- * Messages that another process answers raise no event here: their chats are polled now and then, all of them at once,
- * and not at all while no page shows one.
- */
+/** Messages that another process answers raise no event here: chats are polled together, while a page shows one. */
 export function createChatWatch(deps: WatchChatsDeps): WatchChat {
   const watched = new Map<string, WatchedChat>();
   const begunHere = new Set<string>();
@@ -156,7 +150,6 @@ export interface WaitForAnswerDeps {
   readonly timers: Timers;
 }
 
-/** Resolves when the message is answered, or the time is over. */
 export type WaitForAnswer = (messageId: string, limitMs: number) => Promise<void>;
 
 const ANSWER_LOOK_MS = 1_000;
@@ -194,10 +187,7 @@ export interface StopMessageDeps {
   readonly turns: Pick<ChatTurns, "requestStop">;
 }
 
-/**
- * Ends the answering of a message in whichever process answers it, which rolls back its work. Another process checks each
- * second whether its chat is to stop. False if no process answers it.
- */
+/** In any process, which rolls back its work within a second. False if no process answers it. */
 export async function stopMessage(
   { cancel, turns }: StopMessageDeps,
   { id, state, channel, chatId }: StoredMessage,
@@ -210,7 +200,6 @@ export async function stopMessage(
 const LISTED_MS = 10_000;
 const MOST_FILES = 20_000;
 
-/** The names of the project's files, as they were at most a few seconds ago. */
 export function createFileNames(
   list: (limit: number) => readonly string[],
   now: () => Date,

@@ -13,7 +13,6 @@ roles:
 ${["chat", "worker", "coder1", "coder2", "coder3"].map((role) => `  ${role}: { provider: demo, model: demo }`).join("\n")}
 `;
 
-/** A workspace and a home that go when the demo ends. */
 export async function openDemo(env: Readonly<Record<string, string | undefined>>, locale: Locale) {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-demo-"));
   const installed = join(findInstallation().folder, "demo");

@@ -16,11 +16,7 @@ interface KeptAddress {
   readonly store?: NotedStoreFile & { readonly file: string };
 }
 
-/**
- * Notes in the home at which `host:port` this process listens, and the file of its embedded store (null: it has
- * another); returns what takes the note away. A home that cannot be
- * written does not keep a server from serving: `serve link` then takes the configured address.
- */
+/** `storeFile`: its embedded store. If the home cannot be written, `serve link` takes the configured address. */
 export function noteAddress(
   home: string,
   { address, storeFile }: { readonly address: string; readonly storeFile: string | null },

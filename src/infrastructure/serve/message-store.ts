@@ -172,7 +172,6 @@ export interface MessageStoreDeps {
   readonly newWorkId: () => string;
 }
 
-/** Inbox and outbox: rows for people to read, and work in the queue that says what is to be done with them. */
 export async function createMessageStore(deps: MessageStoreDeps): Promise<MessageStore> {
   const { db, now, workspace, queue, newWorkId } = deps;
   await migrate(db, now);

@@ -85,10 +85,7 @@ const QUEUE = {
   deleteAfterSeconds: HOUR_S,
 } as const;
 
-/**
- * The queue in Postgres. Order, exclusion and the fence are pg-boss's; its workers, schedules and heartbeats are not
- * used. A dead process is noticed by its own missing beat, and what it had fails by name of the attempt.
- */
+/** Order, exclusion and the fence are pg-boss's. A dead process is noticed by its own missing beat. */
 export async function createPgBossEngine(
   connectionString: string,
   onTrouble: (error: unknown) => void,
@@ -205,10 +202,7 @@ function endedOwnAttempt(response: CommandResponse): boolean {
 const andNotify = (queue: string) => (text: string) =>
   `with added as (${text}) select pg_notify('${CHANNEL}', '${queue}')`;
 
-/**
- * The engine gives no job by its id. A priority that no other has names it, in the transaction that sets it; one that is
- * given back keeps it, and is begun again before the others.
- */
+/** The engine gives no job by its id: a priority that no other has names it, and puts it first if it is given back. */
 function soloPriority(): number {
   return LIGHT + 1 + Math.floor(Math.random() * 2 ** 30);
 }

@@ -12,17 +12,11 @@ export interface FetchedWork extends NewWork {
   readonly fence: number;
 }
 
-/**
- * The engine that keeps work in the order of its keys: PicoClaw's table in SQLite, pg-boss in Postgres. Each
- * call is part of a transaction of PicoClaw's, and each end names the claim it ends.
- */
+/** PicoClaw's table in SQLite, pg-boss in Postgres. Each call is part of a transaction, each end names its claim. */
 export interface WorkEngine {
   /** False when there is surely nothing to claim, so that no transaction is begun for it. */
   mayHave(db: Kysely<Database>, request: ClaimRequest): Promise<boolean>;
-  /**
-   * Whether anything waits in a queue that this process claims from, or in a queue of these kinds that it does not know
-   * yet; polled each second while no notification arrives.
-   */
+  /** Whether anything waits in a queue that this process claims from, or in one of these kinds that it does not know yet. */
   waits(db: Kysely<Database>, kinds: readonly string[]): Promise<boolean>;
   insert(within: StoreTransaction, work: readonly NewWork[]): Promise<void>;
   fetch(within: StoreTransaction, request: ClaimRequest): Promise<FetchedWork | null>;

@@ -1,7 +1,6 @@
 import { hashHex } from "../platform/hash.ts";
 import { storable } from "../store/schema.ts";
 
-/** Where the work of one workspace is found: messages to answer, replies to send, orders about its jobs. */
 export type WorkspaceQueues = ReturnType<typeof workspaceQueues>;
 
 export function workspaceQueues(workspace: string) {

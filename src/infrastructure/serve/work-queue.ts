@@ -74,7 +74,6 @@ function selectNextWork({ queue, lightOnly = false, notGroups = [], id }: ClaimR
 
 type StoredWork = Pick<WorkRow, "id" | "queue" | "work_key" | "owner_group" | "ref" | "light">;
 
-/** A piece of work as its row has it, in the table of the engine and among the dead. */
 function toWork({ id, queue, work_key: key, owner_group: group, ref, light }: StoredWork): NewWork {
   return { id, queue, key, group, ref, light: Number(light) === 1 };
 }
@@ -88,7 +87,6 @@ interface BeatDeps {
   readonly clock: () => RawBuilder<number>;
   readonly owner: string;
   readonly isGone: (owner: string) => boolean;
-  /** By the names of their claims. */
   readonly inHand: Map<string, Work>;
   readonly release: (held: HeldClaim) => Promise<void>;
 }
@@ -169,7 +167,6 @@ async function noteDead(
   await insertRows(within, "dead_work", [{ ...toWorkRow(work), attempts: work.attempt, reason, at }]);
 }
 
-/** Work that was given up: looked at, tried again under a new id, or forgotten. */
 function createDeadWork({
   db,
   newId,
@@ -216,7 +213,6 @@ const POLL_MS = 1_000;
 /** Claims, fences, attempts and the dead, the same over both engines; every change is one transaction. */
 export function createWorkQueue(deps: WorkQueueDeps): WorkQueue<StoreTransaction> {
   const { db, engine, owner } = deps;
-  /** Claimed by this process and not ended yet, by claim. */
   const inHand = new Map<string, Work>();
   const signals = createSignals(deps);
   const clock = databaseClock(db, deps.timers.now);
@@ -399,10 +395,7 @@ export async function installQueue(databaseUrl: string): Promise<void> {
   await engine.close();
 }
 
-/**
- * The queue of this installation, over its opened and migrated store. The code for Postgres is loaded only
- * there.
- */
+/** The code for Postgres is loaded only there. */
 export async function openWorkQueue(deps: OpenQueueDeps) {
   const { databaseUrl, timers, onTrouble } = deps;
   const engine =

@@ -13,7 +13,6 @@ interface SessionReaderDeps {
   readonly chatsOf: (channel: string) => Pick<NamedChats, "list">;
 }
 
-/** Sessions and notes, as the conversation keeps them. */
 export function createSessionReader({ db, workspace, store, chatsOf }: SessionReaderDeps): SessionReader {
   return {
     async list(keys, limit) {
@@ -64,7 +63,6 @@ const TASK_TONES = {
   stopped: "waiting",
 } as const;
 
-/** Tasks from issues, PRs and MRs. */
 export function createTaskReader(openStore: () => Promise<SolveReader>, maxSteps: number): TaskReader {
   return {
     async list(limit) {

@@ -41,7 +41,6 @@ interface Composer {
   /** Where it is sent; default: the console's own chat of that name. */
   readonly action?: string;
   readonly eventId: string;
-  /** Commands that the user wrote. */
   readonly ownCommands: readonly { readonly name: string; readonly description: string }[];
   readonly draft?: string;
 }
@@ -63,7 +62,6 @@ ${csrfField(context)}<input type="hidden" name="event" value="${eventId}">
 <p id="hint" class="hint">${t.sendHint}</p></form>`;
 }
 
-/** Every command once, with what `/help` says of it. */
 function commandsOf({ t }: PageContext, own: Composer["ownCommands"]): [name: string, what: string][] {
   const found = new Map<string, string>();
   const { help, helpMore } = chatMessagesFor(t.locale);
@@ -78,15 +76,12 @@ interface ReplyView {
   /** Where the whole text of a reply is read. */
   readonly wholeAt: string;
   readonly chatId: string;
-  /** The user's request. */
   readonly request: string;
   /** The buttons of a reply, as they make sense now. */
   readonly actionsOf: (reply: Reply) => Reply["actions"];
-  /** Jobs as they are by now. */
   readonly jobs: ReadonlyMap<string, ViewedJob>;
 }
 
-/** An answer: words as Markdown, each job as a card, and who gave it. */
 function renderReply(context: PageContext, view: ReplyView, reply: Reply): Markup {
   const { t } = context;
   const agent = agentOfRoute(reply.decision?.route);
@@ -112,7 +107,6 @@ function actionForm(
   return html`<form method="post" action="/chat/${encodeURIComponent(chatId)}" class="act" data-say>${csrfField(context)}<input type="hidden" name="event" value="${PRESSED}${crypto.randomUUID()}"><input type="hidden" name="text" value="${message}"><button type="submit">${labels?.[context.t.locale] ?? label}</button></form>`;
 }
 
-/** The pieces of a reply in their order; a job is shown as its card. */
 function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, buttons: Piece): Piece {
   const { locale } = context.t;
   const said = replyPieces(locale, reply);
@@ -167,7 +161,6 @@ function longText({ t }: PageContext, text: string, wholeAt: string): Piece {
   ];
 }
 
-/** The whole text of one reply, a window at a time. */
 function wholeTextPage(
   context: PageContext,
   {
@@ -195,7 +188,6 @@ export interface ChatView extends Omit<ReplyView, "request" | "wholeAt"> {
   /** How far a message is that is being answered. */
   readonly workOf: (messageId: string) => LiveWork;
   readonly chats: readonly Chat[];
-  /** Whether there is more above. */
   readonly older: boolean;
   readonly eventId: string;
   readonly ownCommands: Composer["ownCommands"];
@@ -263,10 +255,7 @@ const bytesText = (bytes: number) => (bytes < 1_024 ? `${bytes} B` : `${Math.cei
 /** The mark in the event's id of a message that a button sent. */
 const PRESSED = "button-";
 
-/**
- * The result of a pressed button, without a message in the user's name. If the job's card is on the page, the card shows
- * the result and the next button, and the answer is folded to one line.
- */
+/** If the job's card is on the page, the card shows the result and the next button, and the answer is one folded line. */
 function pressedView(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
   const { locale } = context.t;
   const isOnCard = !message.text.startsWith("/diff") && view.jobs.has(jobNamedInButton(message.text) ?? "");
@@ -479,7 +468,6 @@ async function receiveChatForm(
   return new Response(null, { status: 303, headers: { location: chatAddress(place) } });
 }
 
-/** Whether the viewer may read a chat and its messages. */
 export async function mayRead(
   { ownChats }: Pick<Web["host"], "ownChats">,
   viewer: Viewer,
@@ -505,10 +493,7 @@ export function chatTitleOf(t: PageContext["t"], { channel, chatId, firstText }:
   return channel === "cli" && chatId !== "default" ? `${visible(chatId)}: ${title}` : title;
 }
 
-/**
- * Chats newest first, whichever way they are held. What was said at a terminal of this machine is the operator's; all
- * other chats are too, unless only their own are asked for.
- */
+/** Newest first. Those of this machine's terminals are the operator's, and so are all others unless `own` is asked for. */
 export async function listChats(
   { messages, ownChats, sources }: Pick<Web["host"], "messages" | "ownChats" | "sources">,
   viewer: Viewer,
@@ -531,7 +516,6 @@ export function sessionAddress({ channel, chatId }: ChatKey): string {
   return `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
 }
 
-/** The jobs of all replies on a page, as they are by now. */
 export async function readJobsOfExchanges(
   { viewerJobs }: Pick<Web["host"], "viewerJobs">,
   viewer: Viewer,

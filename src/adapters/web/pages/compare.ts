@@ -54,7 +54,6 @@ function cellsOf(texts: HistoryMessages, one: ContestantResult): readonly string
   ];
 }
 
-/** One row a contestant: the share as a point, its interval as a line. */
 function sharesPlot(title: string, contestants: readonly ContestantResult[]): Markup {
   const at = (share: number) => (LEFT + share * (WIDTH - 2 * LEFT)).toFixed(1);
   const height = contestants.length * ROW + 8;
@@ -67,7 +66,6 @@ ${contestants.map((one, n) => {
 })}</svg><div class="ends"><span>0 %</span><span>50 %</span><span>100 %</span></div></figure>`;
 }
 
-/** One point a comparison for each contestant of the latest one, oldest first. */
 function driftPlot(
   title: string,
   runs: readonly CompareResult[],

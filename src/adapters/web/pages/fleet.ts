@@ -10,7 +10,6 @@ import { type ConsolePages, missingPage, respond, type Web, type WebApp } from "
 const FLEET = "/fleet";
 const REFRESH_SECONDS = 5;
 
-/** The machines that share the store, what waits for each, and what was given up. */
 function fleetPage(context: PageContext, { self, machines, queues, dead }: FleetView): Markup {
   const t = fleetMessagesFor(context.t.locale);
   const nameOf = new Map(machines.map((machine) => [machine.id, distinctMachineName(machine, machines)]));

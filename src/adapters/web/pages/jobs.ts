@@ -69,9 +69,7 @@ interface JobView {
   readonly files: readonly FileDiff[] | null;
   /** Files that changed in the workspace since the preview was made. */
   readonly conflicts: readonly ConflictDiff[];
-  /** Other jobs of the same message. */
   readonly beside: readonly ViewedJob[];
-  /** Its output so far, while it runs. */
   readonly output: string;
   readonly view: DiffView;
 }
@@ -148,7 +146,6 @@ function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
   return html`<dt>${t.nav.chat}</dt><dd><a href="${address}" title="${chat}">${t.openJob}</a></dd>`;
 }
 
-/** Which model worked, in how many attempts, what its checks counted and what it cost. */
 function workFacts({ t }: PageContext, work: JobReason): Piece {
   if (work.attempts === 0) return null;
   const texts = historyMessagesFor(t.locale);
@@ -186,7 +183,6 @@ interface JobsView {
 /** The others are never those of a job that is listed. */
 const STATUSES = JOB_STATUSES.filter((status) => status !== "unended" && status !== "refused");
 
-/** The things that run now, each with a way to stop it. */
 function runningView(context: PageContext, things: readonly RunningThing[]): Markup {
   const { t } = context;
   return html`<div id="running" data-part data-every="${rereadSeconds(things.length > 0)}">

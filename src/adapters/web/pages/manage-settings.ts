@@ -130,7 +130,6 @@ const given = (c: Context<WebEnv>, name: string) => (c.var.form.get(name) ?? "")
 
 type ManageSettings = ReturnType<typeof createManageSettings>;
 
-/** Models, budget, schedules, trust. */
 function settingsRoutes(app: WebApp, web: Web): void {
   const { host, flashes } = web;
   const { settings } = host;
@@ -170,7 +169,6 @@ function settingsRoutes(app: WebApp, web: Web): void {
       ? back(c, "default-coder", await manageOf(c).setDefaultCoder(role))
       : c.notFound();
   });
-  /** A form that is one setting. */
   const saveBy = (
     address: string,
     at: string,
@@ -210,7 +208,6 @@ export const managePages: ConsolePages = {
 
 interface AccessView {
   readonly now: Awaited<ReturnType<ReturnType<typeof createManageAccess>["now"]>>;
-  /** The visitor's own session. */
   readonly own: string;
   /** The secret that was just made and is shown once. */
   readonly made?: { readonly text: string; readonly secret: string };

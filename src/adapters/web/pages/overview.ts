@@ -75,7 +75,6 @@ ${
   });
 }
 
-/** A task's description, progress, usage and current activity. */
 function taskRow(context: PageContext, task: TaskSummary): Markup {
   const { t } = context;
   const { step, figures, url } = task;
@@ -122,7 +121,6 @@ ${days.map((bar, n) => {
 </svg><div class="ends"><span>${days[0]?.label}</span><span>${mostText(most)}</span><span>${days.at(-1)?.label}</span></div></figure>`;
 }
 
-/** Models with a colour of their own; the others share the last one. */
 const COLOURS = 6;
 
 function usagePage(context: PageContext, { rows, days, models, total }: WorkFigures): Markup {

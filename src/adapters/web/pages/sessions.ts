@@ -54,7 +54,6 @@ function spokenPage(context: PageContext, chat: ChatKey, turns: readonly NewTurn
   });
 }
 
-/** The chats of every channel, and what was said in one. */
 function sessionRoutes(app: WebApp, { host }: Web): void {
   app.get("/sessions", async (c) => {
     const { viewer } = c.var.page;

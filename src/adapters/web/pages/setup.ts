@@ -23,10 +23,8 @@ import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "
 
 type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 
-/** Seconds after which a page that waits for a model is read again. */
 const LOOK_S = 2;
 
-/** The findings, the choice of chat model and coder, one test message, and the file. */
 function setupPage(context: PageContext, opened: OpenSetUp, trial: ChoiceTrial): Markup {
   const words = setupMessagesFor(context.t.locale);
   const trying = trial.kind === "trying";

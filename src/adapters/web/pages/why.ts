@@ -11,7 +11,6 @@ import { html, type Markup, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
 import { type ConsolePages, missingPage, respond } from "../web.ts";
 
-/** Lines above and below the one that was asked about. */
 const AROUND = 20;
 
 /** The numbers of a job's difference lead to who wrote the line, and its files to the editor that runs here. */
@@ -24,7 +23,6 @@ export function lineLinks({ openIn }: PageContext, jobId: string): LineLinks {
 }
 
 interface WhyView {
-  /** The job whose page asks. */
   readonly job: StoredJob;
   readonly path: string;
   readonly line: number;
@@ -32,7 +30,6 @@ interface WhyView {
   readonly found: FoundWhy;
 }
 
-/** The answer, and the file around the line: each number asks about its own line. */
 function whyPage(context: PageContext, { job, path, line, seen, found: { why, lines } }: WhyView): Markup {
   const { t } = context;
   const { why: address, editor } = lineLinks(context, seen.jobId);
