@@ -193,107 +193,121 @@ function answerAboutModels(word: (words: MemoryMessages["models"]) => string, ok
 
 /** `/model` and `/effort`: who answers in this chat, and how much they think, from the next message on. */
 export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, ChatCommand>> {
-  const save = async (chat: StateDeps, where: Chat, role: ModelRole, choice: ModelChoiceOfRole | null) => {
-    const { models } = await chat.sessions.settings(where);
-    const others = Object.entries(models).filter(([name]) => name !== role);
-    const kept = choice === null || Object.keys(choice).length === 0 ? [] : [[role, choice] as const];
-    await chat.sessions.saveSettings(where, { models: Object.fromEntries([...others, ...kept]) });
-  };
-  return {
-    async model(chat, { session: where }, text) {
-      const { models: chosen } = await chat.sessions.settings(where);
-      const { role, rest } = readRoleAndRest(deps, text);
-      const agent = agentOf(role);
-      if (rest === "") {
-        const isWhole = text.trim() === "";
-        const lines = listRoleModels(deps, chosen).filter((one) => isWhole || one.role === role);
-        const own = memoryMessagesFor(chat.messages.locale).models;
-        const measured = isWhole ? describeMeasured(chat.settings.measured) : null;
-        return {
-          ...answerAboutModels((words) =>
-            [
-              ...lines.map(words.line),
-              ...(measured === null ? [] : [words.measured(measured)]),
-              ...(isWhole ? [words.table(deps.catalogue.dated)] : []),
-              words.offered(listOfferedModels(deps)),
-              words.usage,
-            ].join("\n"),
-          ),
-          choices: [
-            ...modelChoices(deps, chosen, role, own),
-            ...lines
-              .filter((one) => one.role !== role)
-              .map((one) => ({
-                label: `${one.agent} …`,
-                description: own.forOthers(one.agent, one.role, one.name),
-                message: `/model ${one.agent.toLowerCase()}`,
-              })),
-          ],
-        };
-      }
-      if (RESET.test(rest)) {
-        await save(chat, where, role, null);
-        return answerAboutModels((words) => words.reset(agent));
-      }
-      if (/\s/u.test(rest)) return answerAboutModels((words) => words.usage, false);
-      const change = await chooseModel(deps, chosen, role, rest);
-      if (!change.ok) {
-        const { failure } = change;
-        return answerInEveryLanguage(
-          (locale) =>
-            failure === null
-              ? memoryMessagesFor(locale).models.unknown(rest)
-              : (failure.texts?.[locale] ?? failure.message),
-          false,
-        );
-      }
-      await save(chat, where, role, change.choice);
-      const { provider, model, local } = change.model;
-      return answerAboutModels((words) => words.changed(agent, `${provider}/${model}`, local));
-    },
-    async effort(chat, { session: where }, text) {
-      const { models: chosen } = await chat.sessions.settings(where);
-      const { role, rest } = readRoleAndRest(deps, text);
-      const agent = agentOf(role);
-      const model = deps.models.forRole(role, chosen[role]);
-      const name = "generate" in model ? `${model.provider}/${model.model}` : null;
-      const known = "generate" in model ? findInCatalogue(deps.catalogue, model.model) : null;
-      if (rest === "") {
-        const effort =
-          chosen[role]?.effort ?? ("generate" in model ? deps.effortOf(role, model.provider) : null);
-        const own = memoryMessagesFor(chat.messages.locale).models;
-        return {
-          ...answerAboutModels((words) => `${words.effortNow(agent, name, effort)}\n${words.effortUsage}`),
-          choices: [
-            ...EFFORTS.map((one) => ({
-              label: one,
-              description: [
-                own.effortWords[one] ?? "",
-                own.forAgent(agent),
-                ...(one === effort ? [own.isNow] : []),
-              ].join(" · "),
-              message: `/effort ${agent.toLowerCase()} ${one}`,
-            })),
-            defaultChoice(own, "effort", agent),
-          ],
-        };
-      }
-      const { effort: _, ...others } = chosen[role] ?? {};
-      if (RESET.test(rest)) {
-        await save(chat, where, role, others);
-        return answerAboutModels((words) => words.reset(agent));
-      }
-      const wanted = rest.toLowerCase();
-      if (!isEffort(wanted)) return answerAboutModels((words) => words.effortUsage, false);
-      await save(chat, where, role, { ...others, effort: wanted });
-      return answerAboutModels((words) =>
+  const aboutRole =
+    (answer: (asked: RoleCommand) => Promise<Answer>): ChatCommand =>
+    async (chat, { session }, text) => {
+      const { models: chosen } = await chat.sessions.settings(session);
+      const isWhole = text.trim() === "";
+      return answer({ deps, chat, session, chosen, isWhole, ...readRoleAndRest(deps, text) });
+    };
+  return { model: aboutRole(answerModel), effort: aboutRole(answerEffort) };
+}
+
+interface RoleCommand extends ReturnType<typeof readRoleAndRest> {
+  readonly deps: ModelCommandDeps;
+  readonly chat: AgentDeps & StateDeps;
+  readonly session: Chat;
+  readonly chosen: ChosenModels;
+  /** Neither a role nor a choice was named. */
+  readonly isWhole: boolean;
+}
+
+async function saveChoice({ chat, session, role }: RoleCommand, choice: ModelChoiceOfRole | null) {
+  const { models } = await chat.sessions.settings(session);
+  const others = Object.entries(models).filter(([name]) => name !== role);
+  const kept = choice === null || Object.keys(choice).length === 0 ? [] : [[role, choice] as const];
+  await chat.sessions.saveSettings(session, { models: Object.fromEntries([...others, ...kept]) });
+}
+
+async function answerModel(asked: RoleCommand): Promise<Answer> {
+  const { deps, chat, chosen, isWhole, role, rest } = asked;
+  const agent = agentOf(role);
+  if (rest === "") {
+    const lines = listRoleModels(deps, chosen).filter((one) => isWhole || one.role === role);
+    const own = memoryMessagesFor(chat.messages.locale).models;
+    const measured = isWhole ? describeMeasured(chat.settings.measured) : null;
+    return {
+      ...answerAboutModels((words) =>
         [
-          words.effortSet(agent, wanted),
-          ...(known?.effort === false ? [words.effortIgnored(name ?? "")] : []),
+          ...lines.map(words.line),
+          ...(measured === null ? [] : [words.measured(measured)]),
+          ...(isWhole ? [words.table(deps.catalogue.dated)] : []),
+          words.offered(listOfferedModels(deps)),
+          words.usage,
         ].join("\n"),
-      );
-    },
-  };
+      ),
+      choices: [
+        ...modelChoices(deps, chosen, role, own),
+        ...lines
+          .filter((one) => one.role !== role)
+          .map((one) => ({
+            label: `${one.agent} …`,
+            description: own.forOthers(one.agent, one.role, one.name),
+            message: `/model ${one.agent.toLowerCase()}`,
+          })),
+      ],
+    };
+  }
+  if (RESET.test(rest)) {
+    await saveChoice(asked, null);
+    return answerAboutModels((words) => words.reset(agent));
+  }
+  if (/\s/u.test(rest)) return answerAboutModels((words) => words.usage, false);
+  const change = await chooseModel(deps, chosen, role, rest);
+  if (!change.ok) {
+    const { failure } = change;
+    return answerInEveryLanguage(
+      (locale) =>
+        failure === null
+          ? memoryMessagesFor(locale).models.unknown(rest)
+          : (failure.texts?.[locale] ?? failure.message),
+      false,
+    );
+  }
+  await saveChoice(asked, change.choice);
+  const { provider, model, local } = change.model;
+  return answerAboutModels((words) => words.changed(agent, `${provider}/${model}`, local));
+}
+
+async function answerEffort(asked: RoleCommand): Promise<Answer> {
+  const { deps, chat, chosen, role, rest } = asked;
+  const agent = agentOf(role);
+  const model = deps.models.forRole(role, chosen[role]);
+  const name = "generate" in model ? `${model.provider}/${model.model}` : null;
+  const known = "generate" in model ? findInCatalogue(deps.catalogue, model.model) : null;
+  if (rest === "") {
+    const effort = chosen[role]?.effort ?? ("generate" in model ? deps.effortOf(role, model.provider) : null);
+    const own = memoryMessagesFor(chat.messages.locale).models;
+    return {
+      ...answerAboutModels((words) => `${words.effortNow(agent, name, effort)}\n${words.effortUsage}`),
+      choices: [
+        ...EFFORTS.map((one) => ({
+          label: one,
+          description: [
+            own.effortWords[one] ?? "",
+            own.forAgent(agent),
+            ...(one === effort ? [own.isNow] : []),
+          ].join(" · "),
+          message: `/effort ${agent.toLowerCase()} ${one}`,
+        })),
+        defaultChoice(own, "effort", agent),
+      ],
+    };
+  }
+  const { effort: _, ...others } = chosen[role] ?? {};
+  if (RESET.test(rest)) {
+    await saveChoice(asked, others);
+    return answerAboutModels((words) => words.reset(agent));
+  }
+  const wanted = rest.toLowerCase();
+  if (!isEffort(wanted)) return answerAboutModels((words) => words.effortUsage, false);
+  await saveChoice(asked, { ...others, effort: wanted });
+  return answerAboutModels((words) =>
+    [
+      words.effortSet(agent, wanted),
+      ...(known?.effort === false ? [words.effortIgnored(name ?? "")] : []),
+    ].join("\n"),
+  );
 }
 
 /** `/cloud on [QUESTION]`: the coders' model answers questions too, that one at once; `/cloud off` ends it. Only the owner may. */

@@ -375,30 +375,42 @@ export function createSessions(deps: SessionDeps) {
     fork: (from: Chat, to: Chat) => forkSession(deps, from, to),
     ...createRewoundTurns(store),
     /** For a server at midnight: cuts due sessions, each while `hold` holds its chat. */
-    async cutDue(
-      hold: (chatKey: string, work: () => Promise<void>) => Promise<void>,
-      signal: AbortSignal,
-    ): Promise<CutOverResult[]> {
-      const done: CutOverResult[] = [];
-      const due = (await store.due(now(), DUE_AT_ONCE)).map(({ chatKey }) => chatKey);
-      const cutNext = async (): Promise<void> => {
-        for (let chatKey = due.shift(); chatKey !== undefined && !signal.aborted; chatKey = due.shift()) {
-          const key = chatKey;
-          await hold(key, async () => {
-            const { session } = await store.current(key);
-            if (session === null || (await keepOrNull(deps, session)) !== null) return;
-            const result = await cutOver(deps, session, { carry: true, signal });
-            if (result.cut) done.push(result);
-          });
-        }
-      };
-      await Promise.all(Array.from({ length: CUT_AT_ONCE }, cutNext));
-      return done;
-    },
+    cutDue: (hold: HoldChat, signal: AbortSignal) => cutDueSessions(deps, hold, signal),
     nextCut: () => clock.nextCut(now()),
     settings: ({ channel, chatId }: Chat) => store.settings(chatKeyOf(channel, chatId)),
     saveSettings: ({ channel, chatId }: Chat, change: Partial<ChatSettings>) =>
       store.saveSettings(chatKeyOf(channel, chatId), change),
+    ...createSessionMemory(deps),
+  };
+}
+
+type HoldChat = (chatKey: string, work: () => Promise<void>) => Promise<void>;
+
+async function cutDueSessions(
+  deps: SessionDeps,
+  hold: HoldChat,
+  signal: AbortSignal,
+): Promise<CutOverResult[]> {
+  const done: CutOverResult[] = [];
+  const due = (await deps.store.due(deps.now(), DUE_AT_ONCE)).map(({ chatKey }) => chatKey);
+  const cutNext = async (): Promise<void> => {
+    for (let chatKey = due.shift(); chatKey !== undefined && !signal.aborted; chatKey = due.shift()) {
+      const key = chatKey;
+      await hold(key, async () => {
+        const { session } = await deps.store.current(key);
+        if (session === null || (await keepOrNull(deps, session)) !== null) return;
+        const result = await cutOver(deps, session, { carry: true, signal });
+        if (result.cut) done.push(result);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: CUT_AT_ONCE }, cutNext));
+  return done;
+}
+
+/** What a chat keeps beside its turns: notes of past days, newest first, and the user's named memories. */
+function createSessionMemory({ store, mask }: SessionDeps) {
+  return {
     notes: ({ chatKey }: Session) => store.notes(chatKey, MOST_NOTES),
     /** Forgets a note, and the open session's content from it. False if there is no such note. */
     async forgetNote({ chatKey, id, carried }: Session, note: DailyNote): Promise<boolean> {

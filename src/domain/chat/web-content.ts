@@ -147,6 +147,11 @@ function createWriter(base: string) {
     const ends = /\n*$/.exec(kept)?.[0].length ?? 0;
     written = kept === "" ? "" : kept + "\n".repeat(Math.max(0, lines - ends));
   };
+  const put = (linesBefore: 1 | 2, text: string, linesAfter?: 2) => {
+    fresh(linesBefore);
+    written += text;
+    if (linesAfter !== undefined) fresh(linesAfter);
+  };
   return {
     text(text: string) {
       putAway();
@@ -157,26 +162,19 @@ function createWriter(base: string) {
       }
     },
     open(name: string, attributes: string) {
-      if (/^h[1-6]$/.test(name)) {
-        fresh(2);
-        written += `${"#".repeat(Number(name[1]))} `;
-      } else if (name === "pre") {
-        fresh(2);
-        written += "```\n";
+      if (/^h[1-6]$/.test(name)) put(2, `${"#".repeat(Number(name[1]))} `);
+      else if (name === "pre") {
+        put(2, "```\n");
         preformatted = true;
       } else if (name === "code" && !preformatted) written += "`";
       else if (name === "br" || name === "tr" || name === "dt" || name === "dd") fresh(1);
       else if (name === "td" || name === "th") written += "| ";
-      else if (name === "hr") {
-        fresh(2);
-        written += "---";
-        fresh(2);
-      } else if (name === "li") {
-        fresh(1);
+      else if (name === "hr") put(2, "---", 2);
+      else if (name === "li") {
         const list = lists.at(-1);
         if (list !== undefined) list.item++;
         const mark = list?.ordered === true ? `${list.item}. ` : "- ";
-        written += `${"  ".repeat(Math.max(0, lists.length - 1))}${mark}`;
+        put(1, `${"  ".repeat(Math.max(0, lists.length - 1))}${mark}`);
       } else if (name === "a") {
         const href = toLink(attributes, base);
         links.push(href);
@@ -194,9 +192,7 @@ function createWriter(base: string) {
       if (/^h[1-6]$/.test(name)) fresh(2);
       else if (name === "pre") {
         preformatted = false;
-        fresh(1);
-        written += "```";
-        fresh(2);
+        put(1, "```", 2);
       } else if (name === "code" && !preformatted) written += "`";
       else if (name === "td" || name === "th") written += " ";
       else if (name === "a") {

@@ -24,36 +24,13 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
       .select(["id", "name", "media_type", "group_id", "pieces"])
       .where((is) => is.and(inChat(chatKey)));
 
-  async function writePieces(of: PieceFacts, bytes: Uint8Array): Promise<number> {
-    let position = 0;
-    for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
-      await giveWay();
-      const data = Buffer.from(bytes.subarray(from, from + PIECE_BYTES)).toString("base64");
-      await insertRows(db, "file_pieces", [{ ...of, position, data }]);
-      position += 1;
-    }
-    return position;
-  }
-
-  /** Null where one of them is gone. */
-  async function readPieces(chatKey: string, file_id: string, pieces: number): Promise<string | null> {
-    const read: string[] = [];
-    for (let position = 0; position < pieces; position += 1) {
-      const [piece] = await selectRows(db, "file_pieces", { ...inChat(chatKey), file_id, position });
-      if (piece === undefined) return null;
-      read.push(piece.data);
-      await giveWay();
-    }
-    return read.join("");
-  }
-
   /** Null where it, or a piece of it, is gone. */
   async function readData(chatKey: string, { id, pieces }: ImageFacts): Promise<string | null> {
     await giveWay();
     if (pieces === null) {
       return (await selectRows(db, "images", { ...inChat(chatKey), id }))[0]?.data ?? null;
     }
-    return readPieces(chatKey, id, pieces);
+    return readPieces(db, { ...inChat(chatKey), file_id: id }, pieces);
   }
 
   /** In their order, without those that are gone. */
@@ -78,7 +55,7 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
       for (const { name, bytes, mediaType } of read.filter((file) => file.ok)) {
         const kept = { id: newId(), name: storable(name) };
         const of = { ...inChat(chatKey), at: now().toISOString() };
-        const pieces = await writePieces({ ...of, file_id: kept.id }, bytes);
+        const pieces = await writePieces(db, { ...of, file_id: kept.id }, bytes);
         const row = { ...of, ...kept, group_id: null, media_type: mediaType, data: "", pieces };
         await insertRows(db, "images", [row]);
         images.push(kept);
@@ -88,10 +65,10 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
     async keepText(chatKey, text) {
       const id = newId();
       const of = { ...inChat(chatKey), at: now().toISOString(), file_id: id };
-      return { id, pieces: await writePieces(of, Buffer.from(text)) };
+      return { id, pieces: await writePieces(db, of, Buffer.from(text)) };
     },
     async loadText(chatKey, { id, pieces }) {
-      const data = await readPieces(chatKey, id, pieces);
+      const data = await readPieces(db, { ...inChat(chatKey), file_id: id }, pieces);
       return data === null ? null : Buffer.from(data, "base64").toString();
     },
     async attach(chatKey, ids, groupId) {
@@ -121,6 +98,34 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
       return found.map((image) => ({ ...image, groupId: groups.get(image.id) ?? "" }));
     },
   };
+}
+
+/** Answers with how many there are. */
+async function writePieces(db: Kysely<Database>, of: PieceFacts, bytes: Uint8Array): Promise<number> {
+  let position = 0;
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+    await giveWay();
+    const data = Buffer.from(bytes.subarray(from, from + PIECE_BYTES)).toString("base64");
+    await insertRows(db, "file_pieces", [{ ...of, position, data }]);
+    position += 1;
+  }
+  return position;
+}
+
+/** Null where one of them is gone. */
+async function readPieces(
+  db: Kysely<Database>,
+  of: Pick<PieceFacts, "workspace" | "chat_key" | "file_id">,
+  pieces: number,
+): Promise<string | null> {
+  const read: string[] = [];
+  for (let position = 0; position < pieces; position += 1) {
+    const [piece] = await selectRows(db, "file_pieces", { ...of, position });
+    if (piece === undefined) return null;
+    read.push(piece.data);
+    await giveWay();
+  }
+  return read.join("");
 }
 
 type PieceFacts = Omit<Database["file_pieces"], "position" | "data">;
