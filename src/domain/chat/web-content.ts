@@ -155,11 +155,8 @@ function createWriter(base: string) {
   return {
     text(text: string) {
       putAway();
-      if (preformatted) written += text;
-      else {
-        const plain = text.replace(/\s+/g, " ");
-        written += /(?:^|\s)$/.test(written) ? plain.trimStart() : plain;
-      }
+      const plain = text.replace(/\s+/g, " ");
+      written += preformatted ? text : /(?:^|\s)$/.test(written) ? plain.trimStart() : plain;
     },
     open(name: string, attributes: string) {
       if (/^h[1-6]$/.test(name)) put(2, `${"#".repeat(Number(name[1]))} `);

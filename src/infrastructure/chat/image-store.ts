@@ -24,21 +24,16 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
       .select(["id", "name", "media_type", "group_id", "pieces"])
       .where((is) => is.and(inChat(chatKey)));
 
-  /** Null where it, or a piece of it, is gone. */
-  async function readData(chatKey: string, { id, pieces }: ImageFacts): Promise<string | null> {
-    await giveWay();
-    if (pieces === null) {
-      return (await selectRows(db, "images", { ...inChat(chatKey), id }))[0]?.data ?? null;
-    }
-    return readPieces(db, { ...inChat(chatKey), file_id: id }, pieces);
-  }
-
-  /** In their order, without those that are gone. */
+  /** In their order, without those of which a piece is gone. */
   async function readImages(chatKey: string, rows: readonly ImageFacts[]): Promise<LoadedImage[]> {
     const found: LoadedImage[] = [];
-    for (const row of rows) {
-      const { id, name, media_type } = row;
-      const data = await readData(chatKey, row);
+    for (const { id, name, media_type, pieces } of rows) {
+      await giveWay();
+      const whole = pieces === null ? await selectRows(db, "images", { ...inChat(chatKey), id }) : [];
+      const data =
+        pieces === null
+          ? (whole[0]?.data ?? null)
+          : await readPieces(db, { ...inChat(chatKey), file_id: id }, pieces);
       if (data !== null) found.push({ id, name, mediaType: media_type as ImageType, data });
     }
     return found;
