@@ -15,7 +15,7 @@ import { generateWithRetries, type TryOutcome } from "./generate-answer.ts";
 import { fieldAt, type Json, listAt, textAt } from "./json-fields.ts";
 import type { ModelDeps } from "./model-settings.ts";
 
-/** The content of a script: the first entry that fits answers. docs/models.md describes the format. */
+/** The content of a script: the first entry that fits answers. docs/scripted-models.md describes the format. */
 export interface Script {
   readonly answers: readonly ScriptedAnswer[];
 }

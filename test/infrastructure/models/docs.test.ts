@@ -9,13 +9,17 @@ import { openModels } from "../../../src/lib.ts";
 import { startModelServer } from "../../fakes/model-server/server.ts";
 import { makeTestFolder } from "../../left-behind.ts";
 
-const page = readFileSync(join(import.meta.dir, "../../../docs/models.md"), "utf8");
-const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
+const [page = "", scripted = ""] = ["models.md", "scripted-models.md"].map((name) =>
+  readFileSync(join(import.meta.dir, "../../../docs", name), "utf8"),
+);
+const blocks = [...`${page}\n${scripted}`.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(
+  (match) => match[1] ?? "",
+);
 const scripts = blocks.filter((block) => block.startsWith("answers:"));
 const configs = blocks.filter((block) => !block.startsWith("answers:"));
 
-describe("docs/models.md", () => {
-  test("its configurations are accepted", async () => {
+describe("docs/models.md and docs/scripted-models.md", () => {
+  test("their configurations are accepted", async () => {
     expect(configs.length).toBe(4);
     for (const text of configs) {
       const home = makeTestFolder("docs");
@@ -24,12 +28,12 @@ describe("docs/models.md", () => {
     }
   });
 
-  test("its script can be played", () => {
+  test("the script can be played", () => {
     expect(scripts.length).toBe(1);
     expect(readScript(parse(scripts[0] ?? "")).answers.length).toBe(7);
   });
 
-  test("its first configuration makes five models", async () => {
+  test("the first configuration makes five models", async () => {
     const home = makeTestFolder("docs");
     writeFileSync(join(home, "config.yaml"), configs[0] ?? "");
     const env = { PICOCLAW_HOME: home, OPENROUTER_API_KEY: "k-12345678", GEMINI_API_KEY: "k-12345678" };
@@ -47,7 +51,7 @@ describe("docs/models.md", () => {
     ]);
   });
 
-  test("its settings for Azure, Bedrock and Vertex send a key to the path that the service has", async () => {
+  test("the settings for Azure, Bedrock and Vertex send a key to the path that the service has", async () => {
     const text = configs.find((one) => one.includes("azure:")) ?? "";
     const server = await startModelServer({ script: [{ text: "Hello" }] });
     const home = makeTestFolder("docs");
@@ -78,7 +82,7 @@ describe("docs/models.md", () => {
     }
   });
 
-  test("has the shipped table of models, dated", () => {
+  test("docs/models.md has the shipped table of models, dated", () => {
     expect(page).toContain(`as of ${SHIPPED_CATALOGUE.dated}`);
     const yes = (flag: boolean | null) => (flag === null ? "–" : flag ? "yes" : "no");
     expect(readCatalogue(SHIPPED_CATALOGUE)).toMatchObject({ ok: true });
