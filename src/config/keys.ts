@@ -7,13 +7,12 @@ import type { Path } from "./tree.ts";
 export interface KeyInfo {
   readonly path: readonly string[];
   readonly node: SchemaNode;
-  /** `env:NAME` is kept for the user of the key to resolve, not replaced at loading. */
   readonly reference: boolean;
 }
 
-/** The facts about a key, beyond its type, that the reference, the loader and the trust rules need. */
-export interface KeyMeta {
-  readonly description: string;
+/** As much of JSON Schema as the tree uses, and what the reference, the loader and the trust rules need beyond it. */
+export interface SchemaNode {
+  readonly description?: string;
   /** Holds a secret: a file may contain only `env:NAME`. */
   readonly secret?: boolean;
   /** `env:NAME` is kept for the user of the key to resolve, not replaced at loading. */
@@ -24,10 +23,6 @@ export interface KeyMeta {
   readonly timezone?: boolean;
   /** How the type reads in the reference, where the schema alone says too little. */
   readonly shown?: string;
-}
-
-/** As much of JSON Schema as the tree uses, and what `KeyMeta` adds. */
-export interface SchemaNode extends Partial<KeyMeta> {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly additionalProperties?: SchemaNode | false;

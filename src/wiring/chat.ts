@@ -94,13 +94,12 @@ export async function openChat(
   const isTrusted = () => areCommandsTrusted({ home, workspace: root });
   const ownCommands = createOwnCommands({ home, workspace: root, isTrusted, mask: workspace.mask });
   const chat = chatMessagesFor(locale);
-  const storage = toStorage(root, workspace.storage, true).outer;
   const project = projectOf(workspace.files);
   const deps: ChatDeps = {
     ...memory,
     ...late,
     ...{ workspace, project, projectOf, images, queue, ownCommands, messages, chat, now },
-    checks: openProjectChecks({ home, root, storage, path: env.PATH ?? "", settings: config.checks }),
+    checks: openChecksOf(opened),
     canAsk: (role) => "generate" in models.forRole(role),
     steering: createSteering(),
     meter: kept.metered.meter,
@@ -233,4 +232,12 @@ function loadLater(
 async function reachesOutward(script: string): Promise<boolean> {
   const { mayReachOutward, reachesOutward: reaches } = await import("../domain/policy/reaches-outward.ts");
   return mayReachOutward(script) && reaches(script, await loadShellParser());
+}
+
+export function openChecksOf({
+  workspace: { root, storage },
+  services: { home, env, config },
+}: OpenedFolder) {
+  const place = { home, root, storage: toStorage(root, storage, true).outer, path: env.PATH ?? "" };
+  return openProjectChecks({ ...place, settings: config.checks });
 }

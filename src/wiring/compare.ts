@@ -18,7 +18,6 @@ import { HEAD_NAMES } from "../domain/config/configured-kinds.ts";
 import type { ModelFailureCode } from "../domain/models/model-facts.ts";
 import { mergeObjects } from "../domain/platform/json-members.ts";
 import { isInside } from "../domain/platform/paths.ts";
-import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
 import { createCompareStore } from "../infrastructure/history/compare-store.ts";
 import { createAskGit, createCommitLog } from "../infrastructure/history/git-log.ts";
 import { openJobStack } from "../infrastructure/history/job-stack.ts";
@@ -28,7 +27,7 @@ import { rootsFor } from "../infrastructure/platform/git-roots.ts";
 import { findInstallation } from "../infrastructure/platform/installation.ts";
 import { toStorage } from "../infrastructure/platform/workspace-storage.ts";
 import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
-import { openChat } from "./chat.ts";
+import { openChat, openChecksOf } from "./chat.ts";
 import type { Environment, Services } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
 
@@ -165,29 +164,16 @@ interface RoomDeps {
 }
 
 function roomOptions({ env, settings }: RoomDeps, room: RoomFolder, more: Readonly<Record<string, unknown>>) {
-  const home = room.newHome();
   const flags = mergeObjects(settings, more) as ConfigOverrides;
-  return {
-    home,
-    env: { ...env, PICOCLAW_HOME: home },
-    options: { cwd: room.project, workspace: room.project, flags },
-  };
+  const options = { cwd: room.project, workspace: room.project, flags };
+  return { env: { ...env, PICOCLAW_HOME: room.newHome() }, options };
 }
 
 async function openRoom(deps: RoomDeps, room: RoomFolder, more: Readonly<Record<string, unknown>>) {
-  const { home, env, options } = roomOptions(deps, room, more);
+  const { env, options } = roomOptions(deps, room, more);
   const opened = await openWorkspace(env, options, { emptied: deps.emptied });
   if (!opened.ok) throw new Error(opened.message ?? JSON.stringify(opened.problems));
-  const { workspace, config } = opened;
-  const storage = toStorage(workspace.root, workspace.storage, true).outer;
-  const checks = openProjectChecks({
-    home,
-    root: workspace.root,
-    storage,
-    path: deps.env.PATH ?? "",
-    settings: config.checks,
-  });
-  return { workspace, checks };
+  return { workspace: opened.workspace, checks: openChecksOf(opened) };
 }
 
 /** By the answer to a request of an agent. One that is too long is the agent's own. */

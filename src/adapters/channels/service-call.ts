@@ -1,4 +1,5 @@
 import type { DeliveryResult, DownloadResult } from "../../application/ports/serve.ts";
+import { readUpTo } from "../../domain/platform/file-bytes.ts";
 
 export type NotDelivered = Exclude<DeliveryResult, { status: "sent" }>;
 
@@ -82,14 +83,8 @@ export async function downloadFile(
         reason: type.includes("text/html") ? "a login is asked for" : `HTTP ${response.status}`,
       };
     }
-    const pieces: Uint8Array[] = [];
-    let length = 0;
-    for await (const piece of response.body ?? []) {
-      pieces.push(piece);
-      length += piece.length;
-      if (length > limitBytes) break;
-    }
-    return { ok: true, bytes: new Uint8Array(Buffer.concat(pieces)) };
+    const { bytes } = await readUpTo(response.body, limitBytes);
+    return { ok: true, bytes: new Uint8Array(bytes) };
   } catch (error) {
     // The address may hold a token, so the error's own words are not passed on.
     return { ok: false, reason: signal.aborted ? "no answer in time" : errorCodeOf(error) };

@@ -9,6 +9,7 @@ import {
   type JSONRPCMessage,
   type RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
+import { readUpTo } from "../../domain/platform/file-bytes.ts";
 import type { McpHost } from "./host.ts";
 import { createMcpServer, createRunningCalls, type RunningCalls, withConnection } from "./mcp-server.ts";
 import { MESSAGE_BYTES, parseJson, tooLong } from "./read-message.ts";
@@ -255,25 +256,13 @@ export function refusalResponse(
 /** Its message, or why it is refused; undefined where a request has none. */
 async function readBody(request: Request): Promise<{ readonly value: unknown } | Response> {
   if (request.method !== "POST") return { value: undefined };
-  const bytes = await readUpTo(request, MESSAGE_BYTES);
+  const isDeclaredLonger = Number(request.headers.get("content-length") ?? 0) > MESSAGE_BYTES;
+  const { bytes, isWhole } = await readUpTo(isDeclaredLonger ? null : request.body, MESSAGE_BYTES);
   // The rest was not read, so the connection is of no use.
-  if (bytes === null) return refusalResponse(413, tooLong(MESSAGE_BYTES, null), { connection: "close" });
+  if (isDeclaredLonger || !isWhole)
+    return refusalResponse(413, tooLong(MESSAGE_BYTES, null), { connection: "close" });
   const parsed = parseJson(bytes);
   return parsed.ok ? { value: parsed.value } : refusalResponse(400, parsed.bad);
-}
-
-/** Null when it is longer; reading then stops. */
-async function readUpTo(request: Request, limitBytes: number): Promise<Uint8Array | null> {
-  if (Number(request.headers.get("content-length") ?? 0) > limitBytes) return null;
-  if (request.body === null) return new Uint8Array();
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
-    size += part.length;
-    if (size > limitBytes) return null;
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }
 
 /** The refusal names the id: it is the answer to the second request, on a connection of its own. */

@@ -75,20 +75,16 @@ function compactTranscript(
   return [...messages.slice(0, begun), { role: "user", text }, ...latest.map(cutMessage)];
 }
 
-function cutMessage(message: ModelMessage): ModelMessage {
-  const text = cutMiddle(message.text, KEPT_CHARS);
-  if (message.role !== "assistant" || message.toolCalls === undefined) return { ...message, text };
-  return { ...message, text, toolCalls: message.toolCalls.map(cutCall) };
-}
+const cutMessage = (message: ModelMessage) => changeTexts(message, (text) => cutMiddle(text, KEPT_CHARS));
 
-function cutCall(call: ToolCall): ToolCall {
-  const { arguments: given } = call;
-  if (typeof given !== "object" || given === null) return call;
-  const entries = Object.entries(given).map(([key, value]) => [
-    key,
-    typeof value === "string" ? cutMiddle(value, KEPT_CHARS) : value,
-  ]);
-  return { ...call, arguments: Object.fromEntries(entries) };
+function changeTexts(message: ModelMessage, change: (text: string) => string): ModelMessage {
+  const text = change(message.text);
+  if (message.role !== "assistant" || message.toolCalls === undefined) return { ...message, text };
+  const toolCalls = message.toolCalls.map((call) => ({
+    ...call,
+    arguments: mapTexts(call.arguments, change),
+  }));
+  return { ...message, text, toolCalls };
 }
 
 /** Shorter values occur in ordinary text. */
@@ -101,11 +97,7 @@ const HIDDEN = "***";
  */
 function withoutSecrets(message: ModelMessage, secrets: readonly string[]): ModelMessage {
   const known = secrets.filter(({ length }) => length >= SHORTEST);
-  const hide = (text: string) => known.reduce((all, secret) => all.replaceAll(secret, HIDDEN), text);
-  const text = hide(message.text);
-  if (message.role !== "assistant" || message.toolCalls === undefined) return { ...message, text };
-  const toolCalls = message.toolCalls.map((call) => ({ ...call, arguments: mapTexts(call.arguments, hide) }));
-  return { ...message, text, toolCalls };
+  return changeTexts(message, (text) => known.reduce((all, secret) => all.replaceAll(secret, HIDDEN), text));
 }
 
 const STREAM_CHARS = 20_000;

@@ -4,6 +4,18 @@ export function isSameFile(one: Uint8Array | null, other: Uint8Array | null): bo
   return one.length === other.length && Buffer.compare(one, other) === 0;
 }
 
+/** A body, or its beginning: past the limit nothing more is read, which ends the transfer. */
+export async function readUpTo(body: Response["body"] | Request["body"], limitBytes: number) {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size > limitBytes) break;
+  }
+  return { bytes: Buffer.concat(pieces), isWhole: size <= limitBytes };
+}
+
 /** The text of a file; null where it is not UTF-8 text. */
 export function decodeText(bytes: Uint8Array): string | null {
   return bytes.includes(0) ? null : decodeUtf8(bytes);

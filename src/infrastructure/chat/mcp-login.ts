@@ -1,4 +1,5 @@
 /** OAuth at MCP servers. A login is kept by the server's address: a project that gives a known name to another gets no token. */
+
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -27,6 +28,7 @@ import {
   type McpServerSettings,
 } from "../../domain/chat/mcp-servers.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { readUpTo } from "../../domain/platform/file-bytes.ts";
 import { withFolderLocks } from "../platform/folder-lock.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
@@ -256,18 +258,12 @@ class UnusableAnswer extends Error {}
 /** `fetch` whose answer is read at once, up to a size. */
 async function fetchSmall(input: string | URL, init: RequestInit): Promise<Response> {
   const response = await fetch(input, init);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  // Leaving the loop ends the transfer.
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > LARGEST_ANSWER) throw new UnusableAnswer("the answer is too large");
-    chunks.push(chunk);
-  }
+  const { bytes, isWhole } = await readUpTo(response.body, LARGEST_ANSWER);
+  if (!isWhole) throw new UnusableAnswer("the answer is too large");
   const { status, statusText } = response;
   const headers = new Headers(response.headers);
   for (const name of ["content-encoding", "content-length"]) headers.delete(name);
-  return new Response(size === 0 ? null : Buffer.concat(chunks), { status, statusText, headers });
+  return new Response(bytes.length === 0 ? null : bytes, { status, statusText, headers });
 }
 
 /** Asks without a token, by the present transport and then by the older one; the answer's body is not read. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Forge, ForgeAnswer, ForgeFailure } from "../../application/ports/forges.ts";
+import { readUpTo } from "../../domain/platform/file-bytes.ts";
 
 /** A failure on its way out of a call. */
 export class ForgeFault extends Error {
@@ -200,7 +201,9 @@ async function fetchOnce(
     const response = await fetchOnSite(fetch, request, AbortSignal.any([signal, timeout]));
     if (!(response instanceof Response)) return response;
     // 304 and the like are not asked for; a redirect on the forge's own site was followed.
-    const { text, isWhole } = await readBody(response, response.ok ? MOST_ANSWER_BYTES : MOST_REFUSAL_BYTES);
+    const most = response.ok ? MOST_ANSWER_BYTES : MOST_REFUSAL_BYTES;
+    const { bytes, isWhole } = await readUpTo(response.body, most);
+    const text = bytes.toString("utf8", 0, most);
     if (!response.ok) return responseFailure(response, text, now());
     return isWhole ? readAnswer(request, response, text, shape) : tooLarge(request, response);
   } catch (cause) {
@@ -306,22 +309,6 @@ export function requireOwnAddress(address: string, site: string): string {
 const MOST_ANSWER_BYTES = 8 * 1024 ** 2;
 /** Of a refusal only a sentence is shown. */
 const MOST_REFUSAL_BYTES = 64 * 1024;
-
-/** Reads no further than the limit: a forge, or a server in its place, may send without end. */
-async function readBody(response: Response, limitBytes: number): Promise<{ text: string; isWhole: boolean }> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    pieces.push(piece);
-    bytes += piece.length;
-    // Leaving the loop ends the connection.
-    if (bytes > limitBytes) break;
-  }
-  return {
-    text: Buffer.concat(pieces, Math.min(bytes, limitBytes)).toString(),
-    isWhole: bytes <= limitBytes,
-  };
-}
 
 function tooLarge(request: Request, { status }: Response): ForgeFailure {
   const most = `${MOST_ANSWER_BYTES / 1024 ** 2} MiB`;

@@ -1,5 +1,6 @@
 import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/models.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { readUpTo } from "../../domain/platform/file-bytes.ts";
 import { type AnswerInProgress, createAnswer, thinkerOf } from "./answer.ts";
 import { type Failures, hasImages, LONGEST_WAIT_MS } from "./failures.ts";
 import {
@@ -462,13 +463,7 @@ const LONGEST_ERROR = 64 * 1024;
 
 /** A server that fails may also never end its page about it: the limits of the try hold here, too. */
 async function readErrorStart(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > LONGEST_ERROR) break;
-  }
-  return text;
+  return (await readUpTo(response.body, LONGEST_ERROR)).bytes.toString();
 }
 
 function newCallId(random: () => number): string {
