@@ -56,7 +56,7 @@ export async function gatherRequest(
   // Asked before any model works: a change that cannot be pushed is paid for in vain. A fork's branch is asked about later.
   const isFork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   if (!isFork && !repository.canPush) throw new SolveStop("no-permission", repository.name);
-  const branch = item.pull?.sourceBranch ?? baseBranchOf({ task: { base: null }, repository });
+  const branch = item.pull?.sourceBranch ?? baseBranchOf({ base: null }, repository);
   await stopForAnothersPull(deps.forge, work);
   const { heard, ids } = await readHeardComments(deps, work);
   const text = [
@@ -104,9 +104,9 @@ export function quoteComments(comments: readonly (ForgeComment | ForgeReviewComm
 }
 
 /** User text is data: marked as theirs, line by line. */
-function quoteLines(text: string): string {
+export function quoteLines(text: string): string {
   return text
-    .split("\n")
+    .split(/\r\n?|\n/)
     .map((line) => `> ${line}`)
     .join("\n");
 }

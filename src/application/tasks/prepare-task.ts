@@ -56,7 +56,7 @@ export async function prepareTask(deps: SolveDeps, work: SolveWork): Promise<voi
   const fork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   const source = fork ? await forge.readRepository(item.pull?.sourceRepository ?? "", signal) : null;
   if (source !== null && !source.ok) throw new SolveStop("clone", mask(source.failure.message));
-  const branch = baseBranchOf(work);
+  const branch = baseBranchOf(work.task, work.repository);
   const base = await expectBase(forge, {
     repository: source?.value.name ?? repository.name,
     branch,
@@ -172,7 +172,7 @@ async function listFiles({ forge, log }: SolveDeps, work: SolveWork): Promise<re
   const { item, task, signal } = work;
   const listed = await forge.listFiles(
     item.pull?.sourceRepository || item.ref.repository,
-    baseBranchOf(work),
+    baseBranchOf(work.task, work.repository),
     signal,
   );
   if (listed.ok) return listed.value;

@@ -21,7 +21,7 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { ForgeReviewComment, Published } from "../ports/forges.ts";
 import type { SolveTask } from "../ports/tasks.ts";
-import { readHeardComments } from "./item-comments.ts";
+import { quoteLines, readHeardComments } from "./item-comments.ts";
 import { baseBranchOf, orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
 
 const COMMAND_CHARS = 200;
@@ -115,13 +115,7 @@ function judgementWords(judged: NonNullable<SolveTask["judged"]>, { locale }: So
 }
 
 /** A model's text stays in a separate block: no fence or tag in it swallows the text below. */
-function quoteModelText(text: string): string {
-  return text
-    .trim()
-    .split(/\r\n?|\n/)
-    .map((line) => `> ${line}`)
-    .join("\n");
-}
+const quoteModelText = (text: string) => quoteLines(text.trim());
 
 /** Forges refuse a title without visible characters; the issue's number replaces it. */
 function taskTitle({ title, item }: SolveTask): string {
@@ -317,7 +311,7 @@ async function pushBranch(deps: SolveDeps, work: SolveWork, patch: Uint8Array): 
       cloneUrl: repository.cloneUrl,
       credentials: forge.credentials,
       baseCommit: task.base?.commit ?? "",
-      baseBranch: baseBranchOf(work),
+      baseBranch: baseBranchOf(work.task, work.repository),
       branch,
       previous: task.pushed,
       patch,

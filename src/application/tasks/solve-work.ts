@@ -162,14 +162,11 @@ export async function orStop<T>(answer: Promise<ForgeAnswer<T>>): Promise<T> {
 }
 
 /** The branch that the change is for: the task's own, else the repository's; a repository without a commit has none. */
-export function baseBranchOf({
-  task,
-  repository,
-}: {
-  readonly task: Pick<SolveTask, "base">;
-  readonly repository: Pick<ForgeRepository, "name" | "defaultBranch">;
-}): string {
-  const branch = task.base?.branch ?? repository.defaultBranch;
+export function baseBranchOf(
+  { base }: Pick<SolveTask, "base">,
+  repository: Pick<ForgeRepository, "name" | "defaultBranch">,
+): string {
+  const branch = base?.branch ?? repository.defaultBranch;
   if (branch === null) throw new SolveStop("empty", repository.name);
   return branch;
 }

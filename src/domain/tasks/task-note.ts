@@ -1,3 +1,4 @@
+import { fenced } from "../forges/posted-text.ts";
 import { cutMiddle } from "../texts/format-text.ts";
 import type { TaskMessages } from "../texts/tasks.ts";
 import {
@@ -47,7 +48,7 @@ export function renderNote(record: TaskRecord, messages: TaskMessages): string {
     `## ${words.asked}`,
     "",
     facts.description === "" ? "" : `${facts.description}\n`,
-    fenced(facts.prd),
+    fenced(facts.prd, "text"),
     "",
     `## ${words.criteria}`,
     "",
@@ -81,7 +82,7 @@ function loopLines(one: TaskLoop, { note: words }: TaskMessages): string[] {
     "",
     `- ${words.decision}: \`${action}\` (${at})${reason === "" ? "" : ` — ${oneLine(reason)}`}`,
     "",
-    ...(prompt === "" ? [] : [`### ${words.prompt}`, "", fenced(prompt), ""]),
+    ...(prompt === "" ? [] : [`### ${words.prompt}`, "", fenced(prompt, "text"), ""]),
     ...(run ? runLines(run, words) : []),
     ...(test ? testLines(test, words) : []),
     ...(refused ? [words.refused, ""] : []),
@@ -119,7 +120,7 @@ function runLines(run: WorkerRun, words: TaskMessages["note"]): string[] {
       ? words.noChanges
       : changes.map(({ path, kind }) => `- ${kind} \`${path}\``).join("\n"),
     "",
-    fenced(cutMiddle(run.summary || run.rawOutput, SHOWN_OUTPUT)),
+    fenced(cutMiddle(run.summary || run.rawOutput, SHOWN_OUTPUT), "text"),
     "",
   ];
 }
@@ -131,16 +132,9 @@ function testLines(test: TestRun, words: TaskMessages["note"]): string[] {
     "",
     `\`${oneLine(test.command)}\` → ${test.exitCode ?? "-"} (${test.durationMs} ms)${test.error === null ? "" : ` — ${oneLine(test.error)}`}`,
     "",
-    fenced(cutMiddle(test.output, SHOWN_OUTPUT)),
+    fenced(cutMiddle(test.output, SHOWN_OUTPUT), "text"),
     "",
   ];
-}
-
-/** Longer than any fence inside. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...(text.match(/`{3,}/g) ?? []).map((run) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}text\n${text.replace(/\n$/, "")}\n${fence}`;
 }
 
 export function oneLine(text: string): string {

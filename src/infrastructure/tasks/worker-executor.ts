@@ -46,15 +46,7 @@ import {
 
 /** Why there is no container, worded for the person who asked for the task. */
 function startFailure(
-  {
-    messages,
-    engineHost,
-    mask,
-  }: {
-    readonly messages: TaskMessages;
-    readonly engineHost: string;
-    readonly mask: (text: string) => string;
-  },
+  { messages, engineHost, mask }: Pick<WorkerExecutorDeps, "messages" | "engineHost" | "mask">,
   cause: SandboxFailure,
 ): ExecutorStarted {
   const { code, detail } = cause;
