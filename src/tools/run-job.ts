@@ -10,7 +10,6 @@ import { type JobFacts, ToolError, type ToolErrorCode } from "./tool-result.ts";
 
 export interface ToolJob {
   readonly tool: string;
-  /** Its title in the list of `jobs`. */
   readonly title: string;
   readonly commands: readonly JobCommand[] | string;
   readonly signal: AbortSignal;

@@ -21,7 +21,6 @@ import {
 import type { Checked, CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
 import { checkResults } from "./baseline.ts";
 
-/** Runs checks over a draft. */
 export type RunDraftChecks = (
   checks: readonly ProjectCheck[],
   more?: Partial<CheckRequest>,
@@ -33,7 +32,6 @@ const FOREIGN =
 const MOST_FILES = 5000;
 const MOST_BYTES = 512 * 1024;
 
-/** The project's code with the draft's changes, each file read once. */
 function readCode(files: Draft["files"]): Map<string, string> {
   const texts = new Map<string, string>();
   const folders = [""];

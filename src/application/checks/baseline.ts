@@ -22,7 +22,6 @@ import type { Baseline, CheckMemory, CheckRecord } from "../ports/checks.ts";
 import type { Checked, CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
 
-/** The results of the check runs, in the order of the checks. */
 export function checkResults(checks: readonly ProjectCheck[], runs: readonly CheckRun[]): CheckResult[] {
   return checks.flatMap((check, at) => {
     const run = runs[at];

@@ -183,7 +183,6 @@ export interface JudgedAttempt {
   readonly runs: readonly CheckRun[];
 }
 
-/** The project's checks as the judge of one draft. */
 export interface ProjectChecks {
   readonly timeoutSeconds: number;
   /** Whether the project has checks of its own that may judge. */

@@ -32,7 +32,6 @@ export function seesChange(
   );
 }
 
-/** More tests than this are not red by chance. */
 const MOST_BY_CHANCE = 20;
 
 /** Repeats these red tests of the baseline and counts those that pass now as passed; null if all are red again, or nothing is known. */

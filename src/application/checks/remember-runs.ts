@@ -163,7 +163,6 @@ export function createRunMemory(deps: RunMemoryDeps) {
   };
 }
 
-/** The project's code without the draft's changes. */
 function textsBefore(draft: JudgedDraft): ReadonlyMap<string, string> {
   const changed = toChangedTexts(draft).map(({ path, before }) => [path, before ?? ""] as const);
   return new Map([...findAffected(draft).texts, ...changed]);

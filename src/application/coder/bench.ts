@@ -33,7 +33,6 @@ import type { WorkspaceFiles } from "../ports/platform-view.ts";
 
 /** Carries out and judges the proposals of one coder, each over the files that the earlier ones left. The workspace changes only at `land`. */
 export interface Bench {
-  /** Files as the proposals left them. */
   files(): ProjectFiles;
   /** Merges blocks for whole files that changed since the coder saw them; a block that cannot be merged must not be carried out. */
   settle(commands: readonly PatchCommand[]): Promise<SettledCommands>;

@@ -54,7 +54,6 @@ interface ShownText {
   readonly text: string;
 }
 
-/** A file that the conversation changed. */
 export interface RecentFile {
   readonly path: string;
   /** The first line of each change, as the job left the file. */
@@ -591,7 +590,6 @@ function takeChangelog(gathering: Gathering): void {
 /** Characters of an additional test or changelog. */
 const BESIDE = 3_500;
 
-/** Sources that named tests bring with them. */
 const MOST_TESTED = 4;
 
 /** The sources that a test is about: those with its name, and those that it imports. */

@@ -162,7 +162,6 @@ interface GivenUp {
   readonly loop: CoderLoop;
   readonly state: LoopState;
   readonly stopped: CoderStopReason;
-  /** Its last words. */
   readonly words: string;
   /** Why its last answer was not carried out; null where it was. */
   readonly reason: SentBackReason | null;

@@ -43,7 +43,6 @@ export function showAgain(files: ProjectFiles, places: readonly FileLines[], lim
 /** Characters of one command's output that the coder sees. */
 const OUTPUT = 6_000;
 
-/** The first failure in one line, for display. */
 function firstFailureLine(failed: readonly CommandResult[]): string {
   const [first] = failed;
   if (first === undefined) return "";
@@ -176,7 +175,6 @@ export function showAfterRun(
     .join("\n\n");
 }
 
-/** The files that a coder's commands name, with the lines that a report names. */
 export function linesToShowAgain(commands: readonly PatchCommand[], report: string): FileLines[] {
   const paths = affectedFiles(commands).map((path) => path.replace(/^\.\//, ""));
   const named = new Map<string, number[]>(paths.map((path) => [path, []]));

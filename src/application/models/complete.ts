@@ -217,7 +217,6 @@ export interface JsonQuestion<T> extends CompleteOptions {
   readonly again?: (problem: string) => string;
 }
 
-/** Characters of a wrong answer that go back with what is wrong. */
 const WRONG_CHARS = 4_000;
 
 /** Asks for one JSON document; an answer in another form is sent back once. The usage is that of all answers. */

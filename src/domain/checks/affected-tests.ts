@@ -25,7 +25,6 @@ export function isTestFile(path: string, text: string): boolean {
   return isCodePath(path) && isTestPath(path) && !FIXTURES.test(path) && HOLDS_TESTS.test(text);
 }
 
-/** Where a test begins, with its name. */
 const BEGINS_TEST =
   /^\s*(?:(?:async )?def (test\w*)|(?:test|it|describe|suite)(?:\.\w+)?\s*\(\s*["'`](.+?)["'`]|func ((?:Test|Fuzz|Example)\w*))/;
 

@@ -20,7 +20,6 @@ export interface ConnectedInput {
   readonly now: CheckResult;
   /** Paths that the draft changes. */
   readonly changed: readonly string[];
-  /** The code files of the project with the change. */
   readonly texts: ReadonlyMap<string, string>;
 }
 

@@ -130,7 +130,6 @@ export function builtAmong(paths: readonly string[]): string[] {
 /** Folders below a home where tools keep downloads and packages. */
 const STORED =
   /^(?:\.cache|\.npm|\.pnpm-store|\.yarn|\.local\/(?:lib|share|state)|go\/pkg|\.cargo\/(?:registry|git)|\.rustup|\.m2\/repository|\.gradle|\.bun\/install|\.gem|\.bundle\/cache|\.composer\/cache)\//;
-/** Python runs these at its start. */
 const STARTS_WITH_PYTHON = /(?:^|\/)(?:sitecustomize|usercustomize)\.py$|\.pth$/;
 
 /** Whether a file in a home may decide how checks run: a program, a setting, a file that a language runs at its start. */

@@ -32,7 +32,6 @@ const MESSAGE =
 /** A missing service or host, which checks cannot reach here: such a failure shows nothing about the code. */
 const NO_SERVICE =
   /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|connection refused|network is unreachable|no such host|could not resolve host(?:name)?|name or service not known|temporary failure in name resolution)\b/i;
-/** Between the paths of a line. */
 const BETWEEN = /[\s"'`()[\]<>,;|]+/;
 
 /** The account of each failing test in an output; a test whose lines cannot be separated from another's has none. */
@@ -154,7 +153,6 @@ function titleOfName(name: string): string {
   return bareTestName(name).replace(/ #\d+$/, "");
 }
 
-/** The one test that a line is the title of. */
 function findTest(
   line: string,
   byTitle: ReadonlyMap<string, readonly string[]>,

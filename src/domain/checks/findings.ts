@@ -33,7 +33,6 @@ export interface ReasonedTest {
   readonly reason: string;
 }
 
-/** The value of a finding, by its code. */
 export interface FindingValues extends Required<Omit<Judgement, "verdict" | "counts">> {
   /** Those still red that the coder declared neither as fixed nor as not its own. */
   readonly unnamed: readonly string[];
@@ -63,7 +62,6 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly errorBefore: string;
   /** Programs that are not installed. */
   readonly absent: readonly string[];
-  /** The command that installs what the project's checks need. */
   readonly install: string;
   /** The command that the coder proposed because no check of the project judges; `why`: the reason if it cannot judge either. */
   readonly proposed: { readonly command: string; readonly why: WhyNotChecked | null };

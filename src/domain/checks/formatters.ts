@@ -2,7 +2,6 @@ import { attemptOr } from "../platform/error-text.ts";
 import { quotePath } from "./narrow-check.ts";
 
 export interface FormattedProject {
-  /** The names in a folder; empty if the folder does not exist. */
   names(folder: string): readonly string[];
   /** The text of a file; empty where there is none. */
   text(path: string): string;

@@ -40,7 +40,6 @@ export function readKeptCounts(output: string): TestCounts | null {
 const NOT_LOADED =
   /\b(?:Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|ModuleNotFoundError|No module named)\b/;
 
-/** pytest over a file without tests. */
 const NO_TESTS = /^(?:=+ )?no tests ran in /;
 
 /** A file without tests counts as one test, by its exit code, or if green beside others as a helper. Null if the last did not end. */

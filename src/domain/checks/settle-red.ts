@@ -19,16 +19,13 @@ import type { CheckResult, Judgement, Verdict } from "./verdict.ts";
 export interface RedTests {
   /** The declarations in the coder's plans so far. */
   readonly declarations: readonly Declaration[];
-  /** Paths that the draft changes. */
   readonly changed: readonly string[];
   /** The checks over the old code, and over the draft. */
   readonly before: readonly CheckResult[];
   readonly results: readonly CheckResult[];
   readonly checks: readonly ProjectCheck[];
   readonly judgement: Judgement;
-  /** The code files of the project with the change. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The changes of the draft; absent if they are not needed. */
   readonly diff?: readonly ChangedText[];
 }
 

@@ -61,7 +61,6 @@ export interface CheckFailure {
   readonly tail: string;
 }
 
-/** The test results of a tool, confirmed by its own summary. */
 export interface TestResults {
   /** The formats that were found in the output, by the names that their runners give them. */
   readonly formats: readonly string[];

@@ -277,7 +277,6 @@ export const TEST_CHANGES =
     " ",
   ) as readonly TestChange[];
 
-/** The verdict over one test. */
 function changeOf(seen: Sightings): TestChange | null {
   switch (seen.before) {
     case "pass":
@@ -467,7 +466,6 @@ export interface KnownCheck {
   readonly seconds?: number;
 }
 
-/** The tests of a result that fail, by name. */
 export function failingTests({ results }: CheckResult): string[] {
   return [...(results?.tests ?? [])].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
 }

@@ -235,19 +235,11 @@ function blockAround(
   };
 }
 
-/** The most lines of decorators that are shown above a definition: the last ones, such as rows of a table of cases. */
-const LONGEST_DECORATOR = 25;
-
-/** A definition's comment and decorators, which may be a table of cases, are above it. */
+/** A definition's comment and decorators are above it. */
 function withComment(lines: readonly string[], from: number): number {
   let at = from;
   while (at > 1 && from - at < 12 && /^\s*(?:\/\/|\/?\*|#(?!#* )|@|""")/.test(lines[at - 2] as string)) at--;
-  const closing = /^(\s*)\)\s*$/.exec(lines[at - 2] ?? "")?.[1];
-  if (closing === undefined) return at;
-  const opening = lines.slice(0, at - 2).findLastIndex((line) => line.startsWith(`${closing}@`));
-  const between = opening === -1 ? [] : lines.slice(opening + 1, at - 2);
-  const isDecorator = opening !== -1 && between.every((line) => indentOf(line) > closing.length);
-  return isDecorator ? Math.max(opening + 1, at - LONGEST_DECORATOR) : at;
+  return at;
 }
 
 function createExcerptBudget(lines: readonly string[], limit: number) {
@@ -333,7 +325,6 @@ export function showAround(path: string, text: string, around: readonly number[]
   return ranges.length === 0 ? cutElement(path, text, limit) : showRanges(path, lines, ranges);
 }
 
-/** The lines that were asked for, cut at the limit. */
 export function showLines(path: string, text: string, asked: LineRange, limit: number): string {
   const lines = toLines(text);
   const from = Math.min(asked.from, lines.length);
@@ -451,7 +442,6 @@ export interface AskedFile {
 }
 
 const RANGE = /(?::|#L?|\s\(?lines?\s+|\sL)(\d{1,7})(?:\s*(?:-|–|—|\.\.|:|to)\s*L?(\d{1,7})?)?\)?$/i;
-/** Lines around a single one that was named. */
 const AROUND_NAMED_LINE = 30;
 
 /** Reads `path`, `path:12`, `path:12-80`, `path:12-` and what coders write instead. */

@@ -277,7 +277,6 @@ function jsonText(value: unknown): string {
   return value === null || (Array.isArray(value) && value.length === 0) ? "" : JSON.stringify(value);
 }
 
-/** A fence alone on its line. */
 const FENCE_LINE = /^[^\S\n\r\u2028\u2029]*(?:```|~~~)\w*[^\S\n\r\u2028\u2029]*$/gm;
 
 const LONGEST_CHECK = 500;
@@ -340,7 +339,6 @@ function linesOf(text: string): string[] {
   return [...new Set(lines)];
 }
 
-/** The content of the single fence around the whole answer. */
 function loneBlock(text: string): string | undefined {
   const pieces = [...walkReply(text)];
   const [only] = pieces;

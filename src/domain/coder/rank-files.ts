@@ -1,7 +1,6 @@
 import { stem, type Term, termsIn } from "../platform/request-terms.ts";
 import { definitionsOf, isAlias } from "./file-excerpts.ts";
 
-/** The kind of a file, for a coder. */
 export type FileKind = "source" | "settings" | "test" | "docs" | "history" | "fixture" | "generated";
 
 export const SOURCE =
@@ -58,14 +57,6 @@ const KIND_FACTOR: Readonly<Record<FileKind, number>> = {
 /** Files of a kind that a request asks for count more. */
 const ASKED_FACTOR = 0.6;
 
-/** `the README`: people rarely write its extension. */
-const SAID_FACTOR = 4;
-
-function isSaid(path: string, request: string): boolean {
-  const name = /^([A-Z]{4,})\.\w+$/.exec(path)?.[1];
-  return name !== undefined && request.includes(name);
-}
-
 export interface Ranking {
   readonly request: string;
   readonly terms: readonly Term[];
@@ -85,7 +76,7 @@ export function rankFiles({ request, terms, hits, searched }: Ranking): RankedFi
       const exact = terms[term]?.spellings.some((one) => stem(name) === stem(one));
       sum += (worth[term] ?? 0) * (exact === true ? 3 : 1.2);
     }
-    return sum * (isSaid(path, request) ? SAID_FACTOR : 1);
+    return sum;
   };
   return hits
     .map((hit) => {

@@ -134,7 +134,6 @@ function likeness(pairs: ReadonlyMap<number, number>, wanted: string, text: stri
   return (2 * shared) / size;
 }
 
-/** Each pair as one number. */
 function pairsOf(text: string): number[] {
   const pairs: number[] = [];
   for (let i = 1; i < text.length && i < MAX_LINE; i++)

@@ -96,7 +96,6 @@ function linesLike(target: MatchTarget, anchor: string): readonly number[] {
   return starting.length > 0 ? starting : containing;
 }
 
-/** The text that the hunk expects to find, as one text. */
 export function oldText(lines: readonly HunkLine[]): string {
   let text = "";
   for (const line of lines) if (line.tag !== "+") text += line.text + line.eol;
@@ -310,7 +309,6 @@ interface DriftCore {
   readonly deletes: boolean;
 }
 
-/** The hunk from its first changed line to its last. */
 function driftCore(lines: readonly HunkLine[]): DriftCore | null {
   const from = lines.findIndex((line) => line.tag !== " ");
   const to = lines.findLastIndex((line) => line.tag !== " ");

@@ -195,7 +195,6 @@ export abstract class UnreadHunk {
   protected abstract read(): readonly HunkLine[];
 }
 
-/** The meaning of a JSON value as a patch. */
 export type JsonMeaning =
   | { readonly kind: "commands"; readonly items: readonly unknown[] }
   /** A coder's whole answer, `{plan, patch, risk, …}`: the patch is in there as text. */

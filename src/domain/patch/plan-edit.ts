@@ -454,7 +454,6 @@ export function planEdit(
   }
 }
 
-/** Plans the edits of one patch, which share one matching. */
 export function createEditPlanner(): (edit: Edit, source: FileSource, options: PlanOptions) => EditPlan {
   const matching = new Matching();
   return (edit, source, options) => planEdit(edit, source, options, matching);

@@ -100,7 +100,6 @@ export class TextLines {
     return end - 2 >= start && this.text.charCodeAt(end - 2) === 13 ? "\r\n" : "\n";
   }
 
-  /** Whether a text ends with what ends a line of this file. */
   endsLine(text: string): boolean {
     return text.endsWith("\n") || (this.loneCr && text.endsWith("\r"));
   }
@@ -119,7 +118,6 @@ export class TextLines {
     return best;
   }
 
-  /** The line that has the character at this offset. */
   lineWith(offset: number): number {
     let low = 0;
     let high = this.count;
@@ -198,7 +196,6 @@ interface Candidates {
 const MOST_SCANNED = 1_000;
 /** A file that is searched more often is indexed, which takes about as long as these searches. */
 const MOST_SCANS = 12;
-/** Characters that are scanned in one step. */
 export const SCANNED_IN_STEP = 400;
 /** Of a line, as much is searched for. */
 const LONGEST_NEEDLE = 200;

@@ -70,7 +70,6 @@ export function allowedCommandsText(policy: CommandPolicy): string {
   return policy.categories.map(({ title, commands }) => `${title}: ${commands.join(", ")}`).join("\n");
 }
 
-/** Whether `entry` is `prefix` or begins with its words. */
 export function startsWithWords(entry: string, prefix: string): boolean {
   return entry === prefix || entry.startsWith(`${prefix} `);
 }

@@ -19,7 +19,6 @@ export function compilePlainGlob(
 type ProtectedAction = "error" | "skip" | "log";
 
 export interface Protection {
-  /** The pattern that protects a path, or null. */
   protects(path: string): string | null;
   /** Why a path may never be edited, regardless of the configuration; null if it may. */
   forbids(path: string): "git" | "picoclaw" | null;
@@ -108,7 +107,6 @@ export function isGitName(part: string): boolean {
   return /^\.git$/i.test(plain) || /^git~\d$/i.test(plain);
 }
 
-/** Whether a path has such a name in it. */
 export function holdsGitName(path: string): boolean {
   return MAY_BE_GIT.test(path) && path.split("/").some(isGitName);
 }

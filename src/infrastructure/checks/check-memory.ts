@@ -91,7 +91,6 @@ const toStored = (record: Stored) =>
 const fromStored = (text: string): Stored =>
   JSON.parse(text, (key, value) => (key === "tests" ? new Map(value) : value));
 
-/** The project's checks on this machine. */
 export function openProjectChecks({
   settings,
   path,

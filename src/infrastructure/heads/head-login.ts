@@ -9,7 +9,6 @@ import { type KeyRoute, makeStandIn, type StreamEvent, type WorkerKind } from ".
 
 /** The sandbox gets stand-ins, for which the key proxy puts the keys. No file of the user is written, no login refreshed. */
 export interface HeadLogin extends KeyRoute {
-  /** Variables for the CLI; keys are stand-ins. */
   readonly env: Readonly<Record<string, string>>;
   /** Files for its home, by their paths there; keys are stand-ins. */
   readonly files: ReadonlyMap<string, string>;

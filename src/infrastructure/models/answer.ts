@@ -393,7 +393,6 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
   };
 }
 
-/** The tool calls of one answer, whole or in pieces. */
 function createCalls(newId: () => string, made: (call: ToolCall) => void) {
   const toolCalls: ToolCall[] = [];
   const open = new Map<string | number, OpenCall>();

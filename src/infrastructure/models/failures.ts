@@ -213,7 +213,6 @@ export function lastingFailure(
   return { code, ...failureText(messages, word), retryable: false };
 }
 
-/** A failure's text in the language of this process, and in every other. */
 function failureText(messages: ModelMessages, word: (words: ModelMessages) => string) {
   return { message: word(messages), texts: inEveryLanguage((locale) => word(modelMessagesFor(locale))) };
 }

@@ -55,7 +55,6 @@ const LOOK_MS = 1_000;
 /** The roles whose messages may reach a cloud; those of all others stay on this machine. */
 const MAY_LEAVE: ReadonlySet<ModelRole> = new Set(["coder1", "coder2", "coder3"]);
 
-/** The models of the configuration, each made when it is first asked for. */
 export function createModels(settings: ModelsSettings, deps: ModelDeps & ScriptedModelDeps): Models {
   const made = new Map<ModelRole, Model | ModelFailure>();
   const standIns = new Map<ModelRole, string>();

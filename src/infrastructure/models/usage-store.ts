@@ -126,7 +126,6 @@ function toTotal(row: SumRow): UsageTotal {
   };
 }
 
-/** One total for each name. */
 function addUp(totals: readonly UsageTotal[]): UsageTotal[] {
   return [...Map.groupBy(totals, ({ name }) => name)].map(([name, own]) => sumUsage(name, own));
 }

@@ -30,7 +30,6 @@ interface WireRequest {
   readonly body: object;
 }
 
-/** A request with a mark in the place of each image. */
 export type MarkedRequest = ReturnType<typeof markImages>;
 
 /** Replaces images by `mark`, which occurs nowhere else, and a number, so that the request is written like one of text alone. */

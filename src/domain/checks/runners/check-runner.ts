@@ -4,7 +4,6 @@ import type { TestResults } from "../test-results.ts";
 export interface ProjectFiles {
   /** Names in the root folder. */
   readonly names: readonly string[];
-  /** Texts of the few files that were read. */
   readonly texts: Readonly<Record<string, string>>;
   /** Paths in the folders of tests, sources and Python's own programs (`.venv/bin`), as far as they were read. */
   readonly below?: readonly string[];
@@ -62,7 +61,6 @@ export interface CheckRunner {
   /** Plain calls of it that only look. */
   readonly calls?: readonly RegExp[];
   readonly readers?: readonly ResultReader[];
-  /** Paths that are tests by its conventions. */
   readonly testPaths?: readonly RegExp[];
   /** Files that decide how it runs: configuration, set-up files, wrappers. */
   readonly decidedBy?: readonly RegExp[];

@@ -295,7 +295,6 @@ function mapIn({ texts }: ProjectFiles, key: string): Readonly<Record<string, un
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** The scripts and runners of a `package.json`. */
 export const packageScripts: CheckRunner = {
   name: "package.json",
   reads: ["package.json"],

@@ -72,7 +72,6 @@ function pytestOutcome(word: string | undefined): TestOutcome {
   }
 }
 
-/** The number before a word of a summary line. */
 export function numberBefore(total: string, word: string): number {
   return Number(new RegExp(`(\\d+) ${word}\\b`).exec(total)?.[1] ?? 0);
 }

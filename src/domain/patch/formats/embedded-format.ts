@@ -4,7 +4,6 @@ import type { ParseFailure, PatchCommand } from "../patch-command.ts";
 export interface EmbeddedFormat {
   /** As results and journals name it. */
   readonly name: string;
-  /** The characters that its mark lines begin with. */
   readonly initials: string;
   /** Whether the line `at … lineEnd` opens a patch; `at` is its first character that is not white space. */
   isMark(text: string, at: number, lineEnd: number): boolean;

@@ -32,7 +32,6 @@ export type NameRuleId =
   | "ssh"
   | "rsync";
 
-/** By arguments. */
 type ArgumentRuleId =
   | "rm-rf"
   | "rm-wide"

@@ -20,7 +20,6 @@ export interface WorkerKind {
   readonly leftOut: readonly string[];
   /** Variables whose value is a key. The first is the one to advise. */
   readonly keyVariables: readonly string[];
-  /** Variables that belong to a key and are not keys. */
   readonly plainVariables: readonly string[];
   /** The JSON file of settings in which it must be said that a key is its login, and which tools it lacks; `choose` adds that to the user's own. */
   readonly keySettings?: {

@@ -17,7 +17,6 @@ import { toolJobSource, undoWorkspaceJob } from "../../run-job.ts";
 import { ToolError } from "../../tool-result.ts";
 import { changeFile } from "../change-file.ts";
 
-/** Lines with their numbers, as `cat -n` writes them. */
 function numberLines(text: string, firstLine: number): string {
   if (text === "") return "";
   const lines = text.replace(/\r?\n$/, "").split("\n");

@@ -32,9 +32,7 @@ function parseStatus(text: string) {
   const head = headers.get("head");
   const commit = headers.get("oid");
   return {
-    /** Null when HEAD is detached. */
     branch: head === undefined || head === "(detached)" ? null : head,
-    /** Null before the first commit. */
     head: commit === undefined || commit === "(initial)" ? null : commit,
     upstream: headers.get("upstream") ?? null,
     ahead: Number(ahead),

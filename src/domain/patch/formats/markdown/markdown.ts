@@ -14,7 +14,6 @@ import { diffFormat } from "../unified-diff/unified-diff.ts";
 import { consoleBlock, gitBlock, shellBlock } from "./command-blocks.ts";
 import { type Piece, walkReply } from "./walk-reply.ts";
 
-/** The kind of a fenced block, according to its info string. */
 export type BlockInfo =
   | { readonly kind: "file"; readonly path: string; readonly language: string }
   | { readonly kind: "shell"; readonly shell?: "sh" | "zsh" }

@@ -20,7 +20,6 @@ export class DiffText {
     return this.text.startsWith(start, at);
   }
 
-  /** The line at `at` as bytes text, without its line feed. */
   line(at: number): string {
     const line = lineAt(this.text, at);
     return this.inBytes ? line : toBytesText(line);

@@ -58,7 +58,6 @@ function readGitHeader(diff: DiffText, at: number): HeaderRead {
 
 type HeaderLineRead = "taken" | "end" | { readonly mode: string };
 
-/** Takes one line of an extended header. */
 function takeLine(header: GitHeader, line: string): HeaderLineRead {
   if (line.startsWith("--- ")) header.oldLine = line.slice(4);
   else if (line.startsWith("+++ ")) header.newLine = line.slice(4);
@@ -277,7 +276,6 @@ function isCutHeader(diff: DiffText, from: number, line: string): boolean {
   return begins && diff.text.slice(diff.after(from)).trim() === "";
 }
 
-/** The empty line after the data, or the end of the text. */
 function endOfData(diff: DiffText, from: number): number {
   let at = from;
   while (at < diff.text.length && stripCr(diff.line(at)) !== "") at = diff.after(at);
