@@ -183,7 +183,7 @@ function elsewhere(name: string, root: SchemaNode): string | undefined {
   );
 }
 
-/** What the schema does not show: every role names an existing provider, and every host is valid. */
+/** Rules beyond the schema: every role names an existing provider, and every host is valid. */
 export function checkReferences(config: Config, origin: Origin): ConfigProblem[] {
   return [...roleProblems(config, origin), ...hostProblems(config, origin)];
 }

@@ -135,7 +135,7 @@ export async function openChat(
   };
 }
 
-/** What chats keep in the store, and the models that they ask. */
+/** The stores of chats, and the models that they ask. */
 function openKept({ opened: { workspace, services, deps }, choices, db, now }: ChatParts) {
   const { config, home, secrets, locale, log, env } = services;
   const using = {
@@ -180,7 +180,7 @@ function openKept({ opened: { workspace, services, deps }, choices, db, now }: C
   return { using, models, metered, inStore, queue, sessions, memory, images };
 }
 
-/** What only some messages need is loaded with the first of them. */
+/** Parts that only some messages need are loaded with the first of them. */
 function loadLater(
   { opened, options, choices, db, now }: ChatParts,
   { using, metered, sessions }: ReturnType<typeof openKept>,

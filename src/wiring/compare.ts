@@ -59,7 +59,7 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
     folders: [...new Set([root, ...rootsFor(root), home, toStorage(root, storage, true).outer])],
     shown: dependencies.map((path) => join(root, path)),
   };
-  // A script lies beside the user's own configuration, not in the home of a room.
+  // A script is beside the user's own configuration, not in the home of a room.
   const providers = Object.fromEntries(
     Object.entries(config.providers).flatMap(([name, { script }]) =>
       script === null ? [] : [[name, { script: resolve(home, script) }]],

@@ -15,7 +15,7 @@ import { pause } from "../infrastructure/platform/timers.ts";
 
 export interface ModelsOptions {
   readonly locale: Locale;
-  /** PICOCLAW_HOME, where relative scripts lie. */
+  /** PICOCLAW_HOME: relative paths of scripts begin here. */
   readonly home: string;
   readonly env: Env;
   /** Default: a masker of all secrets that `secrets` knows. */

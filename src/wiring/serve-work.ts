@@ -89,7 +89,7 @@ export interface WorkerRole {
 /** Beside the messages that a server answers. */
 const TASKS_AT_ONCE = 2;
 
-/** What `serve` and `join` share: a place in the fleet, messages to answer, replies to send, tasks to carry out. */
+/** The work that `serve` and `join` share: a place in the fleet, messages to answer, replies to send, tasks to carry out. */
 export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const { services, state, db, workspaceName, owner, owners } = given;
   const { databaseUrl, home } = services;

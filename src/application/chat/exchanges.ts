@@ -135,7 +135,7 @@ export function earlierExchangesFor(
 
 const MOST_HANDED = 3;
 
-/** What other routes have just changed, by job, for a coder that does not see that conversation; this message's (`groupId`) too. */
+/** The latest changes of other routes, by job, for a coder that does not see that conversation; this message's (`groupId`) too. */
 export function handedOverFor(
   model: HistoryReader,
   { history, groupId }: { readonly history: readonly Exchange[]; readonly groupId: string },

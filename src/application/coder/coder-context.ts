@@ -423,7 +423,7 @@ const MOST_LISTED = 20_000;
 const AROUND_FILE = 30;
 const MOST_WHOLE = 200;
 
-/** What a coder sees before the request: rules and a map, which rarely change, then files. Cut and omitted parts are stated. */
+/** The context that a coder sees before the request: rules and a map, which rarely change, then files. Cut and omitted parts are stated. */
 export function coderContext(project: ProjectFiles, context: ContextRequest): string {
   const { request, recent = [], budget, onRules, advise = createAdvise(), steps = CONTEXT_STEPS } = context;
   const paths = project.list(MOST_LISTED);

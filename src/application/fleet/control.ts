@@ -116,7 +116,7 @@ export interface FleetViewerJobsDeps {
 type OrderableJob = Pick<FleetJob, "workspace" | "machine" | "job">;
 
 const CODES = { away: "machine-away", unsettled: "unsettled", gone: "machine-gone" } as const;
-/** What another machine did is named by ids. */
+/** A workspace without numbers: jobs of another machine are named by their ids. */
 const NOWHERE = { root: "", archive: { numbers: () => new Map() } };
 const MOST_OTHERS = 5_000;
 /** A shorter tail is the whole output. */

@@ -167,7 +167,7 @@ export interface ViewerJobs {
   knownJournal(viewer: Viewer, jobId: string): Promise<readonly JournalLine[]>;
   /** The output of a running job so far; of another machine's job, without a viewer, the end of it. */
   output(jobId: string, viewer?: Viewer): Promise<string>;
-  /** Of all its files, or of one; each is read when it is asked for. Null: they lie on a machine that is away. */
+  /** Of all its files, or of one; each is read when it is asked for. Null: they are on a machine that is away. */
   differences(viewer: Viewer, jobId: string, path?: string): Promise<Iterable<FileDifference> | null>;
   /** The buttons of a reply, as they make sense now. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Reply["actions"];

@@ -206,7 +206,7 @@ function settingsFinding(
   return { why, without: Buffer.from(taken.text, "latin1") };
 }
 
-/** The directory of a submodule says where its files lie: as many steps up as its own name has, and down again. */
+/** The directory of a submodule says where its files are: as many steps up as its own name has, and down again. */
 function isSubmodulesPlace(path: string, { name, value }: GitSetting): boolean {
   const module = /(?:^|\/)\.git\/modules\/(.+)\/config$/.exec(path)?.[1];
   if (module === undefined || name !== "core.worktree") return false;

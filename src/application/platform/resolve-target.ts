@@ -19,7 +19,7 @@ const MAX_BYTES = 4_095;
 export type FollowLinks = "all" | "parents" | "none";
 
 /**
- * Relative targets resolve against the workspace, absolute ones must lie inside it. Each component is looked at when it is used;
+ * Relative targets resolve against the workspace, absolute ones must be inside it. Each component is looked at when it is used;
  * symlinks are followed by hand while they stay inside. `asWritten`: the lexical path, before links.
  */
 export function resolveTarget(bounds: Bounds, target: string, follow: FollowLinks) {

@@ -508,7 +508,7 @@ export interface OwnCommand extends OwnCommandText {
 
 /**
  * The user's own commands, the workspace's before the home's; in an untrusted folder they are only named. A file that cannot be read, is too
- * large or lies behind a link is ignored.
+ * large or is behind a link is ignored.
  */
 export interface OwnCommands {
   list(): readonly OwnCommand[];

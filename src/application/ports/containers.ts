@@ -353,7 +353,7 @@ export interface Recipes {
   project(dockerfile: string): readonly ContextFile[] | string;
 }
 
-/** Repositories that lie on this machine. They are read by git as the user who runs PicoClaw. */
+/** Repositories on this machine. They are read by git as the user who runs PicoClaw. */
 export interface LocalRepositories {
   look(path: string, ref: string | undefined, signal?: AbortSignal): Promise<LocalRepository | LocalFailure>;
   /** A repository without a work tree (`.git`), cloned with the given range, as an archive; uncommitted changes are not in it. */
@@ -400,7 +400,7 @@ interface NewDownload {
   drop(): void;
 }
 
-/** What labels cannot state: when an environment became ready, and who was preparing it. Losing these files loses no container. */
+/** Facts that labels cannot state: when an environment became ready, and who was preparing it. Losing these files loses no container. */
 export interface EnvironmentRecords {
   read(taskUuid: string): EnvironmentRecord | null;
   save(record: EnvironmentRecord): void;

@@ -213,7 +213,7 @@ export interface ExecuteRequest
 
 type Choice = "dryRun" | "preview" | "atomic" | "stopOnError" | "autoCommit";
 
-/** What is left open is set by the workspace; a preview and all-or-nothing are only what the caller asks for. */
+/** The workspace sets the options that are left out; a preview and all-or-nothing are only what the caller asks for. */
 export type JobRequest = Omit<ExecuteRequest, Choice> & { readonly [K in Choice]?: boolean | undefined };
 
 /** `worker.limits`: 0 means no limit; sizes in bytes. */

@@ -37,7 +37,7 @@ export interface InboundMessage
   /** The service's own id of this event. The same one twice is one message. */
   readonly eventId: string;
   readonly attachments?: readonly Attachment[];
-  /** What the channel needs to answer: a reply token, a thread. Plain JSON, handed back in `Delivery`. */
+  /** Data that the channel needs to answer: a reply token, a thread. Plain JSON, handed back in `Delivery`. */
   readonly replyTo?: Readonly<Record<string, unknown>>;
 }
 

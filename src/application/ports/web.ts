@@ -5,7 +5,7 @@ import type { EnvironmentReader } from "./containers.ts";
 import type { Chat } from "./serve.ts";
 import type { TaskReader } from "./tasks.ts";
 
-/** What the console shows of other parts of PicoClaw, read when a page is viewed. A reader is absent where a part is not set up. */
+/** Readers of what the console shows of other parts of PicoClaw, called when a page is viewed. A reader is absent where a part is not set up. */
 export interface ConsoleSources {
   readonly sessions?: SessionReader;
   readonly tasks?: TaskReader;

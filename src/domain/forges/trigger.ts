@@ -41,7 +41,7 @@ const ORDER_WORDS = {
   再開: "resume",
 } as const;
 
-/** What an event asks for. Every answer but `nothing` requires an actor with write access, which the forge decides. */
+/** The request in an event. Every answer but `nothing` requires an actor with write access, which the forge decides. */
 export function readWantedAction(
   event: ForgeEvent,
   { bot: { login: bot, id }, label }: { readonly bot: Bot; readonly label: string },

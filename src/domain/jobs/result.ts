@@ -336,7 +336,7 @@ export interface Interruption {
 
 /** Entries of before a swap whose folder is gone or whose path is occupied since. Only the user removes them. */
 export interface KeptAside {
-  /** Where they lie, each under its path; absolute. */
+  /** Where they are, each under its path; absolute. */
   readonly folder: string;
   readonly paths: readonly string[];
   /** The folder is not there any more: a person removed it, or moved it away. */

@@ -66,7 +66,7 @@ export interface BinaryPatch {
   readonly data: Uint8Array;
 }
 
-/** What a planner looks at: the paths of `editPaths` and their parent folders, no symlink followed. */
+/** The entries that a planner looks at: the paths of `editPaths` and their parent folders, no symlink followed. */
 export interface FileSource {
   look(path: string): FileEntry;
 }

@@ -22,7 +22,7 @@ export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
   return isWhole ? entries : null;
 }
 
-/** What an index lists (mode, object, flags, path), without the stat cache; null if `readGitIndex` cannot read it. */
+/** The entries of an index (mode, object, flags, path), without the stat cache; null if `readGitIndex` cannot read it. */
 export function listGitIndex(bytes: Uint8Array): Uint8Array | null {
   // Each part moves to the front of one copy: a view of every part would take longer than their hash.
   const listed = new Uint8Array(bytes);
@@ -38,7 +38,7 @@ export function listGitIndex(bytes: Uint8Array): Uint8Array | null {
   return isWhole ? listed.subarray(0, length) : null;
 }
 
-/** Calls `use` with where each entry, its name and the end of its name lie; false for anything but a whole index. */
+/** Calls `use` with the offsets of each entry, its name and the end of its name; false for anything but a whole index. */
 function walkGitIndex(bytes: Uint8Array, use: (start: number, name: number, end: number) => void): boolean {
   const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 32 || data.getUint32(0) !== 0x44495243) return false;

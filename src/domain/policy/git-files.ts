@@ -166,7 +166,7 @@ export function isHarmlessSetting({ name, value }: GitSetting): boolean {
   return /^submodule\..*\.update$/s.test(name) && /^(checkout|rebase|merge|none)$/.test(value);
 }
 
-/** What a job may not set, and the file without it; null if all may stay. Settings of `before`, which git read until now, may stay. */
+/** The settings that a job may not make, and the file without them; null if all may stay. Settings of `before`, which git read until now, may stay. */
 export function revertSettings(
   before: string,
   after: string,

@@ -22,7 +22,7 @@ export interface Protection {
   protects(path: string): string | null;
   /** Why a path may never be edited, regardless of the configuration; null if it may. */
   forbids(path: string): "git" | "picoclaw" | null;
-  /** The rule of a path that belongs to a home in the workspace; null where none does, or none lies there. */
+  /** The rule of a path that belongs to a home in the workspace; null where none does, or none is there. */
   ofHome(path: string): HomeRule | null;
   readonly action: ProtectedAction;
 }

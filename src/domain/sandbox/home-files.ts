@@ -1,7 +1,7 @@
 import { isInside } from "../platform/paths.ts";
 import { type HomeRule, inDependencyFolder, isGitName } from "../policy/protection.ts";
 
-/** The homes that lie in a workspace, and what of it belongs to them. All paths are relative to the workspace. */
+/** The homes in a workspace, and which of its paths belong to them. All paths are relative to the workspace. */
 export interface HomesInside {
   /** Empty: the workspace is the home. */
   readonly homes: readonly string[];

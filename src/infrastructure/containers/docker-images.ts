@@ -146,7 +146,7 @@ export interface RecipeFolders {
   readonly images: string;
   /** Certificates that an administrator added to this machine. */
   readonly certificates: string;
-  /** A project's Dockerfile is named from here and must lie inside. */
+  /** A project's Dockerfile is named from here and must be inside. */
   readonly workspace: string;
 }
 

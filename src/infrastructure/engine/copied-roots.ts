@@ -258,7 +258,7 @@ function repoint(file: string, place: RegExp, inCopy: string): Pointer | null {
   return { file, inCopy, asWritten };
 }
 
-/** Small texts in which git notes where repositories lie. */
+/** Small texts in which git records the places of repositories. */
 const NOTES_PATHS = new Set([
   ".git",
   "gitdir",

@@ -42,7 +42,7 @@ interface WatchedPaths {
 }
 
 interface WatchedFile {
-  /** Where it lies now. */
+  /** Its current place. */
   readonly at: string;
   /** The path that reports use for it. */
   readonly reportAs: string;
@@ -251,7 +251,7 @@ export function readKeptEntries({ folder, plan, direction, steps }: Swap) {
   );
   /** By op. */
   const entries = new Map<number, Identity>();
-  /** The disk that they take; null where folders are among them, or may lie beside them. */
+  /** The disk that they take; null where folders are among them, or may be beside them. */
   let bytes: number | null = 0;
   for (const op of plan.ops) {
     if (op.a?.kind === "directory" || op.b?.kind === "directory") bytes = null;

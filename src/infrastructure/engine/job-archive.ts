@@ -137,7 +137,7 @@ export function createJobArchive(
     const folder = jobFolder(storage, jobId);
     const { record, state, damaged, closed } = readJob(folder);
     if (damaged !== null) {
-      // Every id seems to lie in a folder that may not be entered.
+      // Every id seems to be in a folder that may not be entered.
       if (closed === dirname(folder.path) && !order().has(jobId)) return null;
       const job = withoutRecord(folder.id, record, workspace ?? "", damaged);
       return closed === null ? job : { ...job, closed };

@@ -108,7 +108,7 @@ export function diagnoseAside({
   }));
 }
 
-/** The originals that were kept aside, where they lie now: the storage may have moved with its workspace, and the user may have removed some. */
+/** The originals that were kept aside, where they are now: the storage may have moved with its workspace, and the user may have removed some. */
 export function locateAside(storage: string, jobId: string, { paths }: KeptAside): KeptAside {
   const folder = jobAside(storage, jobId);
   return { folder, paths, ...(!existsSync(folder) && { removed: true }) };

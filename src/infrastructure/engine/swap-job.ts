@@ -272,7 +272,7 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
   };
 }
 
-/** What another process needs to finish the swap, or to take it back. */
+/** The record with which another process can finish the swap or take it back. */
 function toIntent(
   { folder, plan, turn, direction }: SwapRequest,
   found: Pick<Swap, "steps"> & {

@@ -191,7 +191,7 @@ export function exchangedFolders({ roots, folders = [] }: Plan, workspace: strin
   }
   return {
     conflicts: [...found.values()],
-    /** Whether a path is such a folder or lies below one. */
+    /** Whether a path is such a folder or is below one. */
     covers: ({ root, path }: Pick<Op, "root" | "path">) =>
       found.size > 0 && (found.has(`${root}:${path}`) || isBelow(root, path)),
   };

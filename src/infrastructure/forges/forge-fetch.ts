@@ -51,7 +51,7 @@ export async function nullIfMissing<T>(call: Promise<T>): Promise<T | null> {
 
 const MESSAGE_CHARS = 300;
 
-/** What a forge means by its refusal. `now` is for limits that name a time of day. */
+/** The failure behind a forge's refusal. `now` is for limits that name a time of day. */
 function responseFailure(response: Response, body: string, now: number): ForgeFailure {
   const { status, headers } = response;
   const said = responseText(body);

@@ -69,7 +69,7 @@ function findKey(kind: WorkerKind, { env, home }: HeadLoginDeps): FoundKey | nul
     const key = env[variable];
     if (key !== undefined && key !== "") return { variable, key };
   }
-  // A key may lie in the file of logins, too: it is one all the same.
+  // The file of logins may contain a key instead; it is used as one.
   const key = kind.name === "codex-cli" ? readJson(join(home, CODEX_LOGIN))?.OPENAI_API_KEY : undefined;
   return typeof key === "string" && key !== "" ? { variable: "CODEX_API_KEY", key } : null;
 }

@@ -176,7 +176,7 @@ function findAgent(deps: HeadsDeps, name: HeadName): FoundAgent | HeadTrouble {
   return { name, kind, login: login.login, ...describeProgram(deps.home, found, kind.argv[0]) };
 }
 
-/** Packages lie side by side in the outermost `node_modules`; any other program has a folder of its own. */
+/** Packages are side by side in the outermost `node_modules`; any other program has a folder of its own. */
 function describeProgram(
   home: string,
   found: string,

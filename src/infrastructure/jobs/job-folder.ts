@@ -468,7 +468,7 @@ export function checkFolders({ path }: JobFolder): string[] {
     .map((name) => join(path, name));
 }
 
-/** The bytes that a job put into the workspace, and where each file's lie among them. */
+/** The bytes that a job put into the workspace, and the range of each file among them. */
 export const AFTER_IMAGES = { bytes: "after.bin", places: "after.json" } as const;
 /** The same for those that its undo put there. */
 export const BEFORE_IMAGES = { bytes: "before.bin", places: "before.json" } as const;
@@ -885,7 +885,7 @@ export function readOwnPlan(folder: JobFolder, workspace: string, written?: Plan
   return own.status === "own" ? { status: "own", plan: { ...plan, roots: own.roots } } : own;
 }
 
-/** The roots of a job's plan as they lie now, where all of them are the workspace's own. */
+/** The current places of the roots of a job's plan, where all of them are the workspace's own. */
 export function readOwnRoots(folder: JobFolder, workspace: string): readonly string[] {
   const planned = ifSound(() => readPlanRoots(folder));
   const own = planned === null ? null : ownRoots(folder, workspace, planned);

@@ -30,7 +30,7 @@ function systemGit(): {
     : { program, env: { ...ISOLATED_GIT_ENV, PATH: SYSTEM_FOLDERS.join(delimiter), HOME: "/", LC_ALL: "C" } };
 }
 
-/** The first git that does not lie in one of the folders to avoid. */
+/** The first git outside the folders to avoid. */
 export function gitProgram(folders: readonly string[], avoid: readonly string[]): string | null {
   for (const folder of folders) {
     try {
@@ -83,7 +83,7 @@ function createGitHistory(gitDirectory: string): GitHistory {
   };
 }
 
-/** Where the git state of a workspace lies; found by looking, git itself is not needed. */
+/** The folder of a workspace's git state, found without git itself. */
 export type GitPlaces = ReturnType<typeof gitPlacesAt>;
 
 export function findGit(workspace: string): GitPlaces | null {

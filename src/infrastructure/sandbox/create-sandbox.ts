@@ -137,7 +137,7 @@ async function openNetwork(settings: NetworkSettings, job: string, wanted: boole
   const { startProxy, createRefusalCount } = await import("./proxy.ts");
   const refusals = createRefusalCount();
   const path = join(job, SOCKET);
-  // The name of a socket has room for 107 bytes, and a job's folder may lie deep: it is named by its descriptor.
+  // The name of a socket has room for 107 bytes, and the path of a job's folder may be longer: it is named by its descriptor.
   const folder = openSync(job, "r");
   const proxy = await startProxy(
     {
@@ -419,6 +419,6 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
 export interface LaidRoot {
   readonly path: string;
   readonly upper: string;
-  /** Mounted by real root, with `redirect_dir`: a folder is renamed in one step, and an attribute of its new name says where its contents lie. */
+  /** Mounted by real root, with `redirect_dir`: a folder is renamed in one step, and an attribute of its new name says where its contents are. */
   readonly redirects: boolean;
 }

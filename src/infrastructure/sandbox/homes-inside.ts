@@ -37,7 +37,7 @@ function readAccounts(): string {
   return attemptOr("", () => readFileSync("/etc/passwd", "utf8"));
 }
 
-/** The homes that are this folder or lie in it: the user's, and those of others. */
+/** The homes that are this folder or are in it: the user's, and those of others. */
 export function findHomesInside(root: string, env: Variables): string[] {
   const mine = userHomes(env.HOME || homedir(), process.getuid?.() ?? 0);
   return [...new Set([...mine, ...peoplesHomes()])].filter((home) => isInside(root, home));
@@ -88,7 +88,7 @@ function trackedNames(home: string): ReadonlySet<string> {
   });
 }
 
-/** Entries that are looked at for links, and how deep they lie: `.config/nvim/init.lua`. */
+/** How many entries are looked at for links, and down to which depth: `.config/nvim/init.lua`. */
 const MOST_ENTRIES = 5_000;
 const DEEPEST = 3;
 
@@ -188,7 +188,7 @@ function placesOf(path: string, root: string): string[] {
   return real !== null && real !== root && isInside(root, real) ? [real] : [];
 }
 
-/** The paths of PicoClaw itself that lie in a workspace: its jobs, and its home. */
+/** The paths of PicoClaw itself in a workspace: its jobs, and its home. */
 export function ownPathsInside(root: string, storage: string | null, home: string): readonly string[] {
   const homeInside = relative(root, home);
   const paths = [storage, homeInside.startsWith("..") ? null : homeInside];

@@ -284,7 +284,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   return args;
 }
 
-/** Layers that lie between a folder and its upper. */
+/** Layers between a folder and its upper. */
 function bindLowerLayers(name: string, lowers: readonly string[] = []): string[] {
   return lowers.flatMap((lower, j) => ["--ro-bind", lower, `${name}.${j}`]);
 }

@@ -345,7 +345,7 @@ function spawnSandbox(
     answers.writeEnd,
     ...(confined ? [filter.readEnd] : []),
   ];
-  // The runtime would keep a cache in the home of the view, which may lie in the workspace.
+  // The runtime would keep a cache in the home of the view, which may be in the workspace.
   const variables = { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
   const start = () => spawnChild({ argv: argv(), stdio: ends, env: variables, cwd: "/", detached: false });
   try {

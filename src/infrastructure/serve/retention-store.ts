@@ -60,7 +60,7 @@ function deleteSome<Table extends "replies" | "messages" | "images" | "forge_del
 }
 
 /**
- * Images lie apart from their messages, and those of terminals and editors have none. A row of before there were pieces
+ * Images are stored apart from their messages, and those of terminals and editors have none. A row of before there were pieces
  * is megabytes long, and a piece a hundred kilobytes: few at once. Pieces go last, so that no image lacks one; so do those
  * whose image was never finished, because its process died.
  */

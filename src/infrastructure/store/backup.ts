@@ -191,7 +191,7 @@ interface Manifest {
   readonly made_at: string;
   readonly migrations: readonly string[];
   readonly tables: Readonly<Record<string, TableDigest>>;
-  /** Journals and undo data lie here, and are not in the backup. */
+  /** The folder of journals and undo data, which are not in the backup. */
   readonly undo_data: readonly string[];
 }
 

@@ -193,7 +193,7 @@ export async function placeCredentials(
   return null;
 }
 
-/** `.codex` of `.codex/auth.json`, `.config/claude` of what lies below. */
+/** `.codex` of `.codex/auth.json`, `.config/claude` of a path below it. */
 function topOf(path: string): string {
   const [first = "", second = ""] = path.split("/");
   return first === ".config" ? `${first}/${second}` : first;

@@ -27,7 +27,7 @@ export interface TaskFilesDeps {
   readonly mask: (text: string) => string;
 }
 
-/** The journal lies with the jobs; the note in the workspace, where people look, hidden from git. */
+/** The journal is stored with the jobs; the note is in the workspace, where people look, hidden from git. */
 export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesDeps): StoredTaskFiles {
   const folder = join(storage, "tasks", id);
   const journal = join(folder, "journal.ndjson");

@@ -35,7 +35,7 @@ export interface TaskExecutorOptions {
 
 const LOCK_MS = 30_000;
 
-/** A workspace as the worker of a task uses it: whose files they are, where its layers lie, and how its runs become jobs. */
+/** A workspace as the worker of a task uses it: whose files they are, where its layers are, and how its runs become jobs. */
 export function openTaskWorkspace(
   task: TaskWorkspaceDeps,
 ): Pick<

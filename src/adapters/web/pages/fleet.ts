@@ -14,10 +14,10 @@ function fleetPage(context: PageContext, { self, machines, queues, dead }: Fleet
   const t = fleetMessagesFor(context.t.locale);
   const nameOf = new Map(machines.map((machine) => [machine.id, distinctMachineName(machine, machines)]));
   return page(context, {
-    title: t.title,
+    title: context.t.nav.fleet,
     section: FLEET,
     refreshSeconds: REFRESH_SECONDS,
-    body: html`<h1>${t.title}</h1><p class="lead">${t.intro}</p>
+    body: html`<h1>${context.t.nav.fleet}</h1><p class="lead">${t.intro}</p>
 ${noticeBox(context.notice)}
 <h2>${t.machines}</h2>
 ${machines.length === 0 ? html`<p class="note">${t.noMachines}</p>` : html`<ul class="checks">${machines.map((machine) => machineItem(context, t, { ...machine, name: distinctMachineName(machine, machines) }, self))}</ul>`}
@@ -47,7 +47,7 @@ function deadItem(
 ): Markup {
   const fields = { id };
   return html`<li><div class="row"><span class="title" title="${ref}">${visible(reason)}</span><span class="meta">${t.attempts(attempt)} · ${moment(context, at.toISOString())}</span></div>
-${actionButton(context, { action: "/fleet/retry", label: t.retry, fields })}${actionButton(context, { action: "/fleet/discard", label: t.discard, style: "danger", fields })}</li>`;
+${actionButton(context, { action: "/fleet/retry", label: t.retry, fields })}${actionButton(context, { action: "/fleet/discard", label: context.t.discard, style: "danger", fields })}</li>`;
 }
 
 function fleetRoutes(app: WebApp, { host, flashes }: Web): void {

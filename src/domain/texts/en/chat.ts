@@ -461,10 +461,7 @@ export const chatTexts = {
     "/export: this conversation with its jobs and their differences, as a Markdown file. /export html: as a page.",
   exportedTo: (path: string) => `Written: ${path}`,
   nothingToExport: "There is nothing in this conversation yet.",
-  exported: {
-    you: "You",
-    title: (chat: string, folder: string) => `Conversation ${chat}, ${folder}`,
-  },
+  exported: { you: "You", title: (chat: string, folder: string) => `Conversation ${chat}, ${folder}` },
   emptyMessage: "The message is empty.",
   notText:
     "Standard input is not text (UTF-8), so nothing was sent. Save it as a file in the workspace and name that in the message.",

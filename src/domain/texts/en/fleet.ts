@@ -1,7 +1,6 @@
 import { many } from "../format-text.ts";
 
 export const fleetTexts = {
-  title: "Fleet",
   intro: "The machines that share this database, their queue, and what failed.",
   machines: "Machines",
   noMachines: "No machine has joined yet: picoclaw serve, or picoclaw join",
@@ -18,7 +17,6 @@ export const fleetTexts = {
   nothingDead: "None.",
   attempts: (count: number) => many(count, "attempt"),
   retry: "Try again",
-  discard: "Discard",
   retried: (id: string) => `queued again: ${id}`,
   discarded: (id: string) => `discarded: ${id}`,
   unknownWork: (id: string) => `no failed work has this id: ${id}. See: picoclaw fleet`,

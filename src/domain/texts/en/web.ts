@@ -276,13 +276,7 @@ export const consoleTexts = {
   usageMost: (value: string) => `most: ${value}`,
   usageByDay: "By day and model",
   usageChart: (what: string, days: number) => `${what} per day, last ${days} days`,
-  columns: {
-    day: "Day",
-    key: "Key",
-    value: "Value",
-    source: "Source",
-    state: "State",
-  },
+  columns: { day: "Day", key: "Key", value: "Value", source: "Source", state: "State" },
   // System.
   healthTitle: "Health",
   allWell: (isAllSetUp: boolean): string =>

@@ -415,10 +415,7 @@ export const chatTexts: typeof en.chatTexts = {
     "/export: この会話を、ジョブと差分を含めて Markdown のファイルに書き出します。/export html: ページとして書き出します。",
   exportedTo: (path: string) => `書き出しました: ${path}`,
   nothingToExport: "この会話にはまだ何もありません。",
-  exported: {
-    you: "あなた",
-    title: (chat, folder) => `会話 ${chat}、${folder}`,
-  },
+  exported: { you: "あなた", title: (chat, folder) => `会話 ${chat}、${folder}` },
   emptyMessage: "メッセージが空です。",
   notText:
     "標準入力がテキスト（UTF-8）ではないため、何も送信していません。workspace にファイルとして保存し、その名前をメッセージに書いてください。",

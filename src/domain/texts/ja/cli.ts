@@ -220,10 +220,7 @@ export const helpTexts: typeof en.helpTexts = {
     },
     config: { does: "有効な設定を表示する（秘密の値は伏せる）、または確認する" },
     trust: { does: "このフォルダの picoclaw.yaml、コマンド、スキルを信頼する" },
-    doctor: {
-      does: "このマシンを診断し、対処方法を示す",
-      "--repair": "中断した適用や取り消しを完了する",
-    },
+    doctor: { does: "このマシンを診断し、対処方法を示す", "--repair": "中断した適用や取り消しを完了する" },
     db: {
       does: "データベースの状態を表示する。移行、Postgres へのコピー（URL か env:名前）、ある人のデータの削除（channel:user）もできる",
     },

@@ -1,7 +1,6 @@
 import type * as en from "../en/fleet.ts";
 
 export const fleetTexts: typeof en.fleetTexts = {
-  title: "フリート",
   intro: "このデータベースを共有するマシン、キュー、失敗した処理です。",
   machines: "マシン",
   noMachines: "まだマシンがありません: picoclaw serve または picoclaw join",
@@ -18,7 +17,6 @@ export const fleetTexts: typeof en.fleetTexts = {
   nothingDead: "ありません。",
   attempts: (count) => `${count} 回試行`,
   retry: "もう一度試す",
-  discard: "破棄する",
   retried: (id) => `もう一度キューに入れました: ${id}`,
   discarded: (id) => `破棄しました: ${id}`,
   unknownWork: (id) => `その ID の失敗した処理はありません: ${id}。一覧: picoclaw fleet`,

@@ -49,14 +49,7 @@ function wordSource(source: string): string {
 export const runningTexts: typeof en.runningTexts = {
   none: "実行中のものはありません。",
   running: (count) => `実行中: ${count} 件`,
-  header: {
-    id: "ID",
-    time: "経過",
-    from: "依頼元",
-    title: "件名",
-    step: "段階",
-    latest: "最新",
-  },
+  header: { id: "ID", time: "経過", from: "依頼元", title: "件名", step: "段階", latest: "最新" },
   seconds: (count) => `${count} 秒`,
   attempt: (attempt) => `試行 ${attempt}`,
   command: (command, commands) => `コマンド ${command}${commands === null ? "" : `/${commands}`}`,

@@ -66,7 +66,7 @@ export interface KeyRoute {
   };
 }
 
-/** What a CLI gets in the place of a key. */
+/** The stand-in that a CLI gets instead of a key. */
 export function makeStandIn(): string {
   return `picoclaw-${randomBytes(16).toString("hex")}`;
 }
@@ -123,7 +123,7 @@ export function listAt(event: StreamEvent, key: string): readonly StreamEvent[] 
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** What an HTTP client's message means. With a 502, PicoClaw's proxy reports that no server answers behind it. */
+/** The trouble behind an HTTP client's message. With a 502, PicoClaw's proxy reports that no server answers behind it. */
 export function readTrouble(message: string): Extract<WorkerProgress, { kind: "trouble" }> {
   const code =
     /\b40[13]\b|unauthori[sz]ed|authentication|invalid (?:x-)?api.?key|API key not valid|please run \/login/i.test(

@@ -14,7 +14,7 @@ export function shellBlock(body: string, shell: "sh" | "zsh" | undefined): Patch
   };
 }
 
-/** What follows `$ ` was typed, with the lines it continues on after a `\`; the rest is output. All of it is one command. */
+/** The text after `$ ` was typed, with the lines it continues on after a `\`; the rest is output. All of it is one command. */
 export function consoleBlock(body: string): PatchCommand | undefined {
   const typed: string[] = [];
   let continues = false;
