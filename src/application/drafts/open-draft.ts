@@ -9,6 +9,7 @@ import {
   type RefusedJob,
   refuseJob,
   refusePatch,
+  succeededResult,
 } from "../../domain/jobs/result.ts";
 import { maskCommand, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -231,15 +232,7 @@ class OpenDraft implements Draft {
   #toTakenResult({ path, entry }: TakenEdit, changes: readonly Change[]): CommandResult {
     const action = entry.kind === "missing" ? "delete" : "update";
     const command: PatchCommand = { type: "file_edit", action, target: path, content: "" };
-    return {
-      command: maskCommand(command, this.#deps.mask),
-      success: true,
-      output: "",
-      error: "",
-      duration: 0,
-      changes,
-      notes: [],
-    };
+    return succeededResult(maskCommand(command, this.#deps.mask), changes);
   }
 
   addResults(results: readonly CommandResult[], attempt: number): Promise<void> {

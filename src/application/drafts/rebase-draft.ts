@@ -37,28 +37,22 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
   const edited = changedBy(deps.results, true);
   const written = changedBy(deps.results, false);
   const again = new Map<string, Uint8Array | null | undefined>();
-  for (const [path, base] of movedPaths(deps)) {
-    if (written.has(path) && !edited.has(path)) {
-      again.set(path, base);
-      continue;
-    }
-    const settled = await settleFile(deps, path, base);
-    if (settled === null) continue;
+  const keep = (settled: DraftConflict | MergedNote | null) => {
+    if (settled === null) return;
     if ("why" in settled) conflicts.push(settled);
     else merged.push(settled);
-  }
+  };
+  for (const [path, base] of movedPaths(deps))
+    if (written.has(path) && !edited.has(path)) again.set(path, base);
+    else keep(await settleFile(deps, path, base));
   if (again.size === 0) return { merged, conflicts, failed: [] };
   const commands = deps.results.filter(
     ({ command, changes }) => command.type !== "file_edit" && changes.some(({ path }) => again.has(path)),
   );
   const theirs = commands.flatMap(({ changes }) => changes.map(({ path }) => path));
-  const { asRun } = deps;
-  const before = new Map(
-    [...again.keys()].map((path) => [
-      path,
-      asRun.has(path) ? asRun.get(path) : deps.transaction.current(path),
-    ]),
-  );
+  const asLeft = (path: string) =>
+    deps.asRun.has(path) ? deps.asRun.get(path) : deps.transaction.current(path);
+  const before = new Map([...again.keys()].map((path) => [path, asLeft(path)]));
   layers.forget(theirs.filter((path) => !edited.has(path)));
   const ran = await deps.runAgain(commands.map(({ command }) => command));
   const failed = ran === null ? commands : ran.filter(({ success }) => !success);
@@ -66,10 +60,7 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
   for (const [path, base] of again) {
     // A command whose result does not depend on the file would overwrite the changes of others: its new result is not a merge.
     const isBlind = !isLockFile(path) && isSameFile(before.get(path) ?? null, deps.transaction.current(path));
-    const settled = isBlind ? await settleFile(deps, path, base) : { path, by: deps.whoChanged(path) };
-    if (settled === null) continue;
-    if ("why" in settled) conflicts.push(settled);
-    else merged.push(settled);
+    keep(isBlind ? await settleFile(deps, path, base) : { path, by: deps.whoChanged(path) });
   }
   return { merged, conflicts, failed };
 }

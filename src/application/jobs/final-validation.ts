@@ -1,4 +1,10 @@
-import { type Change, type CommandResult, homeLeftOut, type Note } from "../../domain/jobs/result.ts";
+import {
+  type Change,
+  type CommandResult,
+  homeLeftOut,
+  isSameNote,
+  type Note,
+} from "../../domain/jobs/result.ts";
 import { readGitIndex } from "../../domain/platform/git-index.ts";
 import { createIgnoreMatcher } from "../../domain/platform/ignore-rules.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
@@ -78,14 +84,22 @@ export async function sealValidated(
       return by === undefined ? change : { ...change, ignored: by };
     }),
   };
-  const noText = [...new Set(sealed.noText ?? [])];
   const judged = noteLeftOut(blamed(protection, results, found), ofHome);
-  const { foreignOwner, outlived, tooDeep } = sealed;
-  if (tooDeep !== undefined) return { sealed, judged: blameLastProcess(judged, unreachable(tooDeep)) };
-  if (outlived !== undefined) return { sealed, judged: blameLastProcess(judged, unending(outlived)) };
-  const why = `an overlay cannot change a file of another owner or group: ${foreignOwner}`;
-  if (foreignOwner !== undefined) return { sealed, judged: blameLastProcess(judged, why) };
-  return { sealed, judged: noText.length === 0 ? judged : blameLastProcess(judged, nameless(noText)) };
+  const why = wordUnstaged(sealed);
+  return { sealed, judged: why === null ? judged : blameLastProcess(judged, why) };
+}
+
+function wordUnstaged({ noText = [], foreignOwner, outlived, tooDeep }: SealedChanges): string | null {
+  if (tooDeep !== undefined) {
+    const starts = tooDeep.slice(0, NAMED_AT_MOST).map((path) => `${shownPath(path.slice(0, 80))}…`);
+    return `paths that are too long for the system to open cannot be committed: ${starts.join(", ")}`;
+  }
+  if (outlived !== undefined)
+    return `processes of this job could not be ended, so nothing of it is committed: ${nameSome(outlived)}`;
+  if (foreignOwner !== undefined)
+    return `an overlay cannot change a file of another owner or group: ${foreignOwner}`;
+  const paths = [...new Set(noText)].map(shownPath);
+  return paths.length === 0 ? null : `names that are not UTF-8 cannot be committed: ${nameSome(paths)}`;
 }
 
 /** Called when the processes of some commands have ended: judges the changes after the commands' own judgements. */
@@ -192,32 +206,22 @@ function lastProcess(results: readonly CommandResult[]): number {
 
 function noteAtLastProcess(results: readonly CommandResult[], note: Note): readonly CommandResult[] {
   const last = lastProcess(results);
-  if (results[last]?.notes.some((one) => isSame(one, note))) return results;
+  if (results[last]?.notes.some((one) => isSameNote(one, note))) return results;
   return results.map((result, i) => (i === last ? { ...result, notes: [...result.notes, note] } : result));
 }
 
 /** The last command that ran a process says which files of a home did not come along, unless one said so before. */
 function noteLeftOut(results: readonly CommandResult[], paths: readonly string[]): readonly CommandResult[] {
   const note = homeLeftOut(paths);
-  const isSaid = results.some(({ notes }) => notes.some((one) => isSame(one, note)));
+  const isSaid = results.some(({ notes }) => notes.some((one) => isSameNote(one, note)));
   return paths.length === 0 || isSaid || results.every(isEdit) ? results : noteAtLastProcess(results, note);
 }
 
 const NAMED_AT_MOST = 10;
 
-function nameless(paths: readonly string[]): string {
-  const more = paths.length > NAMED_AT_MOST ? ` and ${paths.length - NAMED_AT_MOST} more` : "";
-  return `names that are not UTF-8 cannot be committed: ${paths.slice(0, NAMED_AT_MOST).map(shownPath).join(", ")}${more}`;
-}
-
-function unreachable(paths: readonly string[]): string {
-  const starts = paths.slice(0, NAMED_AT_MOST).map((path) => `${shownPath(path.slice(0, 80))}…`);
-  return `paths that are too long for the system to open cannot be committed: ${starts.join(", ")}`;
-}
-
-function unending(commands: readonly string[]): string {
-  const more = commands.length > NAMED_AT_MOST ? ` and ${commands.length - NAMED_AT_MOST} more` : "";
-  return `processes of this job could not be ended, so nothing of it is committed: ${commands.slice(0, NAMED_AT_MOST).join(", ")}${more}`;
+function nameSome(names: readonly string[]): string {
+  const more = names.length > NAMED_AT_MOST ? ` and ${names.length - NAMED_AT_MOST} more` : "";
+  return `${names.slice(0, NAMED_AT_MOST).join(", ")}${more}`;
 }
 
 function blameLastProcess(results: readonly CommandResult[], why: string): readonly CommandResult[] {
@@ -227,10 +231,6 @@ function blameLastProcess(results: readonly CommandResult[], why: string): reado
     const error = [result.error, why].filter((line) => line !== "").join("\n");
     return { ...result, success: false, error };
   });
-}
-
-function isSame(a: Note, b: Note): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function isEdit({ command }: CommandResult): boolean {

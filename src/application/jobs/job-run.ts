@@ -3,6 +3,7 @@ import {
   type CommandResult,
   countFiles,
   type FailureReason,
+  isSameNote,
   type JobOutcome,
   type JobResult,
   maskNote,
@@ -300,17 +301,11 @@ export class JobRun implements RunningJob {
 
   /** Says of files that another's change was merged into them, or is lost, in the result and in the journal. */
   noteMerged(merged: readonly MergedNote[]): void {
-    for (const one of merged) {
-      const isNoted = this.#notes.some(
-        (note) =>
-          typeof note !== "string" &&
-          note.code === "merged" &&
-          note.path === one.path &&
-          note.by === one.by &&
-          note.lost === one.lost,
-      );
-      if (isNoted) continue;
-      this.#notes.push({ code: "merged", ...one });
+    for (const { path, by, lost } of merged) {
+      const one = { path, by, ...(lost && { lost }) };
+      const note = { code: "merged", ...one } as const;
+      if (this.#notes.some((other) => isSameNote(other, note))) continue;
+      this.#notes.push(note);
       this.emit({ type: "merged", ...one });
     }
   }

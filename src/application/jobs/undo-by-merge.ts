@@ -77,7 +77,9 @@ export async function mergeJob(
       await deps.transactions.discard(jobId);
       return null;
     }
-    noteMerge(deps, job, direction === "out" ? { reversedBy: jobId } : { broughtInBy: jobId });
+    // The job counts as undone or redone as long as the merging job is in effect.
+    const by = direction === "out" ? { reversedBy: jobId } : { broughtInBy: jobId };
+    deps.archive.save({ ...toJobRecord(job), ...by });
     return { jobId, changes: ended.changes, ...(checked !== null && { checked }) };
   });
 }
@@ -172,13 +174,4 @@ function laterJob({ archive }: WorkspaceDeps, job: StoredJob, path: string): str
       other.changes.some((change) => change.path === path),
   );
   return later?.jobId ?? null;
-}
-
-/** The job counts as undone or redone as long as the merging job is in effect. */
-function noteMerge(
-  { archive }: WorkspaceDeps,
-  job: StoredJob,
-  by: Pick<StoredJob, "reversedBy" | "broughtInBy">,
-): void {
-  archive.save({ ...toJobRecord(job), ...by });
 }

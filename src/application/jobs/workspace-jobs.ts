@@ -1,11 +1,11 @@
 import {
-  type CommandResult,
   type JobResult,
   newJobId,
   type RanJob,
   refuseJob,
   refusePatch,
   type SettingRefusal,
+  succeededResult,
   toRanJob,
 } from "../../domain/jobs/result.ts";
 import {
@@ -162,17 +162,7 @@ async function dryRun(
     });
     if (index % TOLD_IN_ONE_GO === TOLD_IN_ONE_GO - 1) await giveWay();
   }
-  const previewed = commands.map(
-    (command): CommandResult => ({
-      command: maskCommand(command, deps.mask),
-      success: true,
-      output: "",
-      error: "",
-      duration: 0,
-      changes: [],
-      notes: [],
-    }),
-  );
+  const previewed = commands.map((command) => succeededResult(maskCommand(command, deps.mask)));
   return toRanJob({
     jobId,
     groupId: jobGroupId(request, jobId),

@@ -59,6 +59,11 @@ export interface CommandResult {
   readonly notes: readonly Note[];
 }
 
+/** The result of a command for which no process ran. */
+export function succeededResult(command: PatchCommand, changes: readonly Change[] = []): CommandResult {
+  return { command, success: true, output: "", error: "", duration: 0, changes, notes: [] };
+}
+
 export const SKIPPED = "skipped (protected file)";
 
 /** Written before the swap, so that a job whose process died in between can be undone: the state is authoritative. */
@@ -517,6 +522,10 @@ export interface RepairedNote {
   /** Left out of it. */
   readonly paths: readonly string[];
   readonly aside?: KeptAside;
+}
+
+export function isSameNote(one: Note, other: Note): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Secrets go from every text in a note. */
