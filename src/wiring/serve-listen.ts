@@ -190,58 +190,8 @@ export function createWebHost(deps: WebHostDeps): WebHost {
       timers,
     }),
     waitForAnswer: createWaitForAnswer({ message: store.message, bus, timers }),
-    findWhy: async (path, line, seen) => {
-      const { findWhy, readSeenText } = await import("../application/history/find-why.ts");
-      const deps = createHistory(current().workspace, env).why();
-      const text = readSeenText(deps, path, seen);
-      return { why: await findWhy(deps, path, line, seen), lines: text.ok ? text.lines : [] };
-    },
     runningEditor: createRunningEditor(env, now),
-    exportTalk: async (chatKey, form, locale) =>
-      (await import("./export-talk.ts")).exportTalk(
-        { sessions: createSessionStore({ db, workspace, now }), workspace: current().workspace, locale },
-        chatKey,
-        form,
-      ),
-    readFigures: async (viewer, days) => {
-      const jobs = (await viewerJobs.list(viewer, MOST_COUNTED_JOBS)).map(({ job }) => job);
-      const { readFigures } = await import("../application/history/work-figures.ts");
-      return readFigures(
-        {
-          usage: createUsageStore(db),
-          ...(viewer.role !== "operator" && {
-            chatKey: chatKeyOf(viewer.channel, viewer.userId),
-            withChatsBelow: true,
-          }),
-          jobs,
-          journalOf: (jobId) => viewerJobs.knownJournal(viewer, jobId),
-          dayOf: (at) => formatDayIn(timezone(), at),
-          now: now(),
-        },
-        days,
-      );
-    },
     fleet: createFleetControl({ ...deps, self: readMachineId(home) }),
-    sources: () => ({
-      sessions: createSessionReader({
-        db,
-        workspace,
-        store: createSessionStore({ db, workspace, now }),
-        chatsOf: (channel) => createNamedChats({ db, workspace, channel }),
-      }),
-      tasks: allTasks([
-        createTaskReader(async () => {
-          const { createSolveReader } = await import("../infrastructure/tasks/solve-store.ts");
-          return createSolveReader(db);
-        }, current().config.tasks.max_steps),
-        createTaskFileReader(current().workspace.storage),
-      ]),
-      comparisons: createComparisonReader(current().workspace, env),
-      environments: createEnvironmentReader(
-        () => current().config.command_executor.enabled,
-        async () => (await import("./environments.ts")).openEnvironments(env, services.options),
-      ),
-    }),
     health: createServerHealth({
       config: () => current().config,
       askStore: () => tryWrite(db, now()),
@@ -252,6 +202,7 @@ export function createWebHost(deps: WebHostDeps): WebHost {
       channels: inbox.channels,
       after: timers.after,
     }),
+    ...readersOf(deps, timezone),
     ...settingsOf(deps),
     ownCommands: () => current().ownCommands.list(),
     listFiles: createFileNames((limit) => current().listFiles(limit), now),
@@ -276,6 +227,67 @@ export function createWebHost(deps: WebHostDeps): WebHost {
     webhooks: () => new Map([...inbox.webhooks, ...(forges?.webhooks ?? [])]),
     mcp: deps.mcp,
     closing: deps.closing,
+  };
+}
+
+/** What pages show of chats, jobs, tasks and containers; each is loaded when it is asked for. */
+function readersOf(
+  { services, db, state: { current }, workspaceName: workspace, inbox: { viewerJobs } }: WebHostDeps,
+  timezone: WebHost["timezone"],
+): Pick<WebHost, "findWhy" | "exportTalk" | "readFigures" | "sources"> {
+  const { env } = services;
+  const { now } = timers;
+  return {
+    findWhy: async (path, line, seen) => {
+      const { findWhy, readSeenText } = await import("../application/history/find-why.ts");
+      const deps = createHistory(current().workspace, env).why();
+      const text = readSeenText(deps, path, seen);
+      return { why: await findWhy(deps, path, line, seen), lines: text.ok ? text.lines : [] };
+    },
+    exportTalk: async (chatKey, form, locale) =>
+      (await import("./export-talk.ts")).exportTalk(
+        { sessions: createSessionStore({ db, workspace, now }), workspace: current().workspace, locale },
+        chatKey,
+        form,
+      ),
+    readFigures: async (viewer, days) => {
+      const jobs = (await viewerJobs.list(viewer, MOST_COUNTED_JOBS)).map(({ job }) => job);
+      const { readFigures } = await import("../application/history/work-figures.ts");
+      return readFigures(
+        {
+          usage: createUsageStore(db),
+          ...(viewer.role !== "operator" && {
+            chatKey: chatKeyOf(viewer.channel, viewer.userId),
+            withChatsBelow: true,
+          }),
+          jobs,
+          journalOf: (jobId) => viewerJobs.knownJournal(viewer, jobId),
+          dayOf: (at) => formatDayIn(timezone(), at),
+          now: now(),
+        },
+        days,
+      );
+    },
+    sources: () => ({
+      sessions: createSessionReader({
+        db,
+        workspace,
+        store: createSessionStore({ db, workspace, now }),
+        chatsOf: (channel) => createNamedChats({ db, workspace, channel }),
+      }),
+      tasks: allTasks([
+        createTaskReader(async () => {
+          const { createSolveReader } = await import("../infrastructure/tasks/solve-store.ts");
+          return createSolveReader(db);
+        }, current().config.tasks.max_steps),
+        createTaskFileReader(current().workspace.storage),
+      ]),
+      comparisons: createComparisonReader(current().workspace, env),
+      environments: createEnvironmentReader(
+        () => current().config.command_executor.enabled,
+        async () => (await import("./environments.ts")).openEnvironments(env, services.options),
+      ),
+    }),
   };
 }
 
