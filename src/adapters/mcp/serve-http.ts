@@ -12,7 +12,7 @@ import {
 import { readUpTo } from "../../domain/platform/file-bytes.ts";
 import type { McpHost } from "./host.ts";
 import { createMcpServer, createRunningCalls, type RunningCalls, withConnection } from "./mcp-server.ts";
-import { MESSAGE_BYTES, parseJson, tooLong } from "./read-message.ts";
+import { MESSAGE_BYTES, parseJson, toErrorResponse, tooLong } from "./read-message.ts";
 
 /** Since this version a client has an id to come back with from the first moment of a stream on. */
 const RESUMABLE_SINCE = "2025-11-25";
@@ -197,7 +197,14 @@ export function createMcpEndpoint(host: McpHost) {
       .map(({ id }) => id);
     // The library would give the first call's answer to the second, and leave the first without one.
     const taken = ids.find((id, at) => openIds.has(id) || ids.indexOf(id) !== at);
-    if (taken !== undefined) return refuseTakenId(taken);
+    if (taken !== undefined) {
+      const message =
+        "Invalid Request: a request with this id has no answer yet; each needs an id of its own";
+      // It names the id: it answers the second request, on a connection of its own.
+      return Response.json(toErrorResponse({ code: ErrorCode.InvalidRequest, message, id: taken }), {
+        status: 400,
+      });
+    }
     for (const id of ids) openIds.add(id);
     const release = () => ids.forEach((id) => void openIds.delete(id));
     if (request.method === "GET" && request.headers.has("last-event-id")) connections.resumed(request);
@@ -245,7 +252,7 @@ function watchEnd(answered: Response, over: () => void): Response {
   return new Response(answered.body === null ? null : readable, { status, headers });
 }
 
-export function refusalResponse(
+function refusalResponse(
   status: number,
   error: { readonly code: number; readonly message: string },
   headers: Readonly<Record<string, string>> = {},
@@ -265,15 +272,6 @@ async function readBody(request: Request): Promise<{ readonly value: unknown } |
   return parsed.ok ? { value: parsed.value } : refusalResponse(400, parsed.bad);
 }
 
-/** The refusal names the id: it is the answer to the second request, on a connection of its own. */
-function refuseTakenId(id: RequestId): Response {
-  const message = "Invalid Request: a request with this id has no answer yet; each needs an id of its own";
-  return Response.json(
-    { jsonrpc: "2.0", id, error: { code: ErrorCode.InvalidRequest, message } },
-    { status: 400 },
-  );
-}
-
 /** A cancelled request gets no answer; the stream that waited for it would stay open. */
 function endCancelled({ transport, openIds }: Session, body: unknown): void {
   for (const message of Array.isArray(body) ? body : [body])
@@ -285,27 +283,24 @@ function endCancelled({ transport, openIds }: Session, body: unknown): void {
     }
 }
 
-export interface Refusal {
-  readonly status: 401 | 403 | 404;
-  readonly message: string;
-}
-
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
 /**
  * Only programs of this machine that know the token. `Host` must be a loopback name with our port, so that a web page
  * whose name was pointed here (DNS rebinding) is refused; so is a page from elsewhere, by its `Origin`.
  */
-export function refuseRequest({ url, headers }: Request, port: number, token: string): Refusal | null {
+function refuseRequest({ url, headers }: Request, port: number, token: string): Response | null {
+  const refuse = (status: number, message: string, more = {}) =>
+    refusalResponse(status, { code: -32000, message }, more);
   const origin = headers.get("origin");
-  if (!isOurHost(headers.get("host"), port))
-    return { status: 403, message: "Forbidden: the Host is not this server" };
+  if (!isOurHost(headers.get("host"), port)) return refuse(403, "Forbidden: the Host is not this server");
   if (origin !== null && !isLoopback(origin))
-    return { status: 403, message: "Forbidden: the Origin is not of this machine" };
-  if (!sameSecret(/^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1] ?? "", token))
-    return { status: 401, message: "Unauthorized: send the bearer token of this server" };
-  if (new URL(url).pathname !== "/mcp") return { status: 404, message: "Not found: the endpoint is /mcp" };
-  return null;
+    return refuse(403, "Forbidden: the Origin is not of this machine");
+  if (!sameSecret(/^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1] ?? "", token)) {
+    const message = "Unauthorized: send the bearer token of this server";
+    return refuse(401, message, { "www-authenticate": "Bearer" });
+  }
+  return new URL(url).pathname === "/mcp" ? null : refuse(404, "Not found: the endpoint is /mcp");
 }
 
 function isOurHost(host: string | null, port: number): boolean {
@@ -349,12 +344,7 @@ export async function serveHttp(
   const token = options.token ?? options.newToken();
   const server = listen({
     port: options.port,
-    async fetch(request) {
-      const refused = refuseRequest(request, server.port, token);
-      if (refused === null) return endpoint.handle(request);
-      const headers = refused.status === 401 ? { "www-authenticate": "Bearer" } : {};
-      return refusalResponse(refused.status, { code: -32000, message: refused.message }, headers);
-    },
+    fetch: async (request) => refuseRequest(request, server.port, token) ?? endpoint.handle(request),
   });
   tell(`PicoClaw MCP: http://127.0.0.1:${server.port}/mcp`);
   if (options.token === null) tell(`Authorization: Bearer ${token}`);
