@@ -1,4 +1,5 @@
 import { HTTPFetchError, type messagingApi, validateSignature, type webhook } from "@line/bot-sdk";
+import type { JobAction } from "../../application/jobs/action-report.ts";
 import { giveWay } from "../../application/platform/give-way.ts";
 import type { Route } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
@@ -95,22 +96,9 @@ function interimMessage(texts: ChannelMessages): messagingApi.TextMessage {
   };
 }
 
-function toQuickReply({
-  label,
-  message,
-}: {
-  readonly label: string;
-  readonly message: string;
-}): messagingApi.QuickReplyItem {
-  return {
-    type: "action",
-    action: {
-      type: "postback",
-      label: label.slice(0, LABEL_UNITS),
-      data: message.slice(0, DATA_UNITS),
-      displayText: label,
-    },
-  };
+function toQuickReply({ label, message }: Pick<JobAction, "label" | "message">): messagingApi.QuickReplyItem {
+  const [shown, data] = [label.slice(0, LABEL_UNITS), message.slice(0, DATA_UNITS)];
+  return { type: "action", action: { type: "postback", label: shown, data, displayText: label } };
 }
 
 const DIFF_LINES = 12;

@@ -95,6 +95,8 @@ interface PageEvent {
   readonly data: Readonly<Record<string, string>>;
 }
 
+const CHANGED: PageEvent = { event: "changed", data: {} };
+
 /** The meaning of an event for a page; null if it has none. */
 function toPageEvent(
   { mask }: Pick<WebHost, "mask">,
@@ -104,32 +106,26 @@ function toPageEvent(
   switch (interest.kind) {
     case "chat": {
       // A job that is taken back elsewhere changes the buttons of its reply.
-      if (event.type === "job" && event.output === undefined) return { event: "changed", data: {} };
+      if (event.type === "job" && event.output === undefined) return CHANGED;
       if (!("message" in event) || event.type === "begun" || event.type === "left") return null;
       const { message } = event;
       if (message.channel !== interest.channel || message.chatId !== interest.chatId) return null;
-      if (event.type !== "chat") return { event: "changed", data: {} };
+      if (event.type !== "chat") return CHANGED;
       return { event: "work", data: { message: message.id } };
     }
     case "job": {
       if (event.type === "job" && event.jobId === interest.jobId)
-        return event.output === undefined
-          ? { event: "changed", data: {} }
-          : { event: "output", data: { text: mask(event.output) } };
+        return event.output === undefined ? CHANGED : { event: "output", data: { text: mask(event.output) } };
       if (event.type !== "chat") return null;
       const inner = event.event;
       if (!("jobId" in inner) || inner.jobId !== interest.jobId) return null;
-      return inner.type === "job-output"
-        ? { event: "output", data: { text: inner.text } }
-        : { event: "changed", data: {} };
+      return inner.type === "job-output" ? { event: "output", data: { text: inner.text } } : CHANGED;
     }
     case "jobs": {
       if (event.type === "job")
-        return event.output === undefined && interest.userId === null ? { event: "changed", data: {} } : null;
+        return event.output === undefined && interest.userId === null ? CHANGED : null;
       if (event.type !== "chat" || !/^job-(started|finished)|undone$/.test(event.event.type)) return null;
-      return interest.userId === null || interest.userId === event.message.userId
-        ? { event: "changed", data: {} }
-        : null;
+      return interest.userId === null || interest.userId === event.message.userId ? CHANGED : null;
     }
   }
 }
@@ -271,7 +267,7 @@ export function createStreams(
           else if (line !== null) say(line);
         });
         const changed = () => {
-          say({ event: "changed", data: {} });
+          say(CHANGED);
           // Its output in another process is not received here.
           void sayTail();
         };

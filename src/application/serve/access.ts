@@ -136,7 +136,6 @@ export function createSignIn({ access, sha256, random, now }: SignInDeps) {
 export interface ManageAccessDeps {
   readonly access: AccessStore;
   readonly signIn: SignIn;
-  readonly confirm: (code: string, role: Role, name: string | null) => Promise<Person | null>;
   readonly now: () => Date;
 }
 
@@ -148,7 +147,7 @@ export function isUserName(user: string, role: Role): boolean {
 }
 
 /** Access rights, as operators see and change them. Each change reports whether there was something to change. */
-export function createManageAccess({ access, signIn, confirm, now }: ManageAccessDeps) {
+export function createManageAccess({ access, signIn, now }: ManageAccessDeps) {
   return {
     async now() {
       const at = now().toISOString();
@@ -160,8 +159,6 @@ export function createManageAccess({ access, signIn, confirm, now }: ManageAcces
       ]);
       return { people, waiting, sessions, tokens };
     },
-    letIn: (code: string, role: Role, name: string): Promise<Person | null> =>
-      confirm(code, role, name === "" ? null : name),
     async changePerson(
       { channel, userId }: WhoSpeaks,
       { role, name }: Pick<Person, "role" | "name">,
@@ -171,7 +168,6 @@ export function createManageAccess({ access, signIn, confirm, now }: ManageAcces
       await access.savePerson({ ...person, role, name });
       return true;
     },
-    removePerson: ({ channel, userId }: WhoSpeaks): Promise<boolean> => access.removePerson(channel, userId),
     /** By the hash that `now` lists; the one it ended. */
     async endSession(hash: string): Promise<WebSession | null> {
       const session = await access.session(hash, now().toISOString());
@@ -186,21 +182,14 @@ export function createManageAccess({ access, signIn, confirm, now }: ManageAcces
     async makeLink(user: string, role: Role): Promise<string | null> {
       return isUserName(user, role) ? signIn.createLink({ userId: user, role }) : null;
     },
-    async makeToken({
-      name,
-      user,
-      role,
-      scopes,
-    }: {
-      readonly name: string;
-      readonly user: string;
-      readonly role: Role;
-      readonly scopes: readonly string[];
-    }): Promise<string | "bad-user" | "incomplete"> {
-      if (!isUserName(user, role)) return "bad-user";
-      const known = scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope));
-      if (name.trim() === "" || known.length === 0) return "incomplete";
-      return (await signIn.createToken({ name: name.trim(), userId: user, role, scopes: known })).secret;
+    async makeToken(
+      { name, userId, role }: Pick<ApiToken, "name" | "userId" | "role">,
+      asked: readonly string[],
+    ): Promise<string | "bad-user" | "incomplete"> {
+      if (!isUserName(userId, role)) return "bad-user";
+      const scopes = SCOPES.filter((scope) => asked.includes(scope));
+      if (name === "" || scopes.length === 0) return "incomplete";
+      return (await signIn.createToken({ name, userId, role, scopes })).secret;
     },
   };
 }

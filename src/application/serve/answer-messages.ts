@@ -21,7 +21,6 @@ import type {
   StoredMessage,
   Work,
 } from "../ports/serve.ts";
-import { nameById } from "./name-by-id.ts";
 import { isImage, replyChannelOf } from "./receive-messages.ts";
 import type { Bus } from "./serve-events.ts";
 import { createWorkTaker, pause, type WorkKeeper } from "./take-work.ts";
@@ -91,24 +90,13 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     try {
       const refusal = await instead(message);
       const reply = refusal?.reply ?? (await handle(message, work, lost));
-      if (lost.aborted) {
-        // Nothing happens where it is another's by now.
-        await keeper.end(() => store.handBack(work, { begun: true }));
-        return;
-      }
-      if (stopping.signal.aborted && reply.jobs.length === 0) {
-        await keeper.end(() => store.handBack(work, { begun: false }));
-        return;
-      }
-      if (reply.lost === true && reply.jobs.length === 0 && message.attempts < MOST_ATTEMPTS) {
-        await keeper.end(() => store.handBack(work, { begun: true }));
-        return;
-      }
+      const isStopped = stopping.signal.aborted && !lost.aborted;
+      const isLost = reply.lost === true && message.attempts < MOST_ATTEMPTS;
+      // Where it is another's by now, nothing happens.
+      if (lost.aborted || (reply.jobs.length === 0 && (isStopped || isLost)))
+        return void (await keeper.end(() => store.handBack(work, { begun: !isStopped })));
       const stored = toNewReply(message, { kind: "reply", reply });
-      const end = {
-        replies: [stored],
-        ...(refusal?.dead !== undefined && { dead: refusal.dead }),
-      };
+      const end = { replies: [stored], ...(refusal?.dead !== undefined && { dead: refusal.dead }) };
       // The work for the message is done: its end is repeated until the store accepts it.
       if ((await keeper.end(() => store.finish(work, end))) !== "done") return;
       state.answered = true;
@@ -333,4 +321,24 @@ export async function settleEarlier(
   return known()
     .filter(({ state }) => state !== "discarded")
     .map(({ jobId }) => jobId);
+}
+
+/** The reply with its jobs by their ids: a number names another job where another machine reads it. */
+export function nameById(reply: Reply, locale: Locale): Reply {
+  const { jobs, actions, said } = reply;
+  const ids = new Map(jobs.map(({ number, job_id }) => [`#${number}`, job_id]));
+  const rename = (piece: ReplyPiece): ReplyPiece => {
+    if (piece.kind === "loop" && piece.undo !== null)
+      return { ...piece, undo: piece.undo.replace(/#\d+/g, (name) => ids.get(name) ?? name) };
+    if (piece.kind !== "job" && piece.kind !== "action") return piece;
+    const { numbers: _, together: __, ...facts } = { together: [], ...piece.facts };
+    return { ...piece, facts } as ReplyPiece;
+  };
+  const pieces = said?.map(rename);
+  return {
+    ...reply,
+    ...(pieces !== undefined && { said: pieces, text: wordPieces(locale, pieces) }),
+    jobs: jobs.map(({ number: _, ...job }) => job),
+    actions: actions.filter(({ message }) => !/^\/undo #\d/.test(message)),
+  };
 }

@@ -16,15 +16,7 @@ export async function endOwnWork(db: Kysely<Database>, process: string): Promise
 const FORGOTTEN_AFTER_MS = 24 * 3600 * 1000;
 
 /** The beat of a process that has no queue, while it has a turn or waits for one. */
-function createTurnBeat({
-  db,
-  process,
-  clock,
-}: {
-  readonly db: Kysely<Database>;
-  readonly process: string;
-  readonly clock: () => RawBuilder<number>;
-}) {
+function createTurnBeat({ db, process }: ChatTurnDeps, clock: () => RawBuilder<number>) {
   const inHand = new Set<string>();
   const state = { at: 0, written: false };
   return {
@@ -77,7 +69,7 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
   const { messages: queue } = workspaceQueues(workspace);
   const keyOf = (chatKey: string) => workKeyOfChat(workspace, chatKey);
   const clock = databaseClock(db, now);
-  const life = deps.beatsElsewhere === true ? null : createTurnBeat({ db, process, clock });
+  const life = deps.beatsElsewhere === true ? null : createTurnBeat(deps, clock);
   const reach = createReach(BREAK_MS);
 
   function isAlive(row: LineRow): boolean {

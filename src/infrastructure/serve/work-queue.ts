@@ -167,15 +167,10 @@ async function noteDead(
   await insertRows(within, "dead_work", [{ ...toWorkRow(work), attempts: work.attempt, reason, at }]);
 }
 
-function createDeadWork({
-  db,
-  newId,
-  insert,
-}: {
-  readonly db: Kysely<Database>;
-  readonly newId: () => string;
-  readonly insert: (within: StoreTransaction, work: readonly NewWork[]) => Promise<void>;
-}): Pick<WorkQueue<StoreTransaction>, "dead" | "retryDead" | "discardDead"> {
+function createDeadWork(
+  { db, newId }: WorkQueueDeps,
+  insert: (within: StoreTransaction, work: readonly NewWork[]) => Promise<void>,
+): Pick<WorkQueue<StoreTransaction>, "dead" | "retryDead" | "discardDead"> {
   return {
     async dead(limit) {
       const rows = await selectRows(db, "dead_work", {}, sql`order by at desc limit ${limit}`);
@@ -258,7 +253,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue<StoreTransaction
   }
 
   return {
-    ...createDeadWork({ db, newId: deps.newId, insert }),
+    ...createDeadWork(deps, insert),
     add: (work, within) =>
       within === undefined ? db.transaction().execute((own) => insert(own, work)) : insert(within, work),
     async claim(request, read) {

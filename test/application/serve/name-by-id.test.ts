@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { type ActionFacts, discardFacts } from "../../../src/application/jobs/action-report.ts";
 import type { Reply } from "../../../src/application/ports/chat.ts";
-import { nameById } from "../../../src/application/serve/name-by-id.ts";
+import { nameById } from "../../../src/application/serve/answer-messages.ts";
 
 const JOB = "job_1700000000_aaaaaaaa";
 

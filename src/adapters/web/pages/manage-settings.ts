@@ -268,7 +268,7 @@ ${actionButton(context, { action: "/manage/tokens/end", label: words.revokeToken
 function accessRoutes(app: WebApp, web: Web): void {
   const { host, flashes, signIn } = web;
   const pairing = createPairingCodes({ ...host, messages: () => serveMessagesFor(host.locale()) });
-  const manage = createManageAccess({ ...host, signIn, confirm: pairing.confirm });
+  const manage = createManageAccess({ ...host, signIn });
 
   const show = async (c: Context<WebEnv>, more: Pick<AccessView, "made"> = {}) =>
     respond(
@@ -285,7 +285,7 @@ function accessRoutes(app: WebApp, web: Web): void {
 
   app.get("/manage", (c) => show(c));
   app.post("/manage/people", async (c) => {
-    const person = await manage.letIn(given(c, "code"), roleIn(c), given(c, "name"));
+    const person = await pairing.confirm(given(c, "code"), roleIn(c), given(c, "name") || null);
     const words = wordsOf(c);
     if (person === null) return back(c, false, words.codeUnknown);
     return back(c, true, words.personAdded(`${person.channel}:${person.userId}`));
@@ -298,7 +298,7 @@ function accessRoutes(app: WebApp, web: Web): void {
   });
   app.post("/manage/people/remove", async (c) => {
     const who = personIn(c);
-    const done = await manage.removePerson(who);
+    const done = await host.access.removePerson(who.channel, who.userId);
     const words = wordsOf(c);
     return back(c, done, done ? words.personRemoved(`${who.channel}:${who.userId}`) : words.personUnknown);
   });
@@ -328,7 +328,7 @@ function accessRoutes(app: WebApp, web: Web): void {
   app.post("/manage/tokens", async (c) => {
     const [name, user] = [given(c, "name"), given(c, "user")];
     const scopes = c.var.form.getAll("scope");
-    const made = await manage.makeToken({ name, user, role: roleIn(c), scopes });
+    const made = await manage.makeToken({ name, userId: user, role: roleIn(c) }, scopes);
     const words = wordsOf(c);
     if (made === "bad-user") return back(c, false, words.badUser);
     if (made === "incomplete") return back(c, false, words.tokenIncomplete);
