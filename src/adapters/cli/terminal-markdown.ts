@@ -1,6 +1,6 @@
 import { readCode } from "../../domain/texts/code-tokens.ts";
 import { createStyle, inlineMarkdown, paintCode } from "./terminal-style.ts";
-import { visibleWidth, wrapWords } from "./terminal-text.ts";
+import { textWidth, wrapWords } from "./terminal-text.ts";
 
 const STYLE = createStyle({ colour: true, ground: "dark" });
 const { bold: BOLD, dim: DIM } = STYLE;
@@ -37,12 +37,12 @@ export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY) {
   const flow = (text: string): string => {
     let out = "";
     for (const word of text.match(/\S+\s*|\s+/g) ?? []) {
-      if (column > 0 && column + visibleWidth(word.trimEnd()) > columns) {
+      if (column > 0 && column + textWidth(word.trimEnd()) > columns) {
         out = `${out.trimEnd()}\n`;
         column = 0;
       }
       out += word;
-      column += visibleWidth(word);
+      column += textWidth(word);
     }
     return out;
   };

@@ -7,7 +7,7 @@ import type { Block } from "./live-screen.ts";
 import { createMarkdownStream } from "./markdown-stream.ts";
 import { cutToColumns, wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
-import { padText, visibleWidth } from "./terminal-text.ts";
+import { padText, textWidth } from "./terminal-text.ts";
 
 interface Draft {
   text: string;
@@ -73,7 +73,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps) {
     return state === "done" ? look.green("✓") : look.red("✗");
   };
   const spinner = () => FRAMES[Math.floor(now() / SPIN_MS) % FRAMES.length] ?? "";
-  const kindColumns = Math.max(...Object.values(chat.step).map(visibleWidth));
+  const kindColumns = Math.max(...Object.values(chat.step).map(textWidth));
   const stepRow = (step: WorkStep, look: Style) => {
     const seconds = Math.round(((step.state === "runs" ? now() : step.endedAt) - step.startedAt) / 1000);
     const time = seconds >= 2 ? `  ${texts.seconds(seconds)}` : "";

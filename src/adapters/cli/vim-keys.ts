@@ -30,6 +30,17 @@ interface Target {
   readonly isWhole?: true;
 }
 
+/** Commands of one letter that stand for an operator with a motion. */
+const SHORT: Readonly<Record<string, string>> = {
+  x: "dl",
+  X: "dh",
+  s: "cl",
+  S: "cc",
+  D: "d$",
+  C: "c$",
+  Y: "yy",
+};
+
 const COMMAND = /^([1-9]\d*)?([dcy])?([1-9]\d*)?(.*)$/su;
 const MOST_TIMES = 9_999;
 
@@ -78,45 +89,9 @@ export function createVimKeys() {
       lastFind = { kind, letter };
       return find(text, at, kind, letter, count);
     }
-    const repeat = (step: (text: string, at: number) => number) => {
-      let place = at;
-      for (let left = count; left > 0; left--) place = step(text, place);
-      return { at: place };
-    };
-    switch (keys) {
-      case "h":
-      case "\x7f":
-        return repeat(before);
-      case "l":
-      case " ":
-        return repeat(after);
-      case "j":
-        return { at: moveLines(text, at, count), isWhole: true };
-      case "k":
-        return { at: moveLines(text, at, -count), isWhole: true };
-      case "0":
-        return { at: lineStart(text, at) };
-      case "^":
-        return { at: firstWord(text, at) };
-      case "$":
-        return { at: lineEnd(text, moveLines(text, at, count - 1)) };
-      case "w":
-        return repeat(nextWord);
-      case "b":
-        return repeat(formerWord);
-      case "e":
-        return repeat(endOfWord);
-      case "G":
-        return { at: lineStart(text, text.length), isWhole: true };
-      case "g":
-        return "more";
-      case "gg":
-        return { at: 0, isWhole: true };
-      case ";":
-        return lastFind === null ? null : find(text, at, lastFind.kind, lastFind.letter, count);
-      default:
-        return null;
-    }
+    if (keys === "g") return "more";
+    if (keys === ";") return lastFind === null ? null : find(text, at, lastFind.kind, lastFind.letter, count);
+    return MOTIONS[keys]?.(text, at, count) ?? null;
   }
 
   function operate(text: string, at: number, operator: Operator, keys: string, count: number): VimStep {
@@ -181,37 +156,25 @@ export function createVimKeys() {
     const [start, last] = [lineStart(text, at), lineEnd(text, at)];
     const replace = (by: string, cursor: number) =>
       done(text.slice(0, at) + by + text.slice(after(text, at)), cursor, true);
+    const [operator, name] = SHORT[keys] ?? [];
+    if (operator !== undefined && name !== undefined)
+      return operate(text, at, operator as Operator, name, name === "$" ? 1 : count);
+    const inserts: Readonly<Record<string, number>> = {
+      i: at,
+      a: after(text, at),
+      I: firstWord(text, at),
+      A: last,
+    };
+    const place = inserts[keys];
+    if (place !== undefined) return insertAt(text, place);
     switch (keys) {
-      case "i":
-        return insertAt(text, at);
-      case "a":
-        return insertAt(text, after(text, at));
-      case "I":
-        return insertAt(text, firstWord(text, at));
-      case "A":
-        return insertAt(text, last);
       case "o":
         return insertAt(`${text.slice(0, last)}\n${text.slice(last)}`, last + 1, true);
       case "O":
         return insertAt(`${text.slice(0, start)}\n${text.slice(start)}`, start, true);
-      case "x":
-        return operate(text, at, "d", "l", count);
-      case "X":
-        return operate(text, at, "d", "h", count);
-      case "s":
-        return operate(text, at, "c", "l", count);
-      case "S":
-        return operate(text, at, "c", "c", count);
-      case "D":
-        return operate(text, at, "d", "$", 1);
-      case "C":
-        return operate(text, at, "c", "$", 1);
-      case "Y":
-        return operate(text, at, "y", "y", count);
       case "p":
-        return put(text, at, true);
       case "P":
-        return put(text, at, false);
+        return put(text, at, keys === "p");
       case "J":
         if (last === text.length) return done(text, at);
         return done(`${text.slice(0, last)} ${text.slice(last + 1).replace(/^[^\S\n]+/, "")}`, last, true);
@@ -351,3 +314,30 @@ function wordAround(text: string, at: number, isWide: boolean): Stretch {
   while (isWide && to < end && kindOf(text[to]) === "blank") to++;
   return { from, to, isLines: false };
 }
+
+type Motion = (text: string, at: number, count: number) => Target;
+
+const repeated =
+  (step: (text: string, at: number) => number): Motion =>
+  (text, at, count) => {
+    let place = at;
+    for (let left = count; left > 0; left--) place = step(text, place);
+    return { at: place };
+  };
+
+const MOTIONS: Readonly<Record<string, Motion>> = {
+  h: repeated(before),
+  "\x7f": repeated(before),
+  l: repeated(after),
+  " ": repeated(after),
+  j: (text, at, count) => ({ at: moveLines(text, at, count), isWhole: true }),
+  k: (text, at, count) => ({ at: moveLines(text, at, -count), isWhole: true }),
+  "0": (text, at) => ({ at: lineStart(text, at) }),
+  "^": (text, at) => ({ at: firstWord(text, at) }),
+  $: (text, at, count) => ({ at: lineEnd(text, moveLines(text, at, count - 1)) }),
+  w: repeated(nextWord),
+  b: repeated(formerWord),
+  e: repeated(endOfWord),
+  G: (text) => ({ at: lineStart(text, text.length), isWhole: true }),
+  gg: () => ({ at: 0, isWhole: true }),
+};
