@@ -158,7 +158,7 @@ test("a command: its file, one line and its words; help, completion and the manu
     join(copy, "src/adapters/cli/toy.ts"),
     `import type { Subcommand } from "./command.ts";
 export const command: Subcommand = {
-  name: "toy" as Subcommand["name"], usage: "toy", flags: {}, words: 0,
+  name: "toy" as Subcommand["name"], usage: "toy", flags: "", words: 0,
   run: async (program) => { program.out("toy ran\\n"); return 0; },
 };
 `,

@@ -87,16 +87,7 @@ function failureOf({ why }: RefusedJob) {
 export const command: Subcommand = {
   name: "apply",
   usage: "apply [FILE|-]",
-  flags: {
-    "dry-run": "boolean",
-    preview: "boolean",
-    job: "string",
-    "stop-on-error": "boolean",
-    atomic: "boolean",
-    "auto-commit": "boolean",
-    group: "string",
-    "allow-net": "boolean",
-  },
+  flags: "--dry-run --preview --job= --stop-on-error --atomic --auto-commit --group= --allow-net",
   words: 1,
   run: apply,
 };

@@ -21,7 +21,7 @@ import { describeJob } from "./show.ts";
 export const command: Subcommand = {
   name: "bisect",
   usage: "bisect -- COMMAND",
-  flags: { timeout: "string", "at-once": "string" },
+  flags: "--timeout= --at-once=",
   words: 256,
   run: bisect,
 };

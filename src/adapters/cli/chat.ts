@@ -93,15 +93,7 @@ export function createChatProgress(
 export const command: Subcommand = {
   name: "chat",
   usage: "chat [MESSAGE|-]",
-  flags: {
-    route: "string",
-    events: "boolean",
-    name: "string",
-    fork: "string",
-    list: "boolean",
-    forget: "string",
-    plain: "boolean",
-  },
+  flags: "--route= --events --name= --fork= --list --forget= --plain",
   words: 1000,
   run: (program, flags) => chat(program, flags, null),
 };

@@ -83,7 +83,7 @@ export async function chooseChat(
 export const exportCommand: Subcommand = {
   name: "export",
   usage: "export",
-  flags: { name: "string", html: "boolean" },
+  flags: "--name= --html",
   run: exportChat,
 };
 

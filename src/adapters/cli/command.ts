@@ -10,7 +10,14 @@ import { type CliProgram, EXIT } from "./program.ts";
 export type FlagTypes = Readonly<Record<string, "boolean" | "string" | "lines">>;
 
 /** Flags that every command takes. */
-export const COMMON = { workspace: "string", config: "string", json: "boolean", help: "boolean" } as const;
+export const COMMON = "--workspace= --config= --json --help";
+
+const KINDS = { "": "boolean", "=": "string", "=*": "lines" } as const;
+
+export function flagTypes(flags: string): FlagTypes {
+  const found = flags.matchAll(/--([\w-]+)(=\*?|)/g);
+  return Object.fromEntries([...found].map(([, name, kind]) => [name, KINDS[kind as keyof typeof KINDS]]));
+}
 
 export interface Flags {
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
@@ -64,8 +71,8 @@ export interface CommandLine {
   /** The texts of each language describe the command and its flags under this name. */
   readonly name: keyof HelpMessages["commands"];
   readonly usage: string;
-  /** Beside those that every command takes. */
-  readonly flags?: FlagTypes;
+  /** Beside those that every command takes: `--all --name= --set=*` is a switch, one with a value, and one that may be repeated. */
+  readonly flags?: string;
   /** Most words beside flags. Default: none. */
   readonly words?: number;
 }

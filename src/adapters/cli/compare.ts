@@ -35,18 +35,7 @@ import { columnsOf } from "./terminal-text.ts";
 export const command: Subcommand = {
   name: "compare",
   usage: "compare [cases|CONTESTANT…]",
-  flags: {
-    cases: "string",
-    commits: "string",
-    see: "string",
-    issues: "boolean",
-    repeat: "string",
-    budget: "string",
-    "at-once": "string",
-    set: "lines",
-    adopt: "boolean",
-    csv: "boolean",
-  },
+  flags: "--cases= --commits= --see= --issues --repeat= --budget= --at-once= --set=* --adopt --csv",
   words: 64,
   run: compare,
 };

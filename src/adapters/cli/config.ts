@@ -7,12 +7,7 @@ import { openOptions } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `config show` prints the effective configuration, `config check` judges it. */
-export const command: Subcommand = {
-  name: "config",
-  usage: "config show|check",
-  words: 1,
-  run: config,
-};
+export const command: Subcommand = { name: "config", usage: "config show|check", words: 1, run: config };
 
 async function config(program: CliProgram, flags: Flags): Promise<number> {
   const [verb = "show"] = flags.words;

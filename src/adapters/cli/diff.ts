@@ -8,12 +8,7 @@ import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `diff [JOB | A..B] [FILE]`: what a job changed, or what changed between two of them. */
-export const command: Subcommand = {
-  name: "diff",
-  usage: "diff [JOB|A..B] [FILE]",
-  words: 2,
-  run: diff,
-};
+export const command: Subcommand = { name: "diff", usage: "diff [JOB|A..B] [FILE]", words: 2, run: diff };
 
 const MOST_NAMED = 5;
 

@@ -4,12 +4,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
 
 /** `doctor [--repair]`: what works here, what does not, and what helps. */
-export const command: Subcommand = {
-  name: "doctor",
-  usage: "doctor",
-  flags: { repair: "boolean" },
-  run: doctor,
-};
+export const command: Subcommand = { name: "doctor", usage: "doctor", flags: "--repair", run: doctor };
 
 async function doctor(program: CliProgram, { values }: Flags): Promise<number> {
   const opened = await openOrStop(program, values, (options) =>

@@ -43,19 +43,12 @@ const ENV: Pick<CommandLine, "name" | "usage"> = { name: "env", usage: "env ACTI
 type EnvAction = Pick<CommandLine, "flags" | "words"> & { readonly run: RunCommand };
 
 const ACTIONS: Readonly<Record<string, EnvAction>> = {
-  prepare: {
-    flags: { task: "string", env: "string", repo: "string", branch: "string", target: "string" },
-    run: prepare,
-  },
-  exec: {
-    flags: { task: "string", timeout: "string", cwd: "string", session: "string" },
-    words: Number.POSITIVE_INFINITY,
-    run: exec,
-  },
-  edit: { flags: { task: "string", tool: "string" }, words: 1, run: edit },
+  prepare: { flags: "--task= --env= --repo= --branch= --target=", run: prepare },
+  exec: { flags: "--task= --timeout= --cwd= --session=", words: Number.POSITIVE_INFINITY, run: exec },
+  edit: { flags: "--task= --tool=", words: 1, run: edit },
   list: { run: list },
-  info: { flags: { task: "string" }, run: info },
-  cleanup: { flags: { task: "string" }, run: cleanUp },
+  info: { flags: "--task=", run: info },
+  cleanup: { flags: "--task=", run: cleanUp },
   prune: { run: prune },
 };
 
@@ -364,7 +357,7 @@ const environmentTexts = ({ locale }: CliProgram) => environmentMessages(locale)
 export const imagesCommand: Subcommand = {
   name: "images",
   usage: "images build [NAME]",
-  flags: { from: "string", again: "boolean" },
+  flags: "--from= --again",
   words: 2,
   run: images,
 };

@@ -1,12 +1,13 @@
 import type { NotOpened, OpenedWorkspace, OpenOptions } from "../../application/ports/jobs-workspace.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 import { listProblems, problemFacts } from "../../domain/texts/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import {
   COMMON,
   type CommandLine,
   type Flags,
-  type FlagTypes,
   fail,
+  flagTypes,
   parseFlags,
   type RunCommand,
   refuseUsage,
@@ -36,7 +37,7 @@ export async function readFlags(
   command: CommandLine,
   args: readonly string[],
 ): Promise<Flags> {
-  const types: FlagTypes = { ...COMMON, ...command.flags };
+  const types = flagTypes(`${COMMON} ${command.flags ?? ""}`);
   const messages = messagesFor(program.locale);
   const wrong = (text: string) =>
     new Stop(refuseUsage(program, `${text}\n${messages.usageLines(command.usage, command.name)}`));
@@ -123,10 +124,9 @@ export async function flagsFirst(
   let at = 0;
   while (args[at]?.startsWith("-")) {
     const [flag = "", value] = (args[at] as string).split("=", 2);
-    const name = flag.slice(2);
-    if (!flag.startsWith("--") || !Object.hasOwn(COMMON, name))
-      return usage(`${messages.optionsBehind(flag)}\n${messages.allCommands}`);
-    const takesNext = COMMON[name as keyof typeof COMMON] === "string" && value === undefined;
+    const type = flag.startsWith("--") ? ownMember(flagTypes(COMMON), flag.slice(2)) : undefined;
+    if (type === undefined) return usage(`${messages.optionsBehind(flag)}\n${messages.allCommands}`);
+    const takesNext = type === "string" && value === undefined;
     if (takesNext && args[at + 1] === undefined) return usage(messages.missingValue(flag));
     at += takesNext ? 2 : 1;
   }

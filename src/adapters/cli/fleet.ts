@@ -7,12 +7,7 @@ import { closing, openOrStop } from "./flags.ts";
 import type { CliProgram } from "./program.ts";
 
 /** `fleet [retry ID | discard ID]`: the machines that share the store, the queue, and failed work. */
-export const command: Subcommand = {
-  name: "fleet",
-  usage: "fleet [retry|discard ID]",
-  words: 2,
-  run: fleet,
-};
+export const command: Subcommand = { name: "fleet", usage: "fleet [retry|discard ID]", words: 2, run: fleet };
 
 async function fleet(program: CliProgram, { values, words }: Flags): Promise<number> {
   const opened = await openOrStop(program, values, program.openFleet, "store");

@@ -156,7 +156,7 @@ function completed({ name, usage, flags }: CommandLine): Completed {
   // `config show|check` and `serve [link|token …]` name their first words.
   const named = name === "completion" ? Object.keys(SHELLS).join("|") : usage;
   const words = named.match(/[a-z]+(?:\|[a-z]+)+/g)?.flatMap((one) => one.split("|")) ?? [];
-  return { name, flags: Object.keys({ ...flags, ...COMMON }).map((flag) => `--${flag}`), words };
+  return { name, flags: `${flags ?? ""} ${COMMON}`.match(/--[\w-]+/g) ?? [], words };
 }
 
 function bash(commands: readonly Completed[]): string {

@@ -155,12 +155,7 @@ type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
  * `init`: what this machine has, a chat and a coder model, one test message to each, and a file that holds only what
  * works. At a terminal it asks; with `--yes`, `--json` or without a terminal it takes the usual choice.
  */
-export const command: Subcommand = {
-  name: "init",
-  usage: "init",
-  flags: { yes: "boolean", force: "boolean" },
-  run: init,
-};
+export const command: Subcommand = { name: "init", usage: "init", flags: "--yes --force", run: init };
 
 export async function init(whole: CliProgram, { values }: Flags): Promise<number> {
   const { json } = whole;

@@ -19,7 +19,7 @@ import { columnsOf } from "./terminal-text.ts";
 export const command: Subcommand = {
   name: "jobs",
   usage: "jobs",
-  flags: { limit: "string", all: "boolean", live: "boolean", ids: "boolean" },
+  flags: "--limit= --all --live --ids",
   run: jobs,
 };
 

@@ -25,7 +25,7 @@ const OTHER_NAMES: Readonly<Record<string, KeyProvider>> = {
 export const command: Subcommand = {
   name: "login",
   usage: "login [PROVIDER]",
-  flags: { forget: "boolean" },
+  flags: "--forget",
   words: 1,
   run: login,
 };

@@ -22,7 +22,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 export const command: Subcommand = {
   name: "mcp",
   usage: "mcp [add|list|test|login|logout|remove …]",
-  flags: { http: "string", header: "lines", env: "lines", coders: "string", paste: "boolean" },
+  flags: "--http= --header=* --env=* --coders= --paste",
   words: 60,
   run: mcp,
 };

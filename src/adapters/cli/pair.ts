@@ -10,7 +10,7 @@ import { openServer } from "./serve.ts";
 export const command: Subcommand = {
   name: "pair",
   usage: "pair [CODE]",
-  flags: { role: "string", name: "string" },
+  flags: "--role= --name=",
   words: 2,
   run: pair,
 };

@@ -28,14 +28,7 @@ import { columnsOf } from "./terminal-text.ts";
 export const command: Subcommand = {
   name: "ps",
   usage: "ps [ACTION]",
-  flags: {
-    all: "boolean",
-    name: "string",
-    port: "string",
-    over: "string",
-    restart: "boolean",
-    lines: "string",
-  },
+  flags: "--all --name= --port= --over= --restart --lines=",
   words: 256,
   run: ps,
 };

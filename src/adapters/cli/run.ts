@@ -32,13 +32,7 @@ import { repairFirst } from "./repair-first.ts";
 export const command: Subcommand = {
   name: "run",
   usage: "run [TASK.yaml|-]",
-  flags: {
-    "no-meta": "boolean",
-    preview: "boolean",
-    follow: "boolean",
-    resume: "string",
-    "print-schema": "boolean",
-  },
+  flags: "--no-meta --preview --follow --resume= --print-schema",
   words: 1,
   run: run,
 };

@@ -20,15 +20,7 @@ import { type CliProgram, EXIT, type OpenServer } from "./program.ts";
 export const command: Subcommand = {
   name: "serve",
   usage: "serve [link|token …]",
-  flags: {
-    host: "string",
-    port: "string",
-    demo: "boolean",
-    user: "string",
-    role: "string",
-    scope: "string",
-    "demo-unless-configured": "boolean",
-  },
+  flags: "--host= --port= --demo --user= --role= --scope= --demo-unless-configured",
   words: 3,
   run: serve,
 };
@@ -168,7 +160,7 @@ const MOST_LANES = 1_000;
 export const joinCommand: Subcommand = {
   name: "join",
   usage: "join",
-  flags: { labels: "string", concurrency: "string" },
+  flags: "--labels= --concurrency=",
   run: join,
 };
 

@@ -154,7 +154,7 @@ async function describeAsCard(
 export const command: Subcommand = {
   name: "show",
   usage: "show [JOB[:FILE]]",
-  flags: { diff: "boolean", all: "boolean" },
+  flags: "--diff --all",
   words: 1,
   run: show,
 };

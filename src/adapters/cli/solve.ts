@@ -15,7 +15,7 @@ const MOST_CANDIDATES = 5;
 export const command: Subcommand = {
   name: "solve",
   usage: "solve URL",
-  flags: { worker: "string", candidates: "string", fresh: "boolean" },
+  flags: "--worker= --candidates= --fresh",
   words: 1,
   run: solve,
 };

@@ -8,12 +8,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
 /** `stats`: the cost and the results of the last days, as on the console's usage page. */
-export const command: Subcommand = {
-  name: "stats",
-  usage: "stats",
-  flags: { days: "string", csv: "boolean" },
-  run: stats,
-};
+export const command: Subcommand = { name: "stats", usage: "stats", flags: "--days= --csv", run: stats };
 
 export const MOST_DAYS = 366;
 const BAR_COLUMNS = 12;

@@ -5,12 +5,7 @@ import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `tool NAME [ARGS_JSON|-]`: one call of one tool. The envelope is printed as one JSON document. */
-export const command: Subcommand = {
-  name: "tool",
-  usage: "tool NAME [ARGS|-]",
-  words: 2,
-  run: tool,
-};
+export const command: Subcommand = { name: "tool", usage: "tool NAME [ARGS|-]", words: 2, run: tool };
 
 async function tool(program: CliProgram, { values, words }: Flags): Promise<number> {
   const [name, text] = words;
@@ -77,12 +72,7 @@ export function readArguments(program: CliProgram, text = "{}"): Arguments {
 const FORMS: readonly string[] = ["openai", "anthropic", "mcp"];
 
 /** `tools`: the tools and what they are for; with `--format`, their definitions as a model's API takes them. */
-export const toolsCommand: Subcommand = {
-  name: "tools",
-  usage: "tools",
-  flags: { format: "string" },
-  run: tools,
-};
+export const toolsCommand: Subcommand = { name: "tools", usage: "tools", flags: "--format=", run: tools };
 
 async function tools(program: CliProgram, { values }: Flags): Promise<number> {
   const { format } = values;

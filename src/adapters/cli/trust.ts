@@ -5,11 +5,7 @@ import { type Flags, refuseWork, type Subcommand, succeed } from "./command.ts";
 import type { CliProgram } from "./program.ts";
 
 /** `trust`: the user has read this folder's `picoclaw.yaml`, commands and skills and lets them widen power, until they change. */
-export const command: Subcommand = {
-  name: "trust",
-  usage: "trust",
-  run: trust,
-};
+export const command: Subcommand = { name: "trust", usage: "trust", run: trust };
 
 async function trust(program: CliProgram, { values }: Flags): Promise<number> {
   const messages = messagesFor(program.locale);

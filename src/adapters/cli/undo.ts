@@ -36,7 +36,7 @@ import { repairFirst } from "./repair-first.ts";
 export const command: Subcommand = {
   name: "undo",
   usage: "undo [JOB …|GROUP]",
-  flags: { list: "boolean", force: "boolean" },
+  flags: "--list --force",
   words: 50,
   run: (program, flags) => undoOrRedo(program, flags, "undo"),
 };
@@ -116,7 +116,7 @@ async function stop(program: CliProgram, flags: Flags): Promise<number> {
 export const discardCommand: Subcommand = {
   name: "discard",
   usage: "discard [JOB]",
-  flags: { aside: "boolean" },
+  flags: "--aside",
   words: 1,
   run: discard,
 };

@@ -20,11 +20,7 @@ async function update(program: CliProgram): Promise<number> {
 }
 
 /** `uninstall`: how this installation is removed. It changes nothing: the undo data of every job is in the home that it names. */
-export const uninstallCommand: Subcommand = {
-  name: "uninstall",
-  usage: "uninstall",
-  run: uninstall,
-};
+export const uninstallCommand: Subcommand = { name: "uninstall", usage: "uninstall", run: uninstall };
 
 async function uninstall(program: CliProgram): Promise<number> {
   const { home } = program;

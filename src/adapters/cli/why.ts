@@ -11,7 +11,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 export const command: Subcommand = {
   name: "why",
   usage: "why [FILE:LINE]",
-  flags: { removed: "string" },
+  flags: "--removed=",
   words: 1,
   run: why,
 };

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Subcommand } from "../../../src/adapters/cli/command.ts";
+import { flagTypes, type Subcommand } from "../../../src/adapters/cli/command.ts";
 import { helpMessagesFor } from "../../../src/domain/texts/cli.ts";
 import { LOCALES } from "../../../src/domain/texts/locale.ts";
 
@@ -19,10 +19,10 @@ for (const file of readdirSync(FOLDER).filter((name) => name.endsWith(".ts"))) {
 test("the help of a command names every flag that it takes, with a value where it takes one", () => {
   expect(commands.length).toBeGreaterThan(35);
   for (const locale of LOCALES)
-    for (const { name, flags = {} } of commands) {
+    for (const { name, flags = "" } of commands) {
       const { does: _, ...texts } = helpMessagesFor(locale).commands[name];
       const told = Object.keys(texts);
-      for (const [flag, type] of Object.entries(flags)) {
+      for (const [flag, type] of Object.entries(flagTypes(flags))) {
         if (UNTOLD.includes(`${name} --${flag}`)) continue;
         const named = told.find((text) => text.split(" ")[0] === `--${flag}`);
         expect([name, flag, named?.includes(" ")]).toEqual([name, flag, type !== "boolean"]);
