@@ -12,6 +12,8 @@ import {
 import { findCases, readLinkedIssues } from "../../application/history/find-cases.ts";
 import { wordPair } from "../../application/history/word-why.ts";
 import type { PlayFailure } from "../../application/ports/history.ts";
+import type { OpenedCompare } from "../../application/ports/history-opened.ts";
+import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
@@ -28,7 +30,7 @@ import {
   succeed,
 } from "./command.ts";
 import { openOrStop } from "./flags.ts";
-import { type CliProgram, EXIT, type OpenedComparison } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
 /** `compare CONTESTANT…` plays coders on the workspace's own history; `compare cases [add|drop|edit]` lists its cases. */
@@ -42,7 +44,7 @@ export const command: Subcommand = {
 
 const DEFAULTS = { cases: 12, commits: 200, repeat: 1, budget: 5, "at-once": 2 } as const;
 
-type Opened = Extract<OpenedComparison, { ok: true }>;
+type Opened = OpenedCompare & OpenedWorkspace;
 
 /** One `compare …`, with the texts of its user's language. */
 interface Asked {

@@ -2,7 +2,6 @@ import type { Conversation } from "../../application/ports/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { createCardDeck } from "./card-deck.ts";
 import { printable } from "./command.ts";
-import { noticeBlock } from "./conversation-blocks.ts";
 import type { CardMaker } from "./conversation-cards.ts";
 import type { Picker } from "./conversation-pickers.ts";
 import { type Block, createLiveScreen, type LiveRows, type LiveScreen } from "./live-screen.ts";
@@ -36,6 +35,7 @@ const [WATCH_FOCUS, UNWATCH_FOCUS] = ["\x1b[?1004h", "\x1b[?1004l"];
 
 /** The terminal of a conversation: the printed blocks, the live rows below them, and the pager in front of both. */
 export class ConversationScreen {
+  /** `hint` is said once in place of everything else; `model` is `provider/model`; `drafts` are previews that wait. */
   readonly status = { hint: "", model: "", branch: "", drafts: 0, tokens: 0, costUsd: 0 };
   readonly composer: Composer;
   readonly style = () => this.#style;
@@ -178,7 +178,7 @@ export class ConversationScreen {
     const line = this.composer.line(columns, this.view === null ? idle : placeholderBusy);
     const mode = this.composer.normalMode();
     const below = this.composer.below(columns) ?? [
-      statusRow({ ...this.status, mode }, columns, this.#texts, this.#style),
+      statusRow(this.status, mode, columns, this.#texts, this.#style),
     ];
     const most = Math.max(1, rows - 2 - line.rows.length - below.length);
     const kept = above.slice(-most);
@@ -206,25 +206,16 @@ export class ConversationScreen {
   }
 }
 
-interface StatusFacts {
-  /** Said once in place of everything else. */
-  readonly hint: string;
-  /** The keys of an unfinished command of vi's normal mode; null in every other mode. */
-  readonly mode: string | null;
-  /** `provider/model`. */
-  readonly model: string;
-  readonly branch: string;
-  /** Previews that wait. */
-  readonly drafts: number;
-  readonly tokens: number;
-  readonly costUsd: number;
-}
-
 const NARROW = 80;
 
 /** Without enough room, the cost is dropped first, then the branch, then the tokens; waiting previews and the model stay. */
-function statusRow(facts: StatusFacts, columns: number, texts: TerminalMessages, style: Style): string {
-  const { hint, mode, model, branch, drafts, tokens, costUsd } = facts;
+function statusRow(
+  { hint, model, branch, drafts, tokens, costUsd }: ConversationScreen["status"],
+  mode: string | null,
+  columns: number,
+  texts: TerminalMessages,
+  style: Style,
+): string {
   if (hint !== "") return style.yellow(cutToColumns(`  ${hint}`, columns));
   const parts = [
     { text: mode === null ? "" : `${texts.normalMode}${mode === "" ? "" : ` ${mode}`}`, rank: 0 },
@@ -294,6 +285,40 @@ function createWordQueue(taken: (text: string) => void) {
       const all = words.map(({ text }) => text);
       words = [];
       return all;
+    },
+  };
+}
+
+/** The version and the folder, the home as `~`; empty for a program without a version. */
+export function titleLine(
+  { cwd, env, version }: Pick<CliProgram, "cwd" | "env" | "version">,
+  texts: TerminalMessages,
+): string {
+  if (version === "") return "";
+  const home = env.HOME ?? "";
+  const isBelow = home !== "" && `${cwd}/`.startsWith(`${home}/`);
+  return texts.title(version, isBelow ? `~${cwd.slice(home.length)}` : cwd, "");
+}
+
+/** A notice from PicoClaw beside the conversation. */
+function noticeBlock(text: string, style: () => Style): Block {
+  const lines = printable(text).split("\n");
+  return { render: (columns) => lines.flatMap((line) => wrapColumns(style().dim(line), columns)) };
+}
+
+/** Lines of a message that are shown again; a paste may have thousands. */
+const MOST_LINES = 12;
+
+/** The user's message. */
+export function messageBlock(text: string, style: () => Style): Block {
+  const lines = printable(text).split("\n");
+  const more = lines.length - MOST_LINES;
+  const shown = more > 0 ? [...lines.slice(0, MOST_LINES), `… +${more}`] : lines;
+  return {
+    render(columns) {
+      const { bold, cyan } = style();
+      const rows = shown.flatMap((line) => wrapColumns(line, columns - 2));
+      return ["", ...rows.map((row, at) => `${at === 0 ? cyan("›") : " "} ${bold(row)}`)];
     },
   };
 }

@@ -81,7 +81,7 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
 /** Messages and cards as the conversation at a terminal draws them. */
 async function conversationPrinter(program: CliProgram, locale: Locale) {
   const { cardBlock } = await import("./terminal-card.ts");
-  const { messageBlock } = await import("./conversation-blocks.ts");
+  const { messageBlock } = await import("./conversation-screen.ts");
   const { stripVTControlCharacters } = await import("node:util");
   const { styleFor } = await import("./terminal-style.ts");
   const style = styleFor(program);

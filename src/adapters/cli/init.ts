@@ -24,7 +24,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 import { wrapOutput } from "./terminal-text.ts";
 
 type InitTerminal = Pick<CliProgram, "out" | "askLine">;
-type OpenSetUpTalk = Extract<OpenedSetUp, { ok: true }>;
+type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 
 const LISTED = 12;
 
@@ -37,7 +37,7 @@ export interface ChosenSetUp {
 /** Asks until what was chosen answers, or is left out. Null: the person left. */
 export async function chooseByTalking(
   terminal: InitTerminal,
-  opened: OpenSetUpTalk,
+  opened: OpenSetUp,
   words: SetupMessages,
 ): Promise<ChosenSetUp | null> {
   const { found, test } = opened;
@@ -148,8 +148,6 @@ async function pick(
     terminal.out(`${words.noSuchModel(answer)}\n`);
   }
 }
-
-type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 
 /**
  * `init`: what this machine has, a chat and a coder model, one test message to each, and a file that holds only what

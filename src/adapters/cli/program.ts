@@ -59,12 +59,12 @@ export interface CliProgram {
   readonly openWorkspace: (options: OpenOptions) => Promise<Opening>;
   readonly openProcesses: (options: OpenOptions) => Promise<OpenedProcesses>;
   /** The agent's tools on a workspace; loaded when they are asked for. */
-  readonly openToolkit: (options: OpenOptions) => Promise<OpenedToolkit>;
+  readonly openToolkit: (options: OpenOptions) => Promise<Opening<{ readonly toolkit: Toolkit }>>;
   readonly toolDefinitions: (form: ToolForm) => Promise<readonly object[]>;
   /** Task files on a workspace; Docker and the planning model are asked for when a task needs them. */
-  readonly openTasks: (options: OpenOptions) => Promise<OpenedTasks>;
+  readonly openTasks: (options: OpenOptions) => Promise<Opening<{ readonly tasks: OpenTasks }>>;
   /** The same tools for MCP clients; the protocol's library is loaded when it is served. */
-  readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
+  readonly openMcp: (options: OpenOptions) => Promise<Opening<OpenMcp>>;
   /** The MCP servers that PicoClaw itself calls. */
   readonly openMcpServers: (
     options: OpenOptions,
@@ -83,25 +83,35 @@ export interface CliProgram {
   /** The usage in the store, and the workspace's jobs, as figures. */
   readonly openFigures: (options: OpenOptions) => Promise<Opening<{ readonly figures: OpenedFigures }>>;
   /** Its cases, and what plays coders on them. */
-  readonly openCompare: (options: OpenOptions) => Promise<OpenedComparison>;
+  readonly openCompare: (options: OpenOptions) => Promise<Opening<OpenedCompare>>;
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions & { readonly isOnce?: boolean }) => Promise<OpenedChat>;
   /** Task environments; the code for Docker is loaded on first use. */
-  readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
-  readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
+  readonly openEnvironments: (
+    options: OpenOptions,
+  ) => Promise<{ readonly ok: true; readonly environments: OpenEnvironments } | NotOpened>;
+  readonly openIndex: (
+    options: OpenOptions,
+  ) => Promise<{ readonly ok: true; readonly index: AllJobs } | NotOpened>;
   readonly openStoreData: (options: OpenOptions) => Promise<OpenedStoreData>;
   /** The server and everything it runs; nothing listens until `listen` is called. */
   readonly openServe: (options: OpenOptions & { readonly demo: boolean }) => Promise<OpenedServe>;
   /** The machines that share the store. */
   readonly openFleet: (options: OpenOptions) => Promise<OpenedFleet>;
   /** A throw-away workspace with a scripted model; the options and the environment that lead there. */
-  readonly openDemo: () => Promise<DemoPlace>;
+  readonly openDemo: () => Promise<{
+    readonly workspace: string;
+    readonly env: CliProgram["env"];
+    remove(): Promise<void>;
+  }>;
   /** Tasks from GitHub and GitLab. */
-  readonly openSolve: (options: OpenOptions) => Promise<OpenedSolve>;
+  readonly openSolve: (options: OpenOptions) => Promise<Opening<OpenSolve>>;
   /** The first configuration file, and what this machine has. */
   readonly openSetUp: (options: OpenOptions & { readonly startOver: boolean }) => Promise<OpenedSetUp>;
   /** Why Mio, Shiro and the default coder cannot answer as configured. No server is contacted. */
-  readonly modelTroubles: (options: OpenOptions) => Promise<readonly ModelRoleTrouble[]>;
+  readonly modelTroubles: (
+    options: OpenOptions,
+  ) => Promise<readonly { readonly role: string; readonly code: string; readonly message: string }[]>;
   /** One line from the terminal, shown while it is typed unless it is hidden; null when there are no more. */
   readonly askLine: (question: string, options?: { readonly isHidden?: boolean }) => Promise<string | null>;
   /** Keeps a key for this user alone, or with null forgets it; returns the file. */
@@ -144,12 +154,6 @@ export interface TerminalHost {
   lines(): AsyncIterable<string>;
 }
 
-interface ModelRoleTrouble {
-  readonly role: string;
-  readonly code: string;
-  readonly message: string;
-}
-
 export type OpenedStoreData =
   | { readonly ok: true; readonly data: StoreData; readonly words: MemoryMessages }
   | NotOpened;
@@ -160,29 +164,15 @@ export type OpenedProcesses = Opening<{
   listEverywhere(): Promise<readonly BackgroundProcess[]>;
 }>;
 
-export type OpenedIndex = { readonly ok: true; readonly index: AllJobs } | NotOpened;
-
-type OpenedToolkit = Opening<{ readonly toolkit: Toolkit }>;
-
-export type OpenedComparison = Opening<OpenedCompare>;
 export type OpenedChat = Opening<OpenChat>;
 export type OpenChatFolder = Extract<OpenedChat, { ok: true }>;
 export type OpenedServe = Opening<Server>;
 export type OpenServer = Extract<OpenedServe, { ok: true }>;
-type OpenedSolve = Opening<OpenSolve>;
-type OpenedTasks = Opening<{ readonly tasks: OpenTasks }>;
-type OpenedEnvironments = { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened;
 
-type OpenedMcp = Opening<{
+interface OpenMcp {
   /** Both end when the signal aborts, and stdio when its client disconnects; a running job is rolled back. */
   serveStdio(stop: AbortSignal): Promise<void>;
   serveHttp(port: number, stop: AbortSignal): Promise<void>;
-}>;
-
-interface DemoPlace {
-  readonly workspace: string;
-  readonly env: CliProgram["env"];
-  remove(): Promise<void>;
 }
 
 /** `interrupted`: the exit code that a shell expects of a program that Ctrl-C ended. */

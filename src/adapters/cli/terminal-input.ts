@@ -2,14 +2,7 @@ import { matchFiles } from "../../domain/platform/match-files.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
 import type { LiveRows } from "./live-screen.ts";
-import {
-  createLineEditor,
-  cutToColumns,
-  isKey,
-  type LineEditor,
-  readLetter,
-  visibleWidth,
-} from "./terminal-pi.ts";
+import { createLineEditor, cutToColumns, isKey, readLetter, visibleWidth } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 import { padText } from "./terminal-text.ts";
 import { createVimKeys, type VimKeys } from "./vim-keys.ts";
@@ -34,23 +27,7 @@ export interface SlashCommand {
 }
 
 /** The line with everything that helps to write it: a menu of commands or files, the search of what was typed before. */
-export interface Composer extends Pick<LineEditor, "key" | "text" | "set" | "insert" | "whole" | "remember"> {
-  isEmpty(): boolean;
-  isMenuOpen(): boolean;
-  isSearching(): boolean;
-  closeMenu(): void;
-  startSearch(): void;
-  /** Whether the keys are vi's. */
-  useVim(): void;
-  /** Normal mode of vi, with what was typed of its command; null: keys are letters. */
-  normalMode(): string | null;
-  /** To normal mode; false where the keys are not vi's, or it is on already. */
-  leaveInsert(): boolean;
-  /** The rows of the line, with the cursor. */
-  line(columns: number, placeholder: string): LiveRows;
-  /** The lines below it that replace the status; null if there are none. */
-  below(columns: number): readonly string[] | null;
-}
+export type Composer = ReturnType<typeof createComposer>;
 
 interface ComposerDeps {
   readonly texts: TerminalMessages;
@@ -68,16 +45,13 @@ interface ComposerDeps {
 const MENU_ROWS = 8;
 const MOST_ITEMS = 50;
 
-export function createComposer(deps: ComposerDeps): Composer {
+export function createComposer(deps: ComposerDeps) {
   const { texts, style, history } = deps;
   let menu: { readonly items: readonly MenuItem[]; readonly prefix: string; selected: number } | null = null;
   let closedAt: string | null = null;
   let vim: VimKeys | null = null;
   let search: { wanted: string; skip: number; readonly before: string } | null = null;
-  const editor = createLineEditor(
-    { rows: deps.rows, redraw: deps.redraw },
-    { submit: (text) => deps.submit(text) },
-  );
+  const editor = createLineEditor(deps);
   for (const line of history) editor.remember(line);
 
   /** After each key: finds the choices for the text before the cursor. */
@@ -182,7 +156,7 @@ export function createComposer(deps: ComposerDeps): Composer {
   }
 
   return {
-    key(bytes) {
+    key(bytes: string): void {
       if (search !== null) {
         searchKey(bytes, search);
         return;
@@ -197,33 +171,36 @@ export function createComposer(deps: ComposerDeps): Composer {
     isEmpty: () => editor.text() === "",
     isMenuOpen: () => menu !== null,
     isSearching: () => search !== null,
-    closeMenu() {
+    closeMenu(): void {
       menu = null;
       closedAt = editor.beforeCursor().text;
     },
-    useVim() {
+    useVim(): void {
       vim ??= createVimKeys();
     },
+    /** Normal mode of vi, with what was typed of its command; null: keys are letters. */
     normalMode: () => (vim?.isNormal() ? vim.pending() : null),
-    leaveInsert() {
+    /** To normal mode; false where the keys are not vi's, or it is on already. */
+    leaveInsert(): boolean {
       if (vim === null || vim.isNormal()) return false;
       editor.change(vim.toNormal(editor.state()), false);
       return true;
     },
-    set(text) {
+    set(text: string): void {
       editor.set(text);
       menu = null;
       closedAt = editor.beforeCursor().text;
     },
     insert: editor.insert,
-    startSearch() {
+    startSearch(): void {
       search = { wanted: "", skip: 0, before: editor.text() };
     },
-    remember(text) {
+    remember(text: string): void {
       history.push(text);
       editor.remember(text);
     },
-    line(columns, placeholder) {
+    /** The rows of the line, with the cursor. */
+    line(columns: number, placeholder: string): LiveRows {
       const look = style();
       if (search !== null) {
         const title = `  ${texts.history(printable(search.wanted))}`;
@@ -244,7 +221,8 @@ export function createComposer(deps: ComposerDeps): Composer {
         cursor: { row: cursor.row, column: Math.min(columns - 1, cursor.column + 2) },
       };
     },
-    below(columns) {
+    /** The lines below it that replace the status; null if there are none. */
+    below(columns: number): readonly string[] | null {
       const look = style();
       if (search !== null) {
         const lines = found(search.wanted).slice(search.skip, search.skip + 5);

@@ -82,13 +82,6 @@ export function openKeyboard(onKey: (bytes: string) => void, onResize: () => voi
   };
 }
 
-export interface EditedRows {
-  readonly rows: readonly string[];
-  readonly cursor: { readonly row: number; readonly column: number };
-}
-
-export type LineEditor = ReturnType<typeof createLineEditor>;
-
 const same = (text: string) => text;
 const PLAIN_LIST = {
   selectedPrefix: same,
@@ -99,10 +92,11 @@ const PLAIN_LIST = {
 };
 
 /** Several lines, undo, kill ring, history, pastes folded to a mark. It draws no cursor of its own. */
-export function createLineEditor(
-  screen: { rows(): number; redraw(): void },
-  events: { submit(text: string): void },
-) {
+export function createLineEditor(screen: {
+  readonly rows: () => number;
+  readonly redraw: () => void;
+  readonly submit: (text: string) => void;
+}) {
   const host = {
     terminal: {
       get rows() {
@@ -120,7 +114,7 @@ export function createLineEditor(
     pushUndoSnapshot(): void;
   };
   const held = { whole: "" };
-  editor.onSubmit = () => events.submit(held.whole);
+  editor.onSubmit = () => screen.submit(held.whole);
   return {
     key(bytes: string): void {
       // Submitting empties the editor, marks of pastes included, before its callback runs.
@@ -154,7 +148,7 @@ export function createLineEditor(
       inner.state = { lines: [...lines], cursorLine: line, cursorCol: column };
     },
     undo: () => editor.handleInput("\x1f"),
-    render(columns: number): EditedRows {
+    render(columns: number) {
       const drawn = editor.render(columns).slice(1);
       const end = drawn.findIndex((row) => /^─/.test(row));
       const rows = end < 0 ? drawn : drawn.slice(0, end);
