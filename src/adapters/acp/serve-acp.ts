@@ -2,6 +2,7 @@ import { isAbsolute, join, relative } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import {
+  type AgentContext,
   type AvailableCommand,
   agent,
   type ContentBlock,
@@ -177,35 +178,21 @@ export async function serveAcp(
   await sessions.close();
 }
 
-interface FileClient {
-  request(
-    method: typeof methods.client.fs.readTextFile,
-    params: { sessionId: string; path: string },
-  ): Promise<{ readonly content: string }>;
-}
-
-interface Client {
-  notify(
-    method: typeof methods.client.session.update,
-    params: { sessionId: string; update: SessionUpdate },
-  ): Promise<void>;
-}
-
 function createAcpAgent(host: AcpHost, sessions: ReturnType<typeof createAcpSessions>) {
-  const sender = (client: Client, sessionId: string) => (update: SessionUpdate) =>
+  const sender = (client: AgentContext, sessionId: string) => (update: SessionUpdate) =>
     void client
       .notify(methods.client.session.update, { sessionId, update })
       .catch((cause: unknown) => host.log(`acp: ${String(cause).slice(0, 500)}`));
 
   /** An editor knows a session only once it has read the answer, so its commands follow that. */
-  function tellCommands(client: Client, { id, folder }: AcpSession): void {
+  function tellCommands(client: AgentContext, { id, folder }: AcpSession): void {
     const availableCommands = listCommands(folder.commands, folder.chat);
     setImmediate(() => sender(client, id)({ sessionUpdate: "available_commands_update", availableCommands }));
   }
 
   const editor = { readsFiles: false };
   /** Null where the editor did not offer to be asked. */
-  const unsavedReader = (client: FileClient, sessionId: string): ReadUnsaved | null =>
+  const unsavedReader = (client: AgentContext, sessionId: string): ReadUnsaved | null =>
     editor.readsFiles
       ? (path) =>
           Promise.race([

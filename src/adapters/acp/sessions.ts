@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import {
   type McpServer,
+  type PlanEntryStatus,
   RequestError,
   type SessionConfigOption,
   type SessionInfo,
@@ -20,14 +21,13 @@ import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import { listProblems } from "../../domain/texts/config-problem.ts";
 
-type OpenedEditorFolder = Opening<OpenChat>;
-export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;
+export type EditorFolder = Extract<Opening<OpenChat>, { ok: true }>;
 
 /** The parts of the program that the ACP agent needs. */
 export interface AcpHost {
   readonly version: string;
   /** The conversation on the folder that an editor has open. Asked once a folder. */
-  open(cwd: string): Promise<OpenedEditorFolder>;
+  open(cwd: string): Promise<Opening<OpenChat>>;
   /** The only folder that may be worked in (`--workspace`); null: any. */
   readonly only: string | null;
   /** The same path without symlinks; null where nothing is there. */
@@ -90,87 +90,52 @@ function createEditorUpdates(
   let said = "";
   let calls = 0;
   let steps: readonly string[] = [];
-  const plan = (status: "in_progress" | "completed") =>
-    send({
-      sessionUpdate: "plan",
-      entries: steps.map((content) => ({ content, priority: "medium", status })),
-    });
+  const plan = (entries: readonly { readonly content: string; readonly status: PlanEntryStatus }[]) =>
+    send({ sessionUpdate: "plan", entries: entries.map((one) => ({ ...one, priority: "medium" })) });
   const thought = (text: string) =>
     send({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: `${text}\n` } });
+  const on: { readonly [Type in ChatEvent["type"]]?: (event: Extract<ChatEvent, { type: Type }>) => void } = {
+    text({ text }) {
+      said += text;
+      send({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+    },
+    thinking: ({ agent: name, provider, model }) => thought(`${name} (${provider}/${model})`),
+    proposed(event) {
+      thought(event.plan);
+      // A list is sent with the progress of each of its steps.
+      steps = readPlanSteps(event.plan).length > 0 ? [] : planSteps(event.plan);
+      if (steps.length > 0) plan(steps.map((content) => ({ content, status: "in_progress" })));
+    },
+    steps: (event) =>
+      plan(event.steps.map(({ text, state }) => ({ content: text, status: PLAN_STATUS[state] }))),
+    "job-finished"({ success }) {
+      if (success && steps.length > 0) plan(steps.map((content) => ({ content, status: "completed" })));
+    },
+    notice: ({ text }) => thought(text),
+    tool,
+    agent,
+    "job-started"({ jobId }) {
+      jobs.add(jobId);
+      const call = { toolCallId: jobId, title: nameJobId(archive, jobId) };
+      send({ sessionUpdate: "tool_call", ...call, kind: "edit", status: "in_progress" });
+    },
+    "job-command"({ jobId, command }) {
+      outputs.delete(jobId);
+      send({ sessionUpdate: "tool_call_update", toolCallId: jobId, ...commandCall(command, root) });
+    },
+    "job-output"({ jobId, text: more }) {
+      const text = `${outputs.get(jobId) ?? ""}${more}`.slice(-OUTPUT_CHARS).toWellFormed();
+      outputs.set(jobId, text);
+      const content = [{ type: "content", content: { type: "text", text } } as const];
+      send({ sessionUpdate: "tool_call_update", toolCallId: jobId, content });
+    },
+  };
   return {
     /** Words of the reply that the editor has already. */
     said: () => said,
     /** Jobs that the editor knows as tool calls. */
     jobs,
-    event(event: ChatEvent) {
-      switch (event.type) {
-        case "text":
-          said += event.text;
-          send({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: event.text } });
-          break;
-        case "thinking":
-          thought(`${event.agent} (${event.provider}/${event.model})`);
-          break;
-        case "proposed":
-          thought(event.plan);
-          // A list is sent with the progress of each of its steps.
-          steps = readPlanSteps(event.plan).length > 0 ? [] : planSteps(event.plan);
-          if (steps.length > 0) plan("in_progress");
-          break;
-        case "steps":
-          send({
-            sessionUpdate: "plan",
-            entries: event.steps.map(({ text, state }) => ({
-              content: text,
-              priority: "medium",
-              status: PLAN_STATUS[state],
-            })),
-          });
-          break;
-        case "job-finished":
-          if (event.success && steps.length > 0) plan("completed");
-          break;
-        case "notice":
-          thought(event.text);
-          break;
-        case "tool":
-          tool(event);
-          break;
-        case "agent":
-          agent(event);
-          break;
-        case "job-started":
-          jobs.add(event.jobId);
-          send({
-            sessionUpdate: "tool_call",
-            toolCallId: event.jobId,
-            title: nameJobId(archive, event.jobId),
-            kind: "edit",
-            status: "in_progress",
-          });
-          break;
-        case "job-command":
-          outputs.delete(event.jobId);
-          send({
-            sessionUpdate: "tool_call_update",
-            toolCallId: event.jobId,
-            ...commandCall(event.command, root),
-          });
-          break;
-        case "job-output": {
-          const text = `${outputs.get(event.jobId) ?? ""}${event.text}`.slice(-OUTPUT_CHARS).toWellFormed();
-          outputs.set(event.jobId, text);
-          send({
-            sessionUpdate: "tool_call_update",
-            toolCallId: event.jobId,
-            content: [{ type: "content", content: { type: "text", text } }],
-          });
-          break;
-        }
-        default:
-          break;
-      }
-    },
+    event: (event: ChatEvent) => on[event.type]?.(event as never),
   };
 
   /** A sub-agent is a call of its own: its task is the title, its latest step the content. */
@@ -237,7 +202,8 @@ function tellReply(
   const open = new Set(updates.jobs);
   for (const job of reply.jobs) {
     open.delete(job.job_id);
-    const call = {
+    send({
+      sessionUpdate: updates.jobs.has(job.job_id) ? "tool_call_update" : "tool_call",
       toolCallId: job.job_id,
       title: workspace.archive.read(job.job_id)?.title ?? job.summary,
       kind: job.changes.length > 0 ? "edit" : "execute",
@@ -245,11 +211,6 @@ function tellReply(
       content: fileDiffs(workspace.archive.differences(job.job_id), workspace.root),
       locations: job.changes.map(({ path }) => ({ path: join(workspace.root, path) })),
       rawOutput: { job_id: job.job_id, status: job.status, summary: job.summary, undo: job.undo },
-    } as const;
-    send({
-      sessionUpdate: updates.jobs.has(job.job_id) ? "tool_call_update" : "tool_call",
-      ...call,
-      locations: [...call.locations],
     });
   }
   for (const toolCallId of open)

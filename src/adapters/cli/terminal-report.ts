@@ -5,7 +5,7 @@ import type { Messages } from "../../domain/texts/jobs.ts";
 import { wordStatus } from "../../domain/texts/jobs-report.ts";
 import type { CliProgram } from "./program.ts";
 import { type Style, styleFor, verdictSign } from "./terminal-style.ts";
-import { cutText, padText, textWidth, wrapWords } from "./terminal-text.ts";
+import { cutText, padColumns, textWidth, wrapWords } from "./terminal-text.ts";
 
 /** The look of a card for what commands print. Only a person at a terminal gets it: elsewhere every byte stays as it is. */
 export function hasReportLook({ outIsTerminal, env }: Pick<CliProgram, "outIsTerminal" | "env">): boolean {
@@ -78,28 +78,18 @@ export function lookOfJobs(
 ): string {
   const style = styleFor(program);
   const columns = program.columns();
-  const cells = rows.map(({ job, name, status, remark }) => ({
-    sign: verdictSign(status, style),
-    id: name,
-    at: localTime(job.createdAt).slice(5, 16),
-    status: `${wordStatus(messages, { status, failedCmds: job.failedCmds })}${remark}`,
-    files: job.changeCount === 0 ? "" : `±${job.changeCount}`,
-    title: withWorkspace ? `${job.workspace}  ${job.title}` : job.title,
-  }));
-  const widthOf = (name: "id" | "at" | "status" | "files") =>
-    Math.max(0, ...cells.map((cell) => textWidth(cell[name])));
-  const widths = { id: widthOf("id"), at: widthOf("at"), status: widthOf("status"), files: widthOf("files") };
-  return cells
-    .map(({ sign, id, at, status, files, title }) => {
-      const head = [
-        padText(id, widths.id),
-        padText(at, widths.at),
-        padText(status, widths.status),
-        padText(files, widths.files),
-      ];
-      const used = 2 + head.join("  ").length + 2;
-      const line = `${sign} ${style.bold(head[0] ?? "")}  ${style.dim(head[1] ?? "")}  ${head[2]}  ${style.dim(head[3] ?? "")}`;
-      const room = columns - used;
+  const cells = rows.map(({ job, name, status, remark }) => [
+    name,
+    localTime(job.createdAt).slice(5, 16),
+    `${wordStatus(messages, { status, failedCmds: job.failedCmds })}${remark}`,
+    job.changeCount === 0 ? "" : `±${job.changeCount}`,
+  ]);
+  return padColumns(cells)
+    .map(([name = "", at = "", said = "", files = ""], row) => {
+      const { job, status } = rows[row] as JobRow;
+      const line = `${verdictSign(status, style)} ${style.bold(name)}  ${style.dim(at)}  ${said}  ${style.dim(files)}`;
+      const title = withWorkspace ? `${job.workspace}  ${job.title}` : job.title;
+      const room = columns - textWidth(line) - 2;
       // Too narrow for one line: the title is on the next one.
       return room >= 20
         ? `${line}  ${cutText(title, room)}`.trimEnd()

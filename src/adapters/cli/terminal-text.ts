@@ -69,10 +69,14 @@ function piecesOf(line: string): string[] {
 export const padText = (text: string, columns: number) =>
   text.padEnd(text.length + Math.max(0, columns - textWidth(text)));
 
-/** Rows of cells below each other, by how wide they look. */
-export function columnsOf(rows: readonly (readonly string[])[]): string {
+/** Cells of rows below each other, filled up by how wide they look. */
+export function padColumns(rows: readonly (readonly string[])[]): string[][] {
   const widths =
-    rows[0]?.map((_, column) => Math.max(...rows.map((row) => textWidth(row[column] as string)))) ?? [];
-  const padCells = (row: readonly string[]) => row.map((cell, at) => padText(cell, widths[at] ?? 0));
-  return rows.map((row) => padCells(row).join("  ").trimEnd()).join("\n");
+    rows[0]?.map((_, column) => Math.max(...rows.map((row) => textWidth(row[column] ?? "")))) ?? [];
+  return rows.map((row) => row.map((cell, at) => padText(cell, widths[at] ?? 0)));
 }
+
+export const columnsOf = (rows: readonly (readonly string[])[]): string =>
+  padColumns(rows)
+    .map((row) => row.join("  ").trimEnd())
+    .join("\n");
