@@ -31,9 +31,7 @@ export function createLiveLine(
     const text = harmless(render()).replaceAll("\n", " ");
     if (text === "") return;
     const columns = Math.min(MOST_COLUMNS, (program.errColumns?.() ?? MOST_COLUMNS + 1) - 1);
-    // A line that is too long would leave a piece of itself behind, and a wide letter at the edge is kept whole.
-    const cut = Bun.sliceAnsi(text, 0, columns);
-    program.err(`${CLEAR}${Bun.stringWidth(cut) > columns ? Bun.sliceAnsi(text, 0, columns - 1) : cut}`);
+    program.err(`${CLEAR}${cutLine(text, columns)}`);
     isDrawn = true;
   };
   const timer = enabled ? setInterval(draw, TICK_MS) : undefined;
@@ -58,6 +56,17 @@ export function createLiveLine(
 function breakAtBlanks(text: string, columns: number): string {
   if (columns <= 1) return text;
   return text.replace(new RegExp(`(?=[^\\n]{${columns + 1}})([^\\n]{1,${columns}}) `, "g"), "$1\n");
+}
+
+/** Wide letters take two columns; a line that is too long would leave a piece of itself behind. One message loads no `terminal-text.ts`. */
+function cutLine(text: string, columns: number): string {
+  let [cut, used] = ["", 0];
+  for (const letter of text) {
+    used += /[\u1100-\u115f\u2e80-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u.test(letter) ? 2 : 1;
+    if (used > columns) break;
+    cut += letter;
+  }
+  return cut;
 }
 
 /** A model's or a worker's words must not steer the terminal. */
