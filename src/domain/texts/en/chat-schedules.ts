@@ -14,11 +14,7 @@ export interface ScheduleLine {
   readonly chat: string;
 }
 
-export interface ScheduleRunLine {
-  readonly at: string;
-  readonly isAsked: boolean;
-  readonly outcome: "waits" | "answered" | "failed" | "unknown";
-}
+type ScheduleRunLine = Readonly<{ at: string; isAsked: boolean; outcome: keyof typeof OUTCOMES }>;
 
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 

@@ -110,13 +110,9 @@ type StandInWords = Readonly<Record<"asked" | "answered" | "model", string>> & {
 };
 
 /** `costUsd`: null where the model's price is unknown. */
-interface FooterFacts {
-  readonly model: string;
-  readonly local: boolean;
-  readonly tokens: number;
+type FooterFacts = Readonly<{ model: string; local: boolean; tokens: number; costUsd: number | null }> & {
   readonly cachedTokens?: number | undefined;
-  readonly costUsd: number | null;
-}
+};
 
 type HelpLine = readonly [command: string, what: string];
 
@@ -523,14 +519,8 @@ export interface WhyFacts {
   readonly measured: MeasuredCoder | null;
 }
 
-/** The result of a comparison on the user's own cases for the coder that is asked first. */
-export interface MeasuredCoder {
-  readonly agent: string;
-  readonly solved: number;
-  readonly of: number;
-  /** Of what the last one cost. */
-  readonly share: number | null;
-}
+/** A comparison's result on the user's own cases for the coder that is asked first. `share`: of what the last one cost. */
+export type MeasuredCoder = Readonly<{ agent: string; solved: number; of: number; share: number | null }>;
 
 const wordMeasured = ({ agent, solved, of, share }: MeasuredCoder) =>
   `${agent} first: ${solved} of ${of} of your cases${share === null ? "" : ` at ${Math.round(share * 100)} % of the cost`} (picoclaw compare)`;
@@ -585,11 +575,8 @@ type ContextFacts = Readonly<Record<"sessionId" | "begunAt" | "agent", string>> 
     readonly window: number | null;
   };
 
-export interface StatusModel {
-  readonly name: string;
-  /** Why it would not answer; null: it would. */
-  readonly trouble: ModelTrouble | null;
-}
+/** `trouble`: why it would not answer; null: it would. */
+export type StatusModel = Readonly<{ name: string; trouble: ModelTrouble | null }>;
 
 function wordModel(model: StatusModel | null): string {
   if (model === null) return "not set up yet (picoclaw init)";

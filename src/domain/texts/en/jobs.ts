@@ -530,14 +530,10 @@ const STATUSES: Readonly<Record<JobStatus, Wording<number>>> = {
 
 const status = (is: JobStatus, failed: number): string => wordFact(STATUSES[is], failed);
 
-interface ChatSentence {
-  readonly status: string;
-  readonly succeeded: number;
-  readonly total: number;
-  readonly files: number;
-  /** The result of the project's checks; empty where they were not run. */
-  readonly checks: string;
-}
+/** `checks`: the result of the project's checks; empty where they were not run. */
+type ChatSentence = Readonly<
+  Record<"status" | "checks", string> & Record<"succeeded" | "total" | "files", number>
+>;
 
 export const reportTexts = {
   status,
