@@ -21,7 +21,7 @@ describe("what a coder is sent", () => {
     await at.send("/code3 fix add in src/math.ts");
     const [asked] = at.asked;
     expect(asked?.messages.at(-1)?.text).toContain('<file path="src/math.ts">\nexport function add');
-    expect(asked?.messages.at(-1)?.text).toContain("src/module-7.ts: f7, C7");
+    expect(asked?.messages.at(-1)?.text).toContain("src/ math.ts module-0.ts module-1.ts");
     expect(asked?.messages.at(-1)?.text).toEndWith("Request:\nfix add in src/math.ts");
     expect(bytesOf(asked!)).toBeLessThan(6_000);
   });
@@ -35,7 +35,7 @@ describe("what a coder is sent", () => {
     const text = at.asked[0]?.messages[0]?.text ?? "";
     expect(text).toStartWith("Project rules (AGENTS.md):\nUse tabs.");
     expect(text).not.toContain("Never read");
-    expect(text).toMatch(/\n… and \d+ more\n/);
+    expect(text).toMatch(/\n… and \d+ more folders\n/);
     expect(text.length).toBeLessThan(6_000);
   });
 

@@ -19,7 +19,7 @@ test("a question about the project is answered from its files, also where nothin
   expect(reply.text).toBe("Let me look.\n\nIt sells carts.");
   const [first] = at.of("chat");
   expect(first?.tools?.map(({ name }) => name)).toEqual(["read_file", "search", "tree"]);
-  expect(first?.system).toContain("src/shop.js: sell");
+  expect(first?.system).toContain("src/ shop.js");
   expect(first?.system).toContain("Use tabs.");
   expect(at.events.filter(({ type }) => type === "tool")).toEqual([
     { type: "tool", name: "read_file", state: "started", note: "src/shop.js" },
