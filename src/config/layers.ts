@@ -19,10 +19,7 @@ import { isTrusted } from "./trust.ts";
 import { readUsual } from "./usual-variables.ts";
 import { checkReferences, checkSchedules, validateSettings } from "./validate.ts";
 
-/**
- * The keys that variables set. A secret is not copied: its key refers to the variable. `below` has the names people chose, so that
- * `PICOCLAW_PROVIDERS_MY_LLM_MODEL` finds `providers.my-llm.model`.
- */
+/** The keys that variables set; a secret's key refers to its variable. `below` has names people chose (`PICOCLAW_PROVIDERS_MY_LLM_MODEL`). */
 function readEnvironment(env: Env, root: SchemaNode, below: Tree) {
   /** Which variable set which key. */
   const variables = new Map<string, string>();

@@ -25,10 +25,7 @@ import { hasUsualVariables } from "./usual-variables.ts";
 
 const LARGEST_FILE = 1024 * 1024;
 
-/**
- * Merges other programs' variables, files, the environment and flags; the last that sets a key wins. Without a file and without a
- * variable these are the plain defaults, and no library is loaded.
- */
+/** Merges other programs' variables, files, the environment and flags; the last wins. With none of them no library is loaded. */
 export async function loadConfig(input: LoadInput = {}): Promise<LoadResult> {
   const env = input.env ?? process.env;
   const cwd = input.cwd ?? process.cwd();

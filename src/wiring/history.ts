@@ -69,22 +69,13 @@ export function createWordFigures(...of: Parameters<typeof createReadFigures>): 
 }
 
 export function createComparisonReader({ root, storage }: Workspace, env: Environment): ComparisonReader {
-  const store = createCompareStore(
-    join(storage, "compare"),
-    root,
-    createAskGit(root, env.PATH ?? "", storage),
-  );
-  return {
-    list: (limit) =>
-      store
-        .listRuns()
-        .slice(0, limit)
-        .flatMap((run) => {
-          const plays = store.readPlays(run);
-          const contestants = [...new Set(plays.map(({ contestant }) => contestant))].map((name) => ({
-            name,
-          }));
-          return plays.length === 0 ? [] : [toResult(run, "finished", plays, { contestants })];
-        }),
+  const git = createAskGit(root, env.PATH ?? "", storage);
+  const { listRuns, readPlays } = createCompareStore(join(storage, "compare"), root, git);
+  const read = (run: string) => {
+    const plays = readPlays(run);
+    const names = new Set(plays.map(({ contestant }) => contestant));
+    return toResult(run, "finished", plays, { contestants: [...names].map((name) => ({ name })) });
   };
+  const isPlayed = ({ contestants }: ReturnType<typeof read>) => contestants.length > 0;
+  return { list: (limit) => listRuns().slice(0, limit).map(read).filter(isPlayed) };
 }

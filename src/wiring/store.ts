@@ -29,10 +29,7 @@ interface StorePlace {
 
 export type OpenStore = (place: StorePlace, options?: StoreOptions) => Promise<OpenedStore>;
 
-/**
- * The only way to open the store. Refused while a server of this home runs that lost its file: it would not read the new one, which
- * would occupy the place of the backup.
- */
+/** The only way to open the store. Refused while a server of this home runs that lost its file: it would never read the new one. */
 export const openOwnStore: OpenStore = async (
   { home, databaseUrl, locale, now, refuse },
   { given, migrate = true, ...options } = {},

@@ -106,10 +106,7 @@ export async function seeCase(room: CaseRoom, found: FoundCase, signal: AbortSig
   return not(failed === null ? { code: "no-runner" } : explainRed(failed));
 }
 
-/**
- * Whether a change passes the hidden tests; null where they could not run. Files that decide how tests run count as before, unless
- * the real change needed them.
- */
+/** Whether a change passes the hidden tests; null: they could not run. Files that decide how tests run count only if the real change has them. */
 export async function judgePlay(
   room: CaseRoom,
   found: HistoryCase,

@@ -18,10 +18,7 @@ export interface SandboxManager {
   listProcesses(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure>;
   /** Ends a background process with all its descendants. False if there is no such process. */
   endProcess(container: string, pid: number): Promise<boolean | SandboxFailure>;
-  /**
-   * Leads connections to a port of the container's loopback to a Unix socket of this machine, over the engine's own connection: it
-   * works without a network. Any process inside may use it until it is closed.
-   */
+  /** Leads connections to a port of the container's loopback to a Unix socket of this machine, without a network, for any process inside. */
   forward(
     container: string,
     options: { readonly socket: string; readonly signal: AbortSignal },

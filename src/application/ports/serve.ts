@@ -225,10 +225,7 @@ export interface DeadWork extends Omit<Work, "fence"> {
  * workspace it was sent to, and waits while no process serves that.
  */
 export interface MessageStore {
-  /**
-   * Stores messages in one transaction and in order, without those whose event id their channel has sent before. None of them when
-   * `onlyIf`, asked within that transaction, says no.
-   */
+  /** Stores messages in one transaction, in order, without events seen before; none when `onlyIf`, asked within it, says no. */
   addAll(
     messages: readonly NewMessage[],
     onlyIf?: (within: unknown) => Promise<boolean>,

@@ -19,10 +19,7 @@ import type { Work } from "./serve.ts";
 
 export type { WorkerProgress } from "./heads.ts";
 
-/**
- * Tasks from forges: one live task per issue, PR or MR. A waiting or running one is work of the queue: one process at a time works on
- * an item, and another one continues after a crash.
- */
+/** Tasks from forges, one live task per item. A waiting or running one is work of the queue: another process continues after a crash. */
 export interface SolveStore extends SolveReader {
   /** Adds a task that a process may claim (one started by hand: by `claimOwn`), or returns the live one of the item. */
   open(task: SolveTask): Promise<{ readonly task: SolveTask; readonly fresh: boolean }>;

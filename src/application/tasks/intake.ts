@@ -223,10 +223,7 @@ export interface Poll {
   readonly signal: AbortSignal;
 }
 
-/**
- * Looks once for work in a repository: items with the label or assigned to the bot, each requested by a person whom the forge names,
- * and comments to the bot. The same request is taken in once, however it is seen.
- */
+/** Looks once for work: items with the label or assigned to the bot, and comments to it. The same request is taken in once, however it is seen. */
 export async function pollRepository(
   deps: IntakeDeps,
   { repository, since, signal }: Poll,

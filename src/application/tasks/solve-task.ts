@@ -22,10 +22,7 @@ interface Candidate {
   stop: SolveStop | null;
 }
 
-/**
- * Several coders work on one task at once, each in a container; the project's checks choose, and the others are discarded and named.
- * The task continues as the chosen one, also where none finished.
- */
+/** Several coders at once, each in a container; the project's checks choose one, and the task continues as it, even where none finished. */
 async function tryCandidates(deps: SolveDeps, work: SolveWork): Promise<void> {
   const count = work.task.candidates ?? 1;
   await work.update({ phase: "work" });

@@ -103,10 +103,7 @@ function answersIn(given: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(texts);
 }
 
-/**
- * The verdict of the project's own checks on a change. `not-run`: one could not be run where the change was made. `unchecked`: there
- * are none. Only `green` permits the words that close an issue.
- */
+/** The checks' verdict on a change. `not-run`: one could not run there. `unchecked`: there are none. Only `green` may close an issue. */
 export type TaskVerdict = "green" | "red" | "not-run" | "unchecked";
 
 /** `absent`: it said by its words, not by its exit code, that something it needs is not there. */

@@ -928,9 +928,13 @@ export interface RepairMark extends Interruption {
 
 /** Written before the repair is settled: a repair that is cut off itself writes another, and loses no path. */
 export function addRepairMark(folder: JobFolder, mark: RepairMark): void {
-  const fd = openSync(marksPath(folder), "a", 0o600);
+  appendDurably(marksPath(folder), JSON.stringify(mark));
+}
+
+export function appendDurably(path: string, line: string): void {
+  const fd = openSync(path, "a", 0o600);
   try {
-    writeSync(fd, `${JSON.stringify(mark)}\n`);
+    writeSync(fd, `${line}\n`);
     fsyncSync(fd);
   } finally {
     closeSync(fd);

@@ -24,10 +24,7 @@ import { ADDED_TABLES, TABLES } from "./tables.ts";
 
 export type KeptTable = keyof Database;
 
-/**
- * The tables that only state who works on what now; all others are a user's data. A copy takes no claims along: the process that next
- * serves a workspace queues its waiting work again.
- */
+/** Tables that only state who works on what now. A copy has none of it: the process that next serves a workspace queues its work again. */
 const PASSING: ReadonlySet<string> = new Set<KeptTable>([
   "login_links",
   "work",

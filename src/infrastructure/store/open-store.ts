@@ -11,17 +11,14 @@ import { createSqliteDialect, type Patience } from "./sqlite.ts";
  * The embedded store answers without leaving the event loop's turn, so chats could keep a webhook waiting that must be acknowledged.
  * With this plugin a query that ends a long turn lets the event loop handle what has arrived.
  */
-function createGiveWay(
-  turnMs: number,
-  clock: () => number = performance.now.bind(performance),
-): KyselyPlugin {
-  let since = clock();
+function createGiveWay(turnMs: number): KyselyPlugin {
+  let since = performance.now();
   return {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      if (clock() - since >= turnMs) {
+      if (performance.now() - since >= turnMs) {
         await new Promise<void>((resolve) => void setImmediate(resolve));
-        since = clock();
+        since = performance.now();
       }
       return result;
     },
@@ -69,10 +66,7 @@ export function openSqlite(file: string, patience?: Patience): Kysely<Database> 
   });
 }
 
-/**
- * Conversations are for their owner alone. SQLite gives its log and the log's index the mode of the file. A file that this user may
- * not change is opened as it is, or fails to open.
- */
+/** Conversations are for their owner alone; SQLite gives its log the mode of the file. A file of another user is opened as it is, or fails. */
 function keepPrivate(file: string): void {
   succeeds(() => closeSync(openSync(file, "a", 0o600)));
   for (const one of [file, `${file}-wal`, `${file}-shm`]) {

@@ -222,11 +222,8 @@ async function noteDelivery(db: Kysely<Database>, id: string, at: Date): Promise
 
 const DELIVERIES_KEPT_MS = 7 * 24 * 3600 * 1000;
 
-export interface SolveStoreDeps {
-  readonly db: Kysely<Database>;
+export interface SolveStoreDeps extends SolveClaimDeps {
   readonly now: () => Date;
-  readonly queue: WorkQueue<StoreTransaction>;
-  readonly newWorkId: () => string;
 }
 
 export async function createSolveStore(deps: SolveStoreDeps): Promise<SolveStore> {

@@ -1,16 +1,12 @@
 import {
-  closeSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
-  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import type { TaskReader, TaskSummary } from "../../application/ports/tasks.ts";
@@ -18,6 +14,7 @@ import type { StoredTaskFiles } from "../../application/tasks/run-task-file.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isEnded, recordOf, type TaskEvent, type TaskRecord } from "../../domain/tasks/task-record.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
+import { appendDurably } from "../jobs/job-folder.ts";
 import { isFileLocked, takeLock } from "../platform/folder-lock.ts";
 
 export interface TaskFilesDeps {
@@ -40,13 +37,7 @@ export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesDeps)
     notePath,
     append(event) {
       makeFolder();
-      const descriptor = openSync(journal, "a", 0o600);
-      try {
-        writeSync(descriptor, `${mask(JSON.stringify(event))}\n`);
-        fsyncSync(descriptor);
-      } finally {
-        closeSync(descriptor);
-      }
+      appendDurably(journal, mask(JSON.stringify(event)));
     },
     events() {
       if (!existsSync(journal)) return [];
@@ -105,9 +96,8 @@ export function createTaskFileReader(storage: string): TaskReader {
     async list(limit) {
       if (!existsSync(folder)) return [];
       return readdirSync(folder)
-        .map((id) => ({ id, journal: join(folder, id, "journal.ndjson") }))
-        .flatMap(({ id, journal }) => {
-          const stats = statSync(journal, { throwIfNoEntry: false });
+        .flatMap((id) => {
+          const stats = statSync(join(folder, id, "journal.ndjson"), { throwIfNoEntry: false });
           return stats === undefined ? [] : [{ id, at: stats.mtimeMs }];
         })
         .sort((x, y) => y.at - x.at)
