@@ -103,6 +103,13 @@ interface Layer {
   readonly source: (key: string) => KeySource;
 }
 
+function variablesLayer({
+  tree,
+  variables,
+}: Pick<ReturnType<typeof readUsual>, "tree" | "variables">): Layer {
+  return { tree, source: (key) => ({ kind: "environment", variable: variables.get(key) ?? "" }) };
+}
+
 interface LayersInput {
   readonly env: Env;
   readonly home: string;
@@ -139,19 +146,13 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   const layers: readonly Layer[] = [
     { tree: baseLayer.tree, source: fileSource(base.file, baseLayer.positions) },
     { tree: own.tree, source: fileSource(file.file, own.positions) },
-    {
-      tree: environment.tree,
-      source: (key) => ({ kind: "environment", variable: environment.variables.get(key) ?? "" }),
-    },
+    variablesLayer(environment),
   ];
   const said = layers.reduce((under: Tree, layer) => mergeObjects(under, layer.tree), {});
   const usual = readUsual(env, said, mergeObjects(baseLayer.tree, own.tree));
   const merged = mergeObjects(usual.tree, said);
   const sources = sourcesOf([
-    {
-      tree: usual.tree,
-      source: (key) => ({ kind: "environment", variable: usual.variables.get(key) ?? "" }),
-    },
+    variablesLayer(usual),
     ...layers,
     { tree: flags, source: () => ({ kind: "flag" }) },
   ]);
@@ -174,6 +175,11 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   const ignoredAt = positionOf(
     sources["command_executor.mcp_server.name"] ?? sources["command_executor.mcp_server"],
   );
+  const ignoredKey: ConfigWarning = {
+    code: "ignored-key",
+    key: "command_executor.mcp_server",
+    ...(ignoredAt && { at: ignoredAt }),
+  };
   const named = new Set([...baseLayer.named, ...own.named, ...referencesIn(environment.tree)]);
   const warnings: ConfigWarning[] = [
     ...environment.warnings.filter(
@@ -181,15 +187,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
     ),
     ...usual.warnings,
     ...own.warnings,
-    ...(ignored === undefined
-      ? []
-      : [
-          {
-            code: "ignored-key" as const,
-            key: "command_executor.mcp_server",
-            ...(ignoredAt ? { at: ignoredAt } : {}),
-          },
-        ]),
+    ...(ignored === undefined ? [] : [ignoredKey]),
     ...dangers(config),
   ];
   const files = [base, file].filter((one) => one.kind === "file").map((one) => one.file);

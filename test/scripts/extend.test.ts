@@ -255,7 +255,7 @@ export const toyPages: ConsolePages = {
     const { createConsole } = await import("./src/adapters/web/console.ts");
     const known = { locale: () => "en", messagesFor: () => ({}), demo: false, timezone: () => "UTC", now: () => new Date(0) };
     const host = new Proxy(known, { get: (own, name) => own[name] ?? (() => ({})) });
-    const app = createConsole({ host, signIn: {}, assets: { style: { path: "" }, script: { path: "" } }, flashes: {}, streams: {} });
+    const app = createConsole({ host, signIn: {}, assets: { style: { path: "" }, script: { path: "" } }, flashes: { take: () => undefined }, streams: {} });
     const seen = [];
     for (const role of ["operator", "user"]) {
       const person = { viewer: { role, userId: "kim", channel: "web" }, session: { csrf: "c", hash: "h" }, secret: "s" };

@@ -139,9 +139,13 @@ export function createFleetViewerJobs(deps: FleetViewerJobsDeps): ViewerJobs {
     return alone ? viewed : viewed.map((one) => ({ ...one, machine }));
   }
 
-  async function all(viewer: Viewer): Promise<ViewedJob[]> {
+  async function othersOf(viewer: Viewer, limit: number): Promise<readonly ViewedJob[]> {
     const of = viewer.role === "operator" ? {} : { of: viewerIdentities(viewer) };
-    const others = (await jobs.others({ limit: MOST_OTHERS, ...of })).map(toViewedJob);
+    return (await jobs.others({ limit, ...of })).map(toViewedJob);
+  }
+
+  async function all(viewer: Viewer): Promise<ViewedJob[]> {
+    const others = await othersOf(viewer, MOST_OTHERS);
     const found = [...(await named(await own.all(viewer))), ...others];
     return others.length === 0 ? found : found.sort(byTime);
   }
@@ -185,9 +189,7 @@ export function createFleetViewerJobs(deps: FleetViewerJobsDeps): ViewerJobs {
     running: (viewer) => own.running(viewer),
     stopProcess: (viewer, id) => own.stopProcess(viewer, id),
     async list(viewer, limit) {
-      const of = viewer.role === "operator" ? {} : { of: viewerIdentities(viewer) };
-      const others = (await jobs.others({ limit, ...of })).map(toViewedJob);
-      const found = [...others, ...(await named(await own.list(viewer, limit)))];
+      const found = [...(await othersOf(viewer, limit)), ...(await named(await own.list(viewer, limit)))];
       return found.sort(byTime).reverse().slice(0, limit);
     },
     find: async (viewer, query, dayOf) => findJobs(await all(viewer), query, dayOf),

@@ -10,18 +10,13 @@ import { NO_FIGURES } from "./work-figures.ts";
 const MOST_LINES = 12;
 
 export function wordWhy(texts: HistoryMessages, path: string, why: Why): string {
-  if (!why.ok) {
-    switch (why.reason) {
-      case "no-file":
-        return texts.noFile(path);
-      case "not-text":
-        return texts.notText(path);
-      case "not-standing":
-        return texts.notStandingHere;
-      case "no-line":
-        return texts.noLine(path, why.lines ?? 0);
-    }
-  }
+  if (!why.ok)
+    return {
+      "no-file": texts.noFile(path),
+      "not-text": texts.notText(path),
+      "not-standing": texts.notStandingHere,
+      "no-line": texts.noLine(path, why.lines ?? 0),
+    }[why.reason];
   const { line, text, origin, numbers, renamedFrom } = why;
   const name = (jobId: string) => nameJob({ jobId, number: numbers[jobId] });
   const out = [`${path}:${line}: ${text.trim()}`, ""];

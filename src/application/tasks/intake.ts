@@ -181,27 +181,21 @@ export async function takeInEvent(
   }
 }
 
+const TRIGGERS: Partial<Record<ForgeEvent["kind"], SolveTask["trigger"]>> = {
+  labeled: "label",
+  assigned: "assignment",
+  reviewed: "review",
+};
+
 async function beginTask(
   deps: IntakeDeps,
   item: ItemRef,
   event: ForgeEvent,
   what: "start" | "follow-up",
 ): Promise<IntakeOutcome> {
-  const trigger =
-    event.kind === "labeled"
-      ? "label"
-      : event.kind === "assigned"
-        ? "assignment"
-        : event.kind === "reviewed"
-          ? "review"
-          : "mention";
-  const { task, began } = await takeInTask(deps, {
-    item,
-    askedBy: event.actor,
-    trigger,
-    worker: null,
-    needs: deps.needs,
-  });
+  const trigger = TRIGGERS[event.kind] ?? "mention";
+  const asked = { item, askedBy: event.actor, trigger, worker: null, needs: deps.needs };
+  const { task, began } = await takeInTask(deps, asked);
   if (began === "already") return { did: "tell", taskId: task.id };
   deps.onDue(task.id);
   return { did: what, taskId: task.id };
