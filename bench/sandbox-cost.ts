@@ -131,7 +131,6 @@ function setUpOnce(workspace: string, home: string): Side {
     copyLimitBytes: 0,
     lockTimeoutMs: 1000,
     ownFolders: [],
-    copyAttributes: () => {},
     sandbox: async () => sandbox,
     now: () => new Date(),
   });

@@ -12,7 +12,6 @@ import { findProgram } from "../../src/infrastructure/platform/find-program.ts";
 import { findGit } from "../../src/infrastructure/platform/git-roots.ts";
 import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { locateStorage, type Storage } from "../../src/infrastructure/platform/workspace-storage.ts";
-import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
 import { createSandbox, type Sandbox } from "../../src/infrastructure/sandbox/create-sandbox.ts";
 import { landsAll } from "./lands-all.ts";
 import { type Tree, treeOf } from "./tree.ts";
@@ -106,7 +105,6 @@ export function openTransactions(
     copyLimitBytes: 1 << 30,
     lockTimeoutMs: 10_000,
     ownFolders: [storage.outer, home],
-    copyAttributes: (from, descriptor) => void copyXattrs(from, descriptor),
     now: () => new Date(),
     sandbox: async () => testSandbox(storage, home),
     ...deps,

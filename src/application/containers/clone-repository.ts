@@ -2,9 +2,9 @@ import {
   type CloneRange,
   type Credential,
   checkoutCommand,
+  cloneCalls,
   DROP_SECRET,
   deepenCommand,
-  fetchCommand,
   gitEnvironment,
   gitInProject,
   KEEP_SECRET,
@@ -13,6 +13,7 @@ import {
   secretText,
 } from "../../domain/containers/clone-plan.ts";
 import type { PrepareEvent, PrepareFailure } from "../../domain/containers/preparation.ts";
+import { quoteWords } from "../../domain/platform/paths.ts";
 import { createNetworkPolicy } from "../../domain/policy/network.ts";
 import type { ContainerNetwork, ExecResult, LocalFailure, LocalRepositories } from "../ports/containers.ts";
 import { type BesideContainer, joinIntoPieces, outputTail, type RunIn } from "./run-in-container.ts";
@@ -51,8 +52,8 @@ export async function cloneRemote(
   }
   try {
     emit({ type: "step", step: "cloning", subject: remote.url });
-    for (const command of fetchCommand(remote, range)) {
-      const fetched = await run(command, options);
+    for (const words of cloneCalls(remote.url, PROJECT_FOLDER, range, "--progress")) {
+      const fetched = await run(quoteWords(["git", ...words]), options);
       if (fetched.exitCode !== 0) return cloneFailure(deps, fetched, remote);
     }
     if (range.target !== undefined && range.depth !== null)

@@ -127,7 +127,7 @@ export function executionResult(result: ExecResult, timeoutSeconds: number): Exe
     stderr: errors,
     duration_ms: Math.round(result.durationMs),
   });
-  const said = (why: string) => (stderr === "" ? why : `${stderr.replace(/\n?$/, "\n")}${why}`);
+  const said = (why: string) => addLine(stderr, why);
   switch (result.outcome) {
     case "exited":
     case "signaled": {
@@ -160,8 +160,11 @@ async function withRefusals(
     addressesOf,
   );
   if (hosts.length === 0) return result;
-  const stderr = result.stderr === "" ? "" : result.stderr.replace(/\n?$/, "\n");
-  return { ...result, stderr: `${stderr}${refusedText(hosts)}` };
+  return { ...result, stderr: addLine(result.stderr, refusedText(hosts)) };
+}
+
+function addLine(text: string, line: string): string {
+  return text === "" ? line : `${text.replace(/\n?$/, "\n")}${line}`;
 }
 
 function limitText(limit: ExceededLimit): string {

@@ -184,19 +184,23 @@ export function secretText({ username, password }: Credential): string {
   return `username=${username}\npassword=${password}\n`;
 }
 
-/** Fetches; the files come later, when the credential is gone. */
-export function fetchCommand(remote: RemoteSource, { ref, target, depth }: CloneRange): readonly string[] {
-  const how = depth === null ? [] : [`--depth=${depth}`];
+/** Git's calls that clone into a folder; the files come later. `how`: further options of each. */
+export function cloneCalls(
+  url: string,
+  folder: string,
+  { ref, target, depth }: CloneRange,
+  ...how: readonly string[]
+): string[][] {
+  const shallow = depth === null ? [] : [`--depth=${depth}`];
   const full = ref?.startsWith("refs/") ?? false;
-  const clone = [
-    ...["git", "clone", "--quiet", "--progress", "--no-checkout", ...how],
-    ...(depth === null ? [] : ["--single-branch"]),
-    ...(ref !== undefined && !full ? ["--branch", ref] : []),
-    ...["--", remote.url, PROJECT_FOLDER],
-  ];
-  const fetch = (spec: string) => gitInProject("fetch", "--quiet", "--progress", ...how, "origin", spec);
+  const fetch = (spec: string) => ["-C", folder, "fetch", "--quiet", ...how, ...shallow, "origin", spec];
   return [
-    quoteWords(clone),
+    [
+      ...["clone", "--quiet", ...how, "--no-checkout", ...shallow],
+      ...(depth === null ? [] : ["--single-branch"]),
+      ...(ref !== undefined && !full ? ["--branch", ref] : []),
+      ...["--", url, folder],
+    ],
     ...(ref !== undefined && full ? [fetch(`+${ref}:refs/picoclaw/source`)] : []),
     ...(target === undefined ? [] : [fetch(`+refs/heads/${target}:refs/remotes/origin/${target}`)]),
   ];

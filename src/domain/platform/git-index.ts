@@ -15,7 +15,7 @@ export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
         return text.decode(bytes.subarray(name, end));
       },
       get object() {
-        return toHex(bytes.subarray(start + 40, start + 60));
+        return Buffer.from(bytes.subarray(start + 40, start + 60)).toString("hex");
       },
     }),
   );
@@ -56,10 +56,4 @@ function walkGitIndex(bytes: Uint8Array, use: (start: number, name: number, end:
     at += Math.ceil((end - at + 1) / 8) * 8;
   }
   return true;
-}
-
-function toHex(bytes: Uint8Array): string {
-  let out = "";
-  for (const byte of bytes) out += byte.toString(16).padStart(2, "0");
-  return out;
 }

@@ -12,26 +12,17 @@ export type ImageTrouble =
   | { readonly kind: "too-many"; readonly count: number };
 
 /** Each kind by how its bytes begin: a name or a declared type proves nothing. */
-const SIGNATURES: readonly (readonly [ImageType, readonly (readonly [at: number, bytes: string])[]])[] = [
-  ["image/png", [[0, "\x89PNG\r\n\x1a\n"]]],
-  ["image/jpeg", [[0, "\xff\xd8\xff"]]],
-  ["image/gif", [[0, "GIF87a"]]],
-  ["image/gif", [[0, "GIF89a"]]],
-  [
-    "image/webp",
-    [
-      [0, "RIFF"],
-      [8, "WEBP"],
-    ],
-  ],
+const SIGNATURES: readonly (readonly [ImageType, RegExp])[] = [
+  ["image/png", /^\x89PNG\r\n\x1a\n./s],
+  ["image/jpeg", /^\xff\xd8\xff./s],
+  ["image/gif", /^GIF8[79]a./s],
+  ["image/webp", /^RIFF.{4}WEBP./s],
 ];
 
 /** Null for any other bytes. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
-  const begins = ([at, text]: readonly [number, string]) =>
-    bytes.length > at + text.length &&
-    [...text].every((character, index) => bytes[at + index] === character.charCodeAt(0));
-  return SIGNATURES.find(([, pieces]) => pieces.every(begins))?.[0] ?? null;
+  const head = Buffer.from(bytes.subarray(0, 16)).toString("latin1");
+  return SIGNATURES.find(([, begins]) => begins.test(head))?.[0] ?? null;
 }
 
 export type ReadImage =

@@ -103,8 +103,7 @@ export function createCloneState(point: ClonePoint) {
     await flush();
     if (!isOld) return;
     atStart ??= await readStart();
-    if (programs === undefined)
-      programs = await keepPrograms((script, limitBytes, stdin) => print(script, limitBytes, stdin));
+    if (programs === undefined) programs = await keepPrograms(print);
     const printed = await print(
       standingScript(index, { base, start }, [
         EMPTY_FOLDERS,
@@ -369,26 +368,10 @@ interface ClonePrograms {
 /** Folders of programs that git usually ignores. */
 const FOLDERS = "node_modules/.bin */node_modules/.bin */*/node_modules/.bin .venv/bin venv/bin";
 /** Downloads and packages, and the homes of worker CLIs: they start nothing by themselves. */
-const LEFT_OUT = [
-  ".cache",
-  ".npm",
-  ".pnpm-store",
-  ".yarn",
-  ".local/lib",
-  ".local/share",
-  ".local/state",
-  "go/pkg",
-  ".cargo/registry",
-  ".cargo/git",
-  ".rustup",
-  ".m2/repository",
-  ".gradle",
-  ".bun/install",
-  ".gem",
-  ".codex",
-  ".claude",
-  ".gemini",
-];
+const LEFT_OUT = (
+  ".cache .npm .pnpm-store .yarn .local/lib .local/share .local/state go/pkg .cargo/registry .cargo/git .rustup " +
+  ".m2/repository .gradle .bun/install .gem .codex .claude .gemini"
+).split(" ");
 const PYTHON_START = "-name sitecustomize.py -o -name usercustomize.py -o -name '*.pth'";
 const PROGRAM_BYTES = 64 * 1024 ** 2;
 const SCRIPT_CHARS = 60_000;

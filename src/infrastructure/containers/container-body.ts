@@ -52,8 +52,8 @@ export const PROXY_SOCKET = `${PROXY_FOLDER}/proxy.sock`;
 export const PROXY_PORT = 3129;
 
 const HOST_NAME = "environment";
-const NO_ROOT_POWERS = { CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"], Privileged: false };
-const LOG = { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } };
+export const NO_ROOT_POWERS = { CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"], Privileged: false };
+export const LOG = { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } };
 
 /** The body of `POST /containers/create`. */
 export function createContainerBody(parts: ContainerBodyRequest): object {
@@ -109,14 +109,8 @@ function overlayVolume(volume: string, { target }: ContainerMount): string {
   return `${volume}-${basename(target)}`;
 }
 
-function volumeMount(name: string, target: string, labels: Readonly<Record<string, string>>) {
-  return {
-    Type: "volume",
-    Source: name,
-    Target: target,
-    ReadOnly: false,
-    VolumeOptions: { Labels: labels },
-  };
+export function volumeMount(name: string, target: string, labels: Readonly<Record<string, string>>) {
+  return { Type: "volume", Source: name, Target: target, ReadOnly: false, VolumeOptions: { Labels: labels } };
 }
 
 function mountOf(mount: ContainerMount, overlay: string, labels: Readonly<Record<string, string>>): object {

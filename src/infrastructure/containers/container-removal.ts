@@ -12,6 +12,7 @@ import {
   containerTask,
   type InspectedContainer,
   inspectContainer,
+  inspectImage,
   type ListedContainer,
   listedContainerName,
   listOwnContainers,
@@ -175,11 +176,7 @@ async function isOutdated(
   if (below.length === 0 || below.length !== known.length) return false;
   for (const [at, image] of below.entries()) {
     if (image === undefined) return false;
-    const facts = await engine.call<{ readonly Id: string }>(
-      "GET",
-      `/images/${encodeURIComponent(image)}/json`,
-      { signal },
-    );
+    const facts = await inspectImage(engine, image, signal);
     if (!facts.ok && facts.code !== "image-missing") return false;
     if (!facts.ok || !facts.value.Id.replace(/^sha256:/, "").startsWith(known[at] ?? "")) return true;
   }

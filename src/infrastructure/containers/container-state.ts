@@ -48,6 +48,13 @@ export function inspectContainer(engine: Engine, name: string, signal: AbortSign
   return engine.call<InspectedContainer>("GET", `/containers/${encodeURIComponent(name)}/json`, { signal });
 }
 
+export function inspectImage(engine: Engine, name: string, signal: AbortSignal | undefined) {
+  return engine.call<{
+    readonly Id: string;
+    readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null };
+  }>("GET", `/images/${encodeURIComponent(name)}/json`, { signal });
+}
+
 /** Of one installation, warm ones and proxies too. */
 export async function listOwnContainers(
   engine: Engine,

@@ -14,21 +14,15 @@ import { jobEnvironment } from "../../domain/policy/job-environment.ts";
 import { hashHex } from "../platform/hash.ts";
 import { findInstallation } from "../platform/installation.ts";
 import { createProcessRunner } from "../platform/process-runner.ts";
+import { inspectImage } from "./container-state.ts";
 import type { Engine, EngineStream } from "./docker-engine.ts";
 import { createNpmRegistry } from "./download-store.ts";
 import { type ArchiveEntry, archiveStream, streamOf } from "./tar-archive.ts";
 
-interface InspectedImage {
-  readonly Id: string;
-  readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null };
-}
-
 export function createDockerImages(engine: Engine): Images {
   return {
     async inspect(name, signal) {
-      const answer = await engine.call<InspectedImage>("GET", `/images/${encodeURIComponent(name)}/json`, {
-        signal,
-      });
+      const answer = await inspectImage(engine, name, signal);
       if (answer.ok) return { id: answer.value.Id, labels: answer.value.Config?.Labels ?? {} };
       if (answer.code === "image-missing") return null;
       signal?.throwIfAborted();

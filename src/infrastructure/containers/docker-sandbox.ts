@@ -26,6 +26,7 @@ import {
   freezeContainer,
   inspectContainer,
   inspectedContainerFacts,
+  inspectImage,
   listedContainerFacts,
   listOwnContainers,
   thawContainer,
@@ -186,9 +187,7 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
   };
   const claim = async (spec: ContainerSpec, options: StartOptions): Promise<StartedContainer | undefined> => {
     if (deps.poolSize === 0) return undefined;
-    const image = await engine.call<{ Id: string }>("GET", `/images/${spec.image}/json`, {
-      signal: options.signal,
-    });
+    const image = await inspectImage(engine, spec.image, options.signal);
     const warm = image.ok ? pool.claim(spec, image.value.Id) : undefined;
     if (!warm) return undefined;
     keep(warm.id, spec, "ready");

@@ -8,7 +8,7 @@ import type {
   LocalRepository,
 } from "../../application/ports/containers.ts";
 import type { ProcessResult } from "../../application/ports/platform-processes.ts";
-import { type CloneRange, withoutCredential } from "../../domain/containers/clone-plan.ts";
+import { type CloneRange, cloneCalls, withoutCredential } from "../../domain/containers/clone-plan.ts";
 import { jobEnvironment } from "../../domain/policy/job-environment.ts";
 import { createProcessRunner } from "../platform/process-runner.ts";
 import { removeTree } from "../platform/remove-tree.ts";
@@ -74,7 +74,7 @@ async function lookAtRepository(
 async function packRepository(
   git: Git,
   path: string,
-  { ref, target, depth }: CloneRange,
+  range: CloneRange,
   signal: AbortSignal,
 ): Promise<LocalPack | LocalFailure> {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-clone-"));
@@ -82,18 +82,10 @@ async function packRepository(
   const project = join(folder, "project");
   try {
     const from = await topOf(git, path, signal);
-    const how = depth === null ? [] : [`--depth=${depth}`, "--single-branch"];
-    const full = ref?.startsWith("refs/") ?? false;
+    // Git ignores a depth where it is given a path.
+    const address = range.depth === null ? from : `file://${encodeURI(from)}`;
     const steps = [
-      [
-        ...["clone", "--quiet", "--no-checkout", ...how],
-        ...(ref !== undefined && !full ? ["--branch", ref] : []),
-        ...["--", depth === null ? from : `file://${encodeURI(from)}`, project],
-      ],
-      ...(ref !== undefined && full ? [fetchArguments(project, depth, `+${ref}:refs/picoclaw/source`)] : []),
-      ...(target === undefined
-        ? []
-        : [fetchArguments(project, depth, `+refs/heads/${target}:refs/remotes/origin/${target}`)]),
+      ...cloneCalls(address, project, range),
       ["-C", project, "remote", "set-url", "origin", await originOf(git, from, signal)],
     ];
     for (const step of steps) {
@@ -103,16 +95,11 @@ async function packRepository(
       return gitRunFailure(done);
     }
     const archive = archivePieces(listEntries(join(project, ".git"), ".git", OWNER));
-    return { ok: true, head: ref ?? "HEAD", archive, remove };
+    return { ok: true, head: range.ref ?? "HEAD", archive, remove };
   } catch (error) {
     remove();
     throw error;
   }
-}
-
-function fetchArguments(project: string, depth: number | null, spec: string): string[] {
-  const how = depth === null ? [] : [`--depth=${depth}`];
-  return ["-C", project, "fetch", "--quiet", ...how, "origin", spec];
 }
 
 async function topOf(git: Git, path: string, signal: AbortSignal): Promise<string> {

@@ -2,9 +2,17 @@ import type { ContainerNetwork, ContainerSpec, SandboxFailure } from "../../appl
 import { isNetworkEntry, proxyEnvironment } from "../../domain/policy/network.ts";
 import { hashHex } from "../platform/hash.ts";
 import { findInstallation, readProxyFiles } from "../platform/installation.ts";
-import { LABEL, PROXY_FOLDER, PROXY_PORT, PROXY_SOCKET } from "./container-body.ts";
+import {
+  LABEL,
+  LOG,
+  NO_ROOT_POWERS,
+  PROXY_FOLDER,
+  PROXY_PORT,
+  PROXY_SOCKET,
+  volumeMount,
+} from "./container-body.ts";
 import { createStreamReader } from "./container-frames.ts";
-import { inspectContainer } from "./container-state.ts";
+import { inspectContainer, inspectImage } from "./container-state.ts";
 import { type Engine, sandboxFailure } from "./docker-engine.ts";
 import { type ArchiveEntry, archiveStream } from "./tar-archive.ts";
 
@@ -31,7 +39,7 @@ async function ensureProxyImage(
   signal: AbortSignal | undefined,
 ): Promise<string | SandboxFailure> {
   const image = `picoclaw-proxy:${program.version}`;
-  const known = await engine.call("GET", `/images/${image}/json`, { signal });
+  const known = await inspectImage(engine, image, signal);
   if (known.ok) return image;
   if (known.code !== "image-missing" && !/no such image/i.test(known.detail)) return known;
   let last: SandboxFailure = sandboxFailure("no-proxy", "no image to make the proxy of");
@@ -191,24 +199,16 @@ function sidecarBody(
     Env: [`PICOCLAW_PROXY=${settings}`],
     Labels: { ...labels, [LABEL.volumes]: name },
     HostConfig: {
-      CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges"],
+      ...NO_ROOT_POWERS,
       Init: true,
       ReadonlyRootfs: true,
       ExtraHosts: ["host.docker.internal:host-gateway"],
       Memory: 512 * 1024 ** 2,
       MemorySwap: 512 * 1024 ** 2,
       PidsLimit: 128,
-      LogConfig: { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } },
+      LogConfig: LOG,
       RestartPolicy: { Name: "on-failure" },
-      Mounts: [
-        {
-          Type: "volume",
-          Source: name,
-          Target: PROXY_FOLDER,
-          VolumeOptions: { Labels: labels },
-        },
-      ],
+      Mounts: [volumeMount(name, PROXY_FOLDER, labels)],
     },
   };
 }
@@ -260,15 +260,11 @@ export function createSharedProxies(deps: ProxySidecarDeps) {
 
 /** This installation's network proxy for a sidecar, read at the first question. */
 export function createProxyProgram(): () => Promise<ProxyProgram | SandboxFailure> {
-  return once(proxyProgram);
-}
-
-/** Asked again only after a failure. */
-function once<T extends object>(make: () => Promise<T | SandboxFailure>): () => Promise<T | SandboxFailure> {
-  const state: { made?: Promise<T | SandboxFailure> } = {};
+  const state: { made?: ReturnType<typeof proxyProgram> } = {};
   return async () => {
-    state.made ??= make();
+    state.made ??= proxyProgram();
     const made = await state.made;
+    // Asked again only after a failure.
     if ("ok" in made) delete state.made;
     return made;
   };

@@ -170,16 +170,12 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
   const closing = new AbortController();
 
   const connect = async (container: string): Promise<CommandChannel | SandboxFailure> => {
-    const inspected = await inspectContainer(engine, container, undefined);
-    if (!inspected.ok) return inspected;
-    const { Config, State } = inspected.value;
-    const settings = readContainerSettings(Config.Labels ?? {});
-    if (!settings) return sandboxFailure("not-allowed", `${container} is not a container of PicoClaw`);
-    if (!State.Running)
-      return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
+    const found = await inspectRunning(engine, container, undefined);
+    if ("ok" in found) return found;
+    const { labels, settings } = found;
     const [supervisor] = await Promise.all([
       openSupervisor({ engine, container, limits: settings.limits, now, signal: closing.signal }),
-      wakeProxy(engine, Config.Labels?.[LABEL.proxy]),
+      wakeProxy(engine, labels[LABEL.proxy]),
     ]);
     if ("ok" in supervisor) return supervisor;
     const watch = createDiskWatch({ supervisor, limitBytes: settings.limits.diskBytes, now });
@@ -290,6 +286,17 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
   };
 }
 
+async function inspectRunning(engine: Engine, container: string, signal: AbortSignal | undefined) {
+  const inspected = await inspectContainer(engine, container, signal);
+  if (!inspected.ok) return inspected;
+  const { Id: id, Config, State } = inspected.value;
+  const labels = Config.Labels ?? {};
+  const settings = readContainerSettings(labels);
+  if (!settings) return sandboxFailure("not-allowed", `${container} is not a container of PicoClaw`);
+  if (State.Running) return { id, labels, settings };
+  return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
+}
+
 /** The container may have ended while it was unused, or with the engine. A running one stays as it is. */
 async function wakeProxy(engine: Engine, name: string | undefined): Promise<void> {
   if (name) await engine.call("POST", `/containers/${name}/start`);
@@ -351,20 +358,16 @@ export async function readContainerUsage(
   container: string,
   signal: AbortSignal | undefined,
 ): Promise<ContainerUsage | SandboxFailure> {
-  const inspected = await inspectContainer(engine, container, signal);
-  if (!inspected.ok) return inspected;
-  const { Id, Config, State } = inspected.value;
-  const settings = readContainerSettings(Config.Labels ?? {});
-  if (!settings) return sandboxFailure("not-allowed", `${container} is not a container of PicoClaw`);
-  if (!State.Running)
-    return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
-  const asked = await engine.call<ContainerStats>("GET", `/containers/${Id}/stats`, {
+  const found = await inspectRunning(engine, container, signal);
+  if ("ok" in found) return found;
+  const { id, settings } = found;
+  const asked = await engine.call<ContainerStats>("GET", `/containers/${id}/stats`, {
     query: { stream: false, "one-shot": true },
     signal,
   });
   if (!asked.ok) return asked;
   const { memory_stats: memory, cpu_stats: cpu, pids_stats: pids } = asked.value;
-  const measured = await channels.runOwn(Id, DISK_COMMAND, signal);
+  const measured = await channels.runOwn(id, DISK_COMMAND, signal);
   const { limits } = settings;
   // As `docker stats` shows it: what the kernel keeps of files and can give back does not count.
   const cache = memory?.stats?.inactive_file ?? memory?.stats?.total_inactive_file ?? 0;

@@ -146,17 +146,12 @@ function wasForcedOverDeleted(op: Op, folder: JobFolder, direction: Direction): 
   );
 }
 
-interface SeenEntry {
-  readonly current: Identity | null;
-  readonly reason: Conflict["reason"] | null;
-}
-
 function lookAtOp(
   request: CheckRequest,
   { op, goes: expected, comes }: SwapStep,
   anchors: Anchors,
   parents: KnownParents,
-): SeenEntry {
+): { readonly current: Identity | null; readonly reason: Conflict["reason"] | null } {
   const root = rootOf(request.plan, op);
   let current: Identity | null = null;
   try {
@@ -164,10 +159,8 @@ function lookAtOp(
     if (current === null && comes !== null && !parentsAreFolders(request, op, parents))
       return { current, reason: "parent-missing" };
   } catch (error) {
-    return {
-      current,
-      reason: (error as { code?: string }).code === "EACCES" ? "no-access" : "parent-missing",
-    };
+    const isShut = (error as { code?: string }).code === "EACCES";
+    return { current, reason: isShut ? "no-access" : "parent-missing" };
   }
   // The entry may go, or its folder be exchanged, while it is being looked at.
   const reason = attemptSystem("changed" as const, () => differenceReason(request, op, current, expected));

@@ -170,8 +170,7 @@ function sameOwner(a: Identity, b: Identity): boolean {
 
 function haveSameAttributes({ from, to, fromAttributes, toAttributes }: EntryPair): boolean {
   // Without any on both sides there is nothing to read.
-  if (fromAttributes?.length === 0 && toAttributes?.length === 0) return true;
-  return sameAttributes(from, to);
+  return (fromAttributes?.length === 0 && toAttributes?.length === 0) || sameAttributes(from, to);
 }
 
 function sameAttributes(from: string, to: string): boolean {

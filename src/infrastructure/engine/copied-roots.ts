@@ -73,12 +73,7 @@ export function copyFolder(from: string, to: string, ownFolders: readonly string
   const leftOut = [...names].flatMap((name) => ["!", "-name", escapeGlob(name)]);
   const complaints = runCopyProgram(
     [
-      "find",
-      ".",
-      "-mindepth",
-      "1",
-      "-maxdepth",
-      "1",
+      ..."find . -mindepth 1 -maxdepth 1".split(" "),
       ...leftOut,
       "-exec",
       "sh",
@@ -259,15 +254,7 @@ function repoint(file: string, place: RegExp, inCopy: string): Pointer | null {
 }
 
 /** Small texts in which git records the places of repositories. */
-const NOTES_PATHS = new Set([
-  ".git",
-  "gitdir",
-  "config",
-  "config.worktree",
-  "commondir",
-  "alternates",
-  "FETCH_HEAD",
-]);
+const NOTES_PATHS = new Set(".git gitdir config config.worktree commondir alternates FETCH_HEAD".split(" "));
 const LARGEST_NOTE = 1 << 20;
 
 export function notesPaths(path: string, size: number): boolean {

@@ -31,6 +31,7 @@ import {
   type Op,
   openRecord,
   openSwapRecord,
+  opKind,
   opSlotPath,
   type Plan,
   planCopyFile,
@@ -235,7 +236,7 @@ function findProvenOps(folder: JobFolder, workspace: string): ProvenOps | null {
   /** A line without a sum counts where story and swap record say the same. */
   const isConfirmed = (op: Op) => {
     const entry = swapped.entries.get(op.n);
-    if (roots[op.root] === undefined || kinds.get(shown(op)) !== kindOf(op) || staysInPlace(op)) return false;
+    if (roots[op.root] === undefined || kinds.get(shown(op)) !== opKind(op) || staysInPlace(op)) return false;
     return (
       entry === undefined ||
       (isSameEntry(entry.standing, isIn ? op.b : op.a) && isSameEntry(entry.kept, isIn ? op.a : op.b))
@@ -276,10 +277,6 @@ function lastSwap(folder: JobFolder): StateFile {
   const turn = Math.max(0, ...readdirSync(folder.path).map(turnOf));
   const state: JobState = turn === 0 ? "staged" : turn % 2 === 1 ? "committed" : "undone";
   return { state, turn, at: new Date(bornAt(folder)).toISOString() };
-}
-
-function kindOf({ a, b }: Op): Change["kind"] {
-  return a === null ? "added" : b === null ? "deleted" : "modified";
 }
 
 interface Recognition {

@@ -32,20 +32,13 @@ import { hasMovedFrom, lostOwners, makeDurable, partedLinks, validateOps } from 
 import { createStagedView, type StagedView } from "./staged-view.ts";
 import { foldersOnTheWay } from "./swap.ts";
 
-export interface DirectDeps {
-  readonly workspace: string;
-  readonly folder: JobFolder;
-  readonly copyAttributes: (from: string, toDescriptor: number) => void;
-}
-
 /** Stages a job that only edits files: the touched paths are known, everything else stays where it is. */
-export function createDirectTransaction({ workspace, folder, copyAttributes }: DirectDeps): Transaction {
+export function createDirectTransaction(workspace: string, folder: JobFolder): Transaction {
   const stamp = takeStamp(`${folder.path}/stamp`);
   const view = createStagedView({
     root: workspace,
     slotPath: (n) => opSlotPath(folder, n, "b"),
     hashBase: (path, base) => hashIfUntouched(workspace, path, base, isIndexFile(path, areaAt(path))),
-    copyAttributes,
   });
   return {
     kind: "direct",

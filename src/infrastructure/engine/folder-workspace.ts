@@ -49,7 +49,6 @@ import { InstallationIncomplete } from "../platform/installation.ts";
 import { killStrays } from "../platform/process-runner.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import type { Storage } from "../platform/workspace-storage.ts";
-import { copyXattrs } from "../platform/xattr.ts";
 import type { OverlayOptions, Sandbox } from "../sandbox/create-sandbox.ts";
 import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
 import { createJobArchive, keepImages } from "./job-archive.ts";
@@ -98,7 +97,6 @@ export interface TransactionDeps {
   readonly lockTimeoutMs: number;
   /** Absolute folders that belong to PicoClaw and are no part of any view. */
   readonly ownFolders: readonly string[];
-  readonly copyAttributes: (from: string, toDescriptor: number) => void;
   /** Opens overlay views and confines copies; absent where the machine or the configuration has none. */
   readonly sandbox?: () => Promise<Sandbox>;
   readonly now: () => Date;
@@ -149,14 +147,11 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     setState(folder, "running");
     switch (kind) {
       case "direct":
-        return {
-          ok: true,
-          transaction: createDirectTransaction({ workspace, folder, copyAttributes: deps.copyAttributes }),
-        };
+        return { ok: true, transaction: createDirectTransaction(workspace, folder) };
       case "none":
         return { ok: true, transaction: createInPlaceTransaction(workspace, folder) };
       case "overlay":
-        return overlayOr(folder, options, () => copy(folder, options));
+        return overlay(folder, options);
       case "copy":
         return copy(folder, options);
     }
@@ -185,20 +180,16 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   }
 
   /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */
-  async function overlayOr(
-    folder: JobFolder,
-    options: OverlayOptions,
-    otherwise: () => Promise<BeginResult>,
-  ): Promise<BeginResult> {
+  async function overlay(folder: JobFolder, options: OverlayOptions): Promise<BeginResult> {
     const sandbox = await deps.sandbox?.();
     const begun = await sandbox?.overlay(folder, options);
     if (begun === undefined || "complaint" in begun) {
       const complaint = begun?.complaint ?? "there is no sandbox here";
       const reason = begun?.reason ?? sandbox?.fallsBack(complaint) ?? null;
       if (reason === null) return { ok: false, refusal: { code: "failed", message: complaint } };
-      const copied = await otherwise();
+      const copied = await copy(folder, options);
       if (begun?.reason === "foreign-group" && !copied.ok && copied.refusal.code === "too-large")
-        return overlayOr(folder, { ...options, despiteForeign: true }, otherwise);
+        return overlay(folder, { ...options, despiteForeign: true });
       return copied.ok ? { ...copied, insteadOf: { kind: "overlay", reason } } : copied;
     }
     return begun;
@@ -447,17 +438,12 @@ export function createTransactions(deps: TransactionDeps): Transactions {
 
 function workspaceTrouble(workspace: string): BeginResult | null {
   const stats = statSync(workspace, { throwIfNoEntry: false });
-  if (stats === undefined)
-    return {
-      ok: false,
-      refusal: { code: "workspace-missing", message: `workspace does not exist: ${workspace}` },
-    };
-  if (!stats.isDirectory())
-    return {
-      ok: false,
-      refusal: { code: "not-a-directory", message: `workspace is not a directory: ${workspace}` },
-    };
-  return null;
+  if (stats?.isDirectory()) return null;
+  const [code, what] =
+    stats === undefined
+      ? (["workspace-missing", "does not exist"] as const)
+      : (["not-a-directory", "is not a directory"] as const);
+  return { ok: false, refusal: { code, message: `workspace ${what}: ${workspace}` } };
 }
 
 export interface FolderWorkspaceDeps
@@ -496,7 +482,6 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
       lockTimeoutMs: 30_000,
       ownFolders: [storage.outer, home],
       sandbox,
-      copyAttributes: (from, fd) => void copyXattrs(from, fd),
       now,
       onSwapped,
     }),

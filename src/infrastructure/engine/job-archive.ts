@@ -148,7 +148,9 @@ export function createJobArchive(
     const isOpen = swappedJobId(intent) === jobId;
     const swapping = isOpen ? intent : readIntent(folder.path);
     const unsettled = swapping !== null ? (isOpen ? "begun" : "halted") : isDue ? "due" : null;
-    const marks = readRepairMarks(folder);
+    const marks = readRepairMarks(folder).map(({ aside, ...mark }): RepairMark => {
+      return aside === undefined ? mark : { ...mark, aside: locateAside(storage, jobId, aside) };
+    });
     const { reversedBy, broughtInBy, ...own } = record;
     const reversedAt = state.state === "committed" ? standsSince(reversedBy) : null;
     const broughtInAt = state.state === "undone" ? standsSince(broughtInBy) : null;
@@ -161,7 +163,7 @@ export function createJobArchive(
       stateAt: reversedAt ?? broughtInAt ?? state.at,
       bytes: state.bytes ?? 0,
       ...(unsettled !== null && { unsettled }),
-      ...interruptionsOf(withCurrentAside(storage, jobId, marks), swapping, state.turn),
+      ...interruptionsOf(marks, swapping, state.turn),
       changes: withoutLeftPaths(record.changes, marks, state.turn),
     };
   }
@@ -351,12 +353,6 @@ export function bareRecord(jobId: string, workspace: string): JobRecord {
     changes: [],
     notes: [],
   };
-}
-
-function withCurrentAside(storage: string, jobId: string, marks: readonly RepairMark[]): RepairMark[] {
-  return marks.map((mark) =>
-    mark.aside === undefined ? mark : { ...mark, aside: locateAside(storage, jobId, mark.aside) },
-  );
 }
 
 function interruptionsOf(

@@ -333,14 +333,13 @@ function entryAtBegin(
 /** Matches no real entry. */
 const GONE_SINCE = new Identity("file", 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
+type SeenUpperEntry = Pick<UpperEntry, "kind" | "stats">;
+
 /** The content of an upper at a moment. */
-export type UpperLook = ReadonlyMap<
-  string,
-  { readonly kind: UpperEntry["kind"]; readonly stats: EntryStats }
->;
+export type UpperLook = ReadonlyMap<string, SeenUpperEntry>;
 
 export function lookAtUpper(root: LaidRoot, unreadable: WalkOptions["unreadable"] = () => {}): UpperLook {
-  const look = new Map<string, { kind: UpperEntry["kind"]; stats: EntryStats }>();
+  const look = new Map<string, SeenUpperEntry>();
   for (const { path, kind, stats } of walkUpper(root, { unreadable })) look.set(path, { kind, stats });
   return look;
 }
@@ -416,8 +415,6 @@ export function sealDelta(deps: DeltaSealDeps): SealedRoot {
 function isFolder(kind: UpperEntry["kind"] | undefined): boolean {
   return kind === "directory" || kind === "opaque";
 }
-
-type SeenUpperEntry = { readonly kind: UpperEntry["kind"]; readonly stats: EntryStats };
 
 /** A folder is implied by its entries; only its mode and its kind are compared. */
 function isSameUpperEntry(a: SeenUpperEntry, b: SeenUpperEntry): boolean {

@@ -20,7 +20,7 @@ import type { EntryState } from "../../application/ports/platform-view.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/result.ts";
 import { attemptSystem } from "../../domain/platform/error-text.ts";
 import { foldersAbove, isInside } from "../../domain/platform/paths.ts";
-import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
+import { type JobFolder, type Op, opKind, opSlotPath } from "../jobs/job-folder.ts";
 import {
   type Identity,
   identify,
@@ -169,7 +169,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
   return {
     changes: ops.map((op) => ({
       path: shownBelow(workspace, roots[op.root] as string, op.path),
-      kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified",
+      kind: opKind(op),
     })),
     look: (path, when) => {
       sweep();
@@ -392,13 +392,9 @@ export function partedLinks(
   const parted = ops.filter(({ n, a, b, inPlace, root, path, area }) => {
     if (a?.kind !== "file" || b?.kind !== "file" || inPlace === true || area !== "file") return false;
     if (linked?.has(n) === false) return false;
-    return namesOf(join(roots[root] as string, path)) > 1;
+    return ifThere(0, () => lstatSync(join(roots[root] as string, path)).nlink) > 1;
   });
   return parted.length === 0 ? [] : [sealNote("other-names", ...parted.map(({ path }) => path))];
-}
-
-function namesOf(path: string): number {
-  return ifThere(0, () => lstatSync(path).nlink);
 }
 
 /** Changed files that lost their owner or group: only root, or a member of the group, can give files away. Root does so on purpose. */

@@ -12,8 +12,9 @@ import {
   readOwnPlan,
   readSoundState,
 } from "../jobs/job-folder.ts";
-import { type Identity, identifyAt, pathBelow } from "../platform/entry-identity.ts";
+import { identifyAt, pathBelow } from "../platform/entry-identity.ts";
 import { joinFolder } from "../platform/open-folder.ts";
+import type { FoldersBefore } from "./own-touches.ts";
 import { moveIfFree, rootOf, type Swap } from "./swap.ts";
 import type { SwapStep } from "./swap-places.ts";
 
@@ -32,9 +33,6 @@ interface Holder {
   /** Of the entry that belongs in the slot. */
   readonly ino: string;
 }
-
-/** Folders before a swap, as its record has them. */
-type FoldersAround = Map<string, Pick<Identity, "ino" | "ctime"> | null>;
 
 interface Place {
   readonly storage: string;
@@ -118,7 +116,7 @@ export function findHeldElsewhere(
       }),
     ),
     /** Brings in the missing folders that undone jobs made; done before the swap. */
-    bring(around: FoldersAround) {
+    bring(around: FoldersBefore) {
       for (const { path, slot, isMade } of lying) {
         if (!isMade || !existsSync(dirname(path))) continue;
         noteParent(around, path, swap.plan.roots);
@@ -133,7 +131,7 @@ export function findHeldElsewhere(
 export function returnFolders(
   place: Place,
   { folder, plan, steps }: Pick<Swap, "folder" | "plan" | "steps">,
-  around: FoldersAround,
+  around: FoldersBefore,
 ): void {
   const emptied = new Set<string>();
   for (const { op, comes } of steps)
@@ -158,7 +156,7 @@ export function returnFolders(
 }
 
 /** The folder that loses or receives an entry; the parents of roots never move. */
-function noteParent(around: FoldersAround, path: string, roots: readonly string[]): void {
+function noteParent(around: FoldersBefore, path: string, roots: readonly string[]): void {
   const parent = dirname(path);
   if (!around.has(parent) && !roots.includes(parent)) around.set(parent, identifyAt(parent));
 }

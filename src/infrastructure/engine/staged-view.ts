@@ -25,6 +25,7 @@ import {
 import { adoptOwner, readEntryAt, readRegular, staysInPlace } from "../platform/folder-view.ts";
 import { inFolder, inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { copyXattrs } from "../platform/xattr.ts";
 
 /** The future state of a staged path; what is in `slotPath` is moved in by the commit. */
 type Staged =
@@ -65,12 +66,10 @@ export interface StagedViewDeps {
   readonly slotPath: (n: number) => string;
   /** The hash of the current entry at a path, if that is still `base`. */
   readonly hashBase: (path: string, base: Identity) => string | undefined;
-  /** Copies extended attributes and ACLs of the file that is being replaced. */
-  readonly copyAttributes: (from: string, toDescriptor: number) => void;
 }
 
 /** The view of a job that only edits: pending changes over the workspace. Changed files are whole in their slots; cost follows the change. */
-export function createStagedView({ root, slotPath, hashBase, copyAttributes }: StagedViewDeps): StagedView {
+export function createStagedView({ root, slotPath, hashBase }: StagedViewDeps): StagedView {
   const entries = new Map<string, Staged>();
   const bases = new Map<string, StagedBase>();
   const folders = new Map<string, Identity | null>();
@@ -223,7 +222,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     try {
       writeFileSync(fd, bytes);
       if (before?.kind === "file") {
-        inParent(root, path, (folder, name) => copyAttributes(`${folder}/${name}`, fd));
+        inParent(root, path, (folder, name) => copyXattrs(`${folder}/${name}`, fd));
         adoptOwner(fd, before);
       }
       if (keep !== undefined) fchmodSync(fd, keep);

@@ -228,7 +228,7 @@ function inDepthOrder(steps: readonly SwapStep[]) {
     /** Come in or replace. */
     incoming: inOrder(incoming, (step) => rank(step) * DEEPEST + depthOf(step.op.path)),
     /** Only leave, after everything has come in. */
-    late: leaving.filter(isLate).sort((x, y) => lateRank(x) - lateRank(y)),
+    late: inOrder(leaving.filter(isLate), ({ op }) => (op.area === "object" ? 1 : 0)),
   };
 }
 
@@ -252,10 +252,6 @@ const INDEX_RANK = 4;
 function rank({ op, comes }: SwapStep): number {
   if (comes?.kind === "directory") return 0;
   return isIndexFile(op.path, op.area) ? INDEX_RANK : RANK[op.area];
-}
-
-function lateRank({ op }: SwapStep): number {
-  return op.area === "object" ? 1 : 0;
 }
 
 /** Both names change places; false where the file system cannot do that in one step. */

@@ -915,9 +915,13 @@ export function toChanges(ops: readonly Op[], roots: readonly string[], workspac
   for (const op of ops) {
     if (op.area === "object") continue;
     const path = shownBelow(workspace, roots[op.root] as string, op.path);
-    changes.push({ path, kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified" });
+    changes.push({ path, kind: opKind(op) });
   }
   return changes.sort((x, y) => (x.path < y.path ? -1 : 1));
+}
+
+export function opKind({ a, b }: Op): Change["kind"] {
+  return a === null ? "added" : b === null ? "deleted" : "modified";
 }
 
 export interface RepairMark extends Interruption {
@@ -945,7 +949,8 @@ export function appendDurably(path: string, line: string): void {
 export function readRepairMarks(folder: JobFolder): RepairMark[] {
   const marks = new Map<string, RepairMark>();
   for (const line of (readText(marksPath(folder)) ?? "").split("\n")) {
-    const mark = markOf(line);
+    // A line that a crash cut short is left out.
+    const mark = attemptOr(null, () => JSON.parse(line) as RepairMark);
     if (mark === null) continue;
     const key = `${mark.turn} ${mark.outcome}`;
     const before = marks.get(key);
@@ -959,11 +964,6 @@ export function readRepairMarks(folder: JobFolder): RepairMark[] {
     });
   }
   return [...marks.values()];
-}
-
-/** A line that a crash cut short is left out. */
-function markOf(line: string): RepairMark | null {
-  return attemptOr(null, () => (line === "" ? null : (JSON.parse(line) as RepairMark)));
 }
 
 function marksPath({ path }: JobFolder): string {

@@ -123,13 +123,9 @@ export class Identity implements WrittenIdentity {
     return { kind, ino, mode, size, mtime, ctime, uid, gid };
   }
 
-  private copy(other: {
-    readonly mode?: number;
-    readonly inode?: number;
-    readonly modified?: number;
-    readonly changed?: number;
-    readonly changedNs?: number;
-  }): Identity {
+  private copy(
+    other: Partial<Record<"mode" | "inode" | "modified" | "changed" | "changedNs", number>>,
+  ): Identity {
     return new Identity(
       this.kind,
       other.mode ?? this.mode,

@@ -4,13 +4,7 @@ import type { GitHistory, Repository } from "../../application/ports/platform-vi
 import { isInside, isWithin } from "../../domain/platform/paths.ts";
 
 /** Folders of the system, which no job can write to. */
-const SYSTEM_FOLDERS = [
-  "/usr/bin",
-  "/bin",
-  "/usr/local/bin",
-  "/opt/homebrew/bin",
-  "/run/current-system/sw/bin",
-];
+const SYSTEM_FOLDERS = "/usr/bin /bin /usr/local/bin /opt/homebrew/bin /run/current-system/sw/bin".split(" ");
 
 /** Git reads only the settings of the repository and never prompts. */
 export const ISOLATED_GIT_ENV = {
@@ -20,10 +14,7 @@ export const ISOLATED_GIT_ENV = {
 } as const;
 
 /** The system's git, for a question to a repository; null where there is no git. */
-function systemGit(): {
-  readonly program: string;
-  readonly env: Readonly<Record<string, string>>;
-} | null {
+function systemGit() {
   const program = gitProgram(SYSTEM_FOLDERS, []);
   return program === null
     ? null
@@ -69,16 +60,8 @@ function createGitHistory(gitDirectory: string): GitHistory {
       return /^\d+ blob ([0-9a-f]+)\t/.exec(listed)?.[1] ?? "nothing";
     },
     had(path, object) {
-      const search = [
-        "--all",
-        "HEAD",
-        "--full-history",
-        "-m",
-        "-1",
-        "--format=%H",
-        `--find-object=${object}`,
-      ];
-      return (ask("log", "--no-show-signature", ...search, "--", path) ?? "").trim() !== "";
+      const search = "--no-show-signature --all HEAD --full-history -m -1 --format=%H".split(" ");
+      return (ask("log", ...search, `--find-object=${object}`, "--", path) ?? "").trim() !== "";
     },
   };
 }

@@ -9,8 +9,8 @@ export function renameable(a: string, b: string): boolean {
     return false;
   }
   if (process.platform !== "linux") return true;
-  const mounts = mountPoints();
-  return longestPrefix(mounts, a) === longestPrefix(mounts, b);
+  const mounts = readMounts();
+  return mountOf(a, mounts).point === mountOf(b, mounts).point;
 }
 
 /** The mounts that this process sees. */
@@ -42,20 +42,14 @@ function unescaped(point: string): string {
 }
 
 export function fileSystemOf(path: string): string {
-  if (process.platform !== "linux") return "?";
-  let best = { point: "", type: "?" };
-  for (const { point, type } of readMounts()) {
-    const holds = point === "/" || path === point || path.startsWith(`${point}/`);
-    if (holds && point.length >= best.point.length) best = { point, type };
-  }
-  return best.type;
+  return process.platform === "linux" ? mountOf(path, readMounts()).type : "?";
 }
 
-function longestPrefix(points: readonly string[], path: string): string {
-  let best = "/";
-  for (const point of points) {
-    if (point.length > best.length && (path === point || path.startsWith(`${point}/`))) best = point;
-  }
+function mountOf(path: string, mounts: ReturnType<typeof readMounts>) {
+  let best = { point: "", type: "?" };
+  for (const mount of mounts)
+    if (isInside(mount.point.replace(/^\/$/, ""), path) && mount.point.length >= best.point.length)
+      best = mount;
   return best;
 }
 

@@ -217,11 +217,8 @@ function parseHeaderList(text: string): Record<string, string> {
   const pairs = text.split(",").flatMap((pair) => {
     const at = pair.indexOf("=");
     if (at <= 0) return [];
-    return [[pair.slice(0, at).trim(), decodeHeaderValue(pair.slice(at + 1).trim())] as const];
+    const value = pair.slice(at + 1).trim();
+    return [[pair.slice(0, at).trim(), attemptOr(value, () => decodeURIComponent(value))] as const];
   });
   return Object.fromEntries(pairs);
-}
-
-function decodeHeaderValue(value: string): string {
-  return attemptOr(value, () => decodeURIComponent(value));
 }

@@ -379,32 +379,21 @@ function startFailure(request: Pick<ProcessRequest, "argv" | "cwd">, cause: unkn
   const program = request.argv[0];
   const code = errorCode(cause);
   const reason = folderFailure(request.cwd) ?? REASONS[code] ?? "unknown";
-  return { reason, message: describeStartFailure(reason, program, request.cwd, code), cause };
+  const message =
+    reason === "cwd-missing"
+      ? `${request.cwd}: the folder to run in does not exist or cannot be entered`
+      : `${program}: ${START_FAILURES[reason]} (${code})`;
+  return { reason, message, cause };
 }
 
-function describeStartFailure(
-  reason: StartFailureReason,
-  program: string,
-  cwd: string,
-  code: string,
-): string {
-  switch (reason) {
-    case "program-missing":
-      return `${program}: program not found (${code})`;
-    case "cwd-missing":
-      return `${cwd}: the folder to run in does not exist or cannot be entered`;
-    case "not-permitted":
-      return `${program}: not allowed to run (${code})`;
-    case "arguments-too-long":
-      return `${program}: the arguments and environment are too long (${code})`;
-    case "no-resources":
-      return `${program}: the machine has no room for another process (${code})`;
-    case "invalid-argument":
-      return `${program}: an argument or variable contains a NUL byte (${code})`;
-    case "unknown":
-      return `${program}: could not be started (${code})`;
-  }
-}
+const START_FAILURES: Readonly<Record<Exclude<StartFailureReason, "cwd-missing">, string>> = {
+  "program-missing": "program not found",
+  "not-permitted": "not allowed to run",
+  "arguments-too-long": "the arguments and environment are too long",
+  "no-resources": "the machine has no room for another process",
+  "invalid-argument": "an argument or variable contains a NUL byte",
+  unknown: "could not be started",
+};
 
 function folderFailure(cwd: string): StartFailureReason | undefined {
   return attemptOr("cwd-missing", () => (statSync(cwd).isDirectory() ? undefined : "cwd-missing"));

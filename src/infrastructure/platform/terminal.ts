@@ -12,8 +12,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const MOST_FILES = 200_000;
 const MOST_FOLDERS = 5_000;
-const GIT_MS = 5_000;
-/** Larger files that a message names are not read as images. */
+const OUTPUT_MS = 5_000;
+/** Larger files that a message names, and larger outputs, are not read. */
 const LARGEST_FILE = 64 * 1024 * 1024;
 /** A process without a parent shell is not suspended: it continues by itself. */
 const GO_ON_MS = 60;
@@ -61,8 +61,8 @@ export function createTerminalHost(env: Env) {
       let result: "no-image" | "no-program" = "no-program";
       for (const [program, ...args] of CLIPBOARD_PROGRAMS) {
         const read = await readOutput(env, program, args);
-        if (read instanceof Uint8Array) return read;
-        if (read === "failed") result = "no-image";
+        if (read instanceof Buffer && read.length > 0) return read;
+        if (read !== "missing") result = "no-image";
       }
       return result;
     },
@@ -96,20 +96,11 @@ export function createTerminalHost(env: Env) {
   };
 }
 
-function git(env: Env, root: string, args: readonly string[]): Promise<string | null> {
-  const { promise, resolve } = Promise.withResolvers<string | null>();
+async function git(env: Env, root: string, args: readonly string[]): Promise<string | null> {
   // Listing an untrusted repository must not run programs that it names.
   const safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"];
-  const child = spawn("git", [...safe, "-C", root, ...args], {
-    env: { ...env },
-    stdio: ["ignore", "pipe", "ignore"],
-    timeout: GIT_MS,
-  });
-  const chunks: Buffer[] = [];
-  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
-  child.on("error", () => resolve(null));
-  child.on("close", (code) => resolve(code === 0 ? Buffer.concat(chunks).toString("utf8") : null));
-  return promise;
+  const printed = await readOutput(env, "git", [...safe, "-C", root, ...args]);
+  return printed instanceof Buffer ? printed.toString("utf8") : null;
 }
 
 /** Wayland, X11, macOS. Each fails where its clipboard has no image, or there is no such desktop. */
@@ -118,18 +109,13 @@ const CLIPBOARD_PROGRAMS = [
   ["xclip", "-selection", "clipboard", "-target", "image/png", "-out"],
   ["pngpaste", "-"],
 ] as const;
-const CLIPBOARD_MS = 5_000;
 
-function readOutput(
-  env: Env,
-  program: string,
-  args: readonly string[],
-): Promise<Uint8Array | "failed" | "missing"> {
-  const { promise, resolve } = Promise.withResolvers<Uint8Array | "failed" | "missing">();
+function readOutput(env: Env, program: string, args: readonly string[]) {
+  const { promise, resolve } = Promise.withResolvers<Buffer | "failed" | "missing">();
   const child = spawn(program, args, {
     env: { ...env },
     stdio: ["ignore", "pipe", "ignore"],
-    timeout: CLIPBOARD_MS,
+    timeout: OUTPUT_MS,
     killSignal: "SIGKILL",
   });
   const chunks: Buffer[] = [];
@@ -140,7 +126,7 @@ function readOutput(
     else chunks.push(chunk);
   });
   child.on("error", () => resolve("missing"));
-  child.on("close", (code) => resolve(code === 0 && bytes > 0 ? Buffer.concat(chunks) : "failed"));
+  child.on("close", (code) => resolve(code === 0 ? Buffer.concat(chunks) : "failed"));
   return promise;
 }
 

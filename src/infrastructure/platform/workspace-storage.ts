@@ -60,13 +60,12 @@ export function workspaceId(workspace: string): string {
 
 /** The entry of a workspace, by its path or by the folder itself if that has moved; then it is renamed. Creates nothing. */
 function findRegisteredWorkspace(workspace: string, home: string) {
-  const all = join(home, "workspaces");
-  const folder = join(all, workspaceId(workspace));
+  const folder = join(home, "workspaces", workspaceId(workspace));
   const now = readKnownFolder(workspace);
   const noted = readNote(folder);
   if (now === null || (noted !== null && isSameFolder(noted, now))) return { folder, movedFrom: null };
   if (noted === null && existsSync(folder)) return { folder, movedFrom: null };
-  const from = findMoved(all, now, home);
+  const from = findMoved(now, home);
   if (from === null) return { folder, movedFrom: null };
   /** The path of the workspace before it was moved; reported only once. */
   const movedFrom = from.known.path;
@@ -90,13 +89,10 @@ function noteWorkspace(entry: string, workspace: string): void {
 }
 
 function findMoved(
-  all: string,
   now: KnownFolder,
   home: string,
 ): { readonly folder: string; readonly known: KnownFolder } | null {
-  if (!existsSync(all)) return null;
-  for (const name of readdirSync(all)) {
-    const folder = join(all, name);
+  for (const folder of listEntries(home)) {
     const known = readNote(folder);
     if (known === null || known.path === now.path || !isSameFolder(known, now) || !isTrusted(folder, home))
       continue;
@@ -279,16 +275,6 @@ export function reclaimStorage({ workspace, folder }: Storage, home: string): bo
   );
 }
 
-/** The storage folder of each workspace in PicoClaw's home; those that may be a stranger's are left out. */
-function trustedStorages(home: string, entries: readonly string[]): string[] {
-  return entries.flatMap((entry) => {
-    if (!isTrusted(entry, home)) return [];
-    const known = readLocation(entry, "", null);
-    if (known === null) return existsSync(locationFile(entry)) ? [] : [entry];
-    return isTrusted(known.folder, home, known) ? [known.folder] : [];
-  });
-}
-
 function nearestExisting(path: string): string {
   let at = path;
   while (!existsSync(at)) at = dirname(at);
@@ -297,23 +283,26 @@ function nearestExisting(path: string): string {
 
 /** The folders in foreign places that hold the storage of a workspace. */
 export function foreignStorages(home: string): string[] {
-  const workspaces = join(home, "workspaces");
-  if (!existsSync(workspaces)) return [];
-  return readdirSync(workspaces).flatMap((id) => {
-    const pointer = locationFile(join(workspaces, id));
+  return listEntries(home).flatMap((entry) => {
+    const pointer = locationFile(entry);
     const [folder = ""] = existsSync(pointer) ? readFileSync(pointer, "utf8").split("\n") : [];
     return folder === "" ? [] : [outerOf(folder)];
   });
 }
 
-/** Where each workspace keeps its jobs; a `location` file points to a storage on another file system. */
+/** Where each workspace keeps its jobs; storages that may be a stranger's are left out. */
 export function jobStorages(home: string): string[] {
-  const workspaces = join(home, "workspaces");
-  if (!existsSync(workspaces)) return [];
-  return trustedStorages(
-    home,
-    readdirSync(workspaces).map((id) => join(workspaces, id)),
-  );
+  return listEntries(home).flatMap((entry) => {
+    if (!isTrusted(entry, home)) return [];
+    const known = readLocation(entry, "", null);
+    if (known === null) return existsSync(locationFile(entry)) ? [] : [entry];
+    return isTrusted(known.folder, home, known) ? [known.folder] : [];
+  });
+}
+
+function listEntries(home: string): string[] {
+  const all = join(home, "workspaces");
+  return existsSync(all) ? readdirSync(all).map((id) => join(all, id)) : [];
 }
 
 export function isDead(path: string): boolean {

@@ -272,8 +272,7 @@ function freeName(name: string, alive: readonly BackgroundProcess[]): string {
 }
 
 function newId({ now, random }: Pick<BackgroundProcessesDeps, "now" | "random">): string {
-  const tail = [...random(4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return `proc_${Math.floor(now().getTime() / 1000)}_${tail}`;
+  return `proc_${Math.floor(now().getTime() / 1000)}_${Buffer.from(random(4)).toString("hex")}`;
 }
 
 /** Those of every workspace of a home. Records of workspaces that are gone go with their last process. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import type { TransactionKind, TransactionReason } from "../../domain/jobs/result.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
+import type { SandboxPart } from "../../domain/platform/machine-trouble.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import { HOME_LAYER, jobFolder } from "../jobs/job-folder.ts";
 import { findProgram, SYSTEM_PATH } from "../platform/find-program.ts";
@@ -42,13 +43,8 @@ function tryOverlay(bubblewrap: string, storage: string): TrialResult {
     for (const name of ["l", "u", "w", "m"]) mkdirSync(join(folder, name));
     const options = `lowerdir=/run/l,upperdir=/run/t/u,workdir=/run/t/w,${overlayOptions(isRealRoot())}`;
     const binds = ["--tmpfs", "/run", "--bind", folder, "/run/t", "--ro-bind", join(folder, "l"), "/run/l"];
-    const mount = [
-      "--",
-      "/bin/sh",
-      "-c",
-      `mount -t overlay picoclaw -o ${options} /run/t/m && : > /run/t/m/x`,
-    ];
-    return tryBubblewrap(bubblewrap, [...binds, ...mount]);
+    const mount = `mount -t overlay picoclaw -o ${options} /run/t/m && : > /run/t/m/x`;
+    return tryBubblewrap(bubblewrap, [...binds, "--", "/bin/sh", "-c", mount]);
   } finally {
     removeTree(folder);
   }
@@ -57,17 +53,7 @@ function tryOverlay(bubblewrap: string, storage: string): TrialResult {
 function tryBubblewrap(bubblewrap: string, rest: readonly string[]): TrialResult {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const user = uid === 0 ? [] : ["--unshare-user", "--uid", String(uid), "--gid", String(gid)];
-  const base = [
-    "--bind",
-    "/",
-    "/",
-    "--proc",
-    "/proc",
-    "--unshare-pid",
-    "--die-with-parent",
-    "--cap-add",
-    "ALL",
-  ];
+  const base = "--bind / / --proc /proc --unshare-pid --die-with-parent --cap-add ALL".split(" ");
   const ran = spawnSync(bubblewrap, [...base, ...user, ...rest], LIMITED);
   if (ran.status === 0) return { ok: true };
   const [complaint = ""] = (ran.stderr ?? "").trim().split("\n");
@@ -217,38 +203,20 @@ function sandboxChecks(found: {
 }): DoctorCheck[] {
   const { messages, bubblewrap, trial, optional } = found;
   const complaint = (tried: typeof trial.overlay) => (tried.ok ? "" : ` (${tried.complaint})`);
-  const namespaces = [messages.remedy("allow-user-namespaces"), ...profile(bubblewrap)].join("\n      ");
-  const checks: DoctorCheck[] = [
-    {
-      name: "bubblewrap",
-      ok: trial.bubblewrap !== null,
-      optional,
-      text: trial.bubblewrap ?? messages.sandboxPart("bubblewrap", false),
-      remedy: messages.remedy("install-bubblewrap"),
-    },
-    {
-      name: "setpriv",
-      ok: trial.setpriv,
-      optional,
-      text: messages.sandboxPart("setpriv", trial.setpriv),
-      remedy: messages.remedy("install-util-linux"),
-    },
+  const check = (name: SandboxPart, ok: boolean, remedy: string, more = ""): DoctorCheck => {
+    return { name, ok, optional, text: `${messages.sandboxPart(name, ok)}${more}`, remedy };
+  };
+  const program = check("bubblewrap", trial.bubblewrap !== null, messages.remedy("install-bubblewrap"));
+  const checks = [
+    { ...program, text: trial.bubblewrap ?? program.text },
+    check("setpriv", trial.setpriv, messages.remedy("install-util-linux")),
   ];
-  if (bubblewrap !== null) {
-    const { namespaces: spaces, overlay } = trial;
-    const text = `${messages.sandboxPart("user-namespaces", spaces.ok)}${complaint(spaces)}`;
-    checks.push({ name: "user-namespaces", ok: spaces.ok, optional, text, remedy: namespaces });
-    if (spaces.ok) {
-      const tried = `${messages.sandboxPart("overlay", overlay.ok)}${complaint(overlay)}`;
-      checks.push({
-        name: "overlay",
-        ok: overlay.ok,
-        optional,
-        text: tried,
-        remedy: messages.remedy("other-file-system"),
-      });
-    }
-  }
+  if (bubblewrap === null) return checks;
+  const { namespaces, overlay } = trial;
+  const allow = [messages.remedy("allow-user-namespaces"), ...profile(bubblewrap)].join("\n      ");
+  checks.push(check("user-namespaces", namespaces.ok, allow, complaint(namespaces)));
+  if (namespaces.ok)
+    checks.push(check("overlay", overlay.ok, messages.remedy("other-file-system"), complaint(overlay)));
   return checks;
 }
 

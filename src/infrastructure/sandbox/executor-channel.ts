@@ -30,7 +30,7 @@ import {
 import { ChannelClosed, type LayeredPath } from "../../application/ports/sandbox.ts";
 import { toFaultText } from "../../domain/platform/error-text.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
-import { identify, isAbsence } from "../platform/entry-identity.ts";
+import { identify, ifThere } from "../platform/entry-identity.ts";
 import { createHeadReader } from "../platform/frames.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { waitUntilReady } from "../platform/process-calls.ts";
@@ -144,7 +144,8 @@ function parentModes(absolute: string): number[] {
 function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array): void {
   const path = String(head.path).slice(1);
   if (head.kind === "missing") {
-    removeHere(path);
+    // If a parent is not a folder of the view, there is nothing to remove.
+    ifThere(undefined, () => inParent("/", path, (folder, name) => removeTree(`${folder}/${name}`)));
     return;
   }
   const modes = head.parents as readonly (number | undefined)[];
@@ -166,15 +167,6 @@ function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array):
     chmodSync(at, Number(head.mode));
     utimesSync(at, Number(head.atimeMs) / 1000, Number(head.mtimeMs) / 1000);
   });
-}
-
-/** If a parent is not a folder of the view, there is nothing to remove. */
-function removeHere(path: string): void {
-  try {
-    inParent("/", path, (folder, name) => removeTree(`${folder}/${name}`));
-  } catch (error) {
-    if (!isAbsence(error) && (error as { code?: string }).code !== "ELOOP") throw error;
-  }
 }
 
 export function createCall(requests: number, answers: number, silenceMs = LONGEST_SILENCE_MS): Call {
@@ -262,14 +254,7 @@ interface Waiting {
 }
 
 /** Runs processes inside the view, through its executor. A dead one ends every run as "signaled"; `end` ends a silent one. */
-export function createRemoteProcesses(
-  send: Send,
-  end = () => {},
-): {
-  readonly runner: ProcessRunner;
-  readonly onFrame: (frame: Frame) => void;
-  readonly onEnd: () => void;
-} {
+export function createRemoteProcesses(send: Send, end = () => {}) {
   const waiting = new Map<number, Waiting & { readonly settle: (answer: Frame["head"] | null) => void }>();
   let next = 1;
   let ended = false;
@@ -316,7 +301,7 @@ export function createRemoteProcesses(
 
   return {
     runner,
-    onFrame({ head, body }) {
+    onFrame({ head, body }: Frame): void {
       const entry = waiting.get(Number(head.id));
       if (entry === undefined) return;
       if (head.taken === true) {
@@ -330,7 +315,7 @@ export function createRemoteProcesses(
       waiting.delete(Number(head.id));
       entry.settle(head);
     },
-    onEnd() {
+    onEnd(): void {
       ended = true;
       for (const { settle } of waiting.values()) settle(null);
       waiting.clear();
@@ -347,10 +332,7 @@ interface InputPiece {
 const INPUT_PIECE = 8_192;
 
 /** Standard input of a process in the view, one piece at a time: a full channel would block the program while the executor waits for it. */
-function createInputQueue(send: (piece: InputPiece) => void): {
-  readonly input: ProcessInput;
-  readonly onTaken: () => void;
-} {
+function createInputQueue(send: (piece: InputPiece) => void) {
   const pieces: InputPiece[] = [];
   let isOnItsWay = false;
   let isOver = false;
@@ -367,7 +349,7 @@ function createInputQueue(send: (piece: InputPiece) => void): {
   };
   return {
     input: {
-      write(text) {
+      write(text: string) {
         for (let at = 0; at < text.length; ) {
           // A character of two halves stays whole.
           const half = /[\ud800-\udbff]/.test(text[at + INPUT_PIECE - 1] ?? "") ? 1 : 0;
@@ -426,15 +408,8 @@ export function createProcessServer(
         running.delete(id);
         inputs.delete(id);
         const { error, ...plain } = result;
-        write(
-          encodeFrame({
-            id,
-            result: {
-              ...plain,
-              ...(error !== undefined && { error: { ...error, cause: String(error.cause) } }),
-            },
-          }),
-        );
+        const said = error !== undefined && { error: { ...error, cause: String(error.cause) } };
+        write(encodeFrame({ id, result: { ...plain, ...said } }));
         return;
       }
       case "input": {

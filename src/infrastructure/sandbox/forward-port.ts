@@ -10,7 +10,7 @@ export async function forwardPort(port: number, socketPath: string): Promise<num
   return listenAt(server, port);
 }
 
-function listenAt(server: Server, port: number): Promise<number> {
+export function listenAt(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));

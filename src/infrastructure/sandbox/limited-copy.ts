@@ -96,20 +96,10 @@ export interface LimitCopyDeps {
   readonly processes: number;
 }
 
-const SYSTEM = [
-  "/usr",
-  "/bin",
-  "/sbin",
-  "/lib",
-  "/lib32",
-  "/lib64",
-  "/libx32",
-  "/etc",
-  "/opt",
-  "/nix",
-  "/snap",
-];
-const STATE = ["/gnu", "/proc", "/sys", "/var/lib", "/var/cache", "/run/current-system", "/home/linuxbrew"];
+const SYSTEM =
+  "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc /opt /nix /snap /gnu /proc /sys /var/lib /var/cache /run/current-system /home/linuxbrew".split(
+    " ",
+  );
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"].map((name) => `/dev/${name}`);
 
 /** Folders that tools write to; a private home begins without them. */
@@ -129,7 +119,7 @@ export function createLimitCopy(deps: () => LimitCopyDeps): LimitCopy | null {
       inside: temporary,
       restriction: {
         reads: [
-          ...[...SYSTEM, ...STATE].flatMap((path) => pathsWithoutClosed(path, closed)),
+          ...SYSTEM.flatMap((path) => pathsWithoutClosed(path, closed)),
           ...readable,
           ...(shown?.folders ?? []),
         ],

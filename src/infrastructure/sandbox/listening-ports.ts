@@ -1,10 +1,11 @@
 import { readdirSync, readlinkSync } from "node:fs";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { JOB_VARIABLE } from "../../application/ports/platform-processes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readText } from "../platform/control-groups.ts";
 import { isOfJob } from "../platform/process-runner.ts";
 import type { ProcessEntry } from "../platform/process-table.ts";
+import { listenAt } from "./forward-port.ts";
 
 const LISTENS = "0A";
 /** Addresses that the loopback of this machine leads to: its own, and any. */
@@ -86,15 +87,11 @@ export async function isPortTaken(port: number): Promise<boolean> {
   return answers.includes(true);
 }
 
-export function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
+export async function findFreePort(): Promise<number> {
+  const server = createServer();
+  const port = await listenAt(server, 0);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 function answersAt(host: string, port: number): Promise<boolean> {

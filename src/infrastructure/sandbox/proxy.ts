@@ -25,17 +25,11 @@ type Framing =
   | { readonly kind: "chunked" };
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const HOP_BY_HOP = new Set([
-  "connection",
-  "proxy-connection",
-  "keep-alive",
-  "proxy-authorization",
-  "proxy-authenticate",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const HOP_BY_HOP = new Set(
+  "connection proxy-connection keep-alive proxy-authorization proxy-authenticate te trailer transfer-encoding upgrade".split(
+    " ",
+  ),
+);
 /** Never dropped because `Connection` names them: what they say is checked and kept. */
 const FRAMING = new Set(["host", "content-length", "transfer-encoding"]);
 
@@ -160,20 +154,17 @@ export interface Refusal extends Destination {
 }
 
 /** Counts refusals by host, for the result of a job. Names are a stranger's: their number and length are bounded. */
-export function createRefusalCount(): {
-  readonly add: (refusal: Refusal) => void;
-  /** Most frequent first; forgets what it returns. */
-  readonly take: () => readonly RefusedHost[];
-} {
+export function createRefusalCount() {
   const counts = new Map<string, RefusedHost>();
   return {
-    add({ host, reason }) {
+    add({ host, reason }: Refusal): void {
       const name = printable(host);
       const known = counts.has(`${reason} ${name}`) || counts.size < MOST_HOSTS ? name : OTHERS;
       const key = `${reason} ${known}`;
       counts.set(key, { host: known, reason, count: (counts.get(key)?.count ?? 0) + 1 });
     },
-    take() {
+    /** Most frequent first; forgets what it returns. */
+    take(): readonly RefusedHost[] {
       const taken = [...counts.values()];
       counts.clear();
       return taken.sort((x, y) => y.count - x.count || (x.host < y.host ? -1 : 1));

@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
+import { closeSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import {
   type HeadSurroundings,
@@ -106,12 +106,8 @@ function freeAt(folder: string): number {
 /** The disk space of the files below a folder; a sparse one takes little. */
 function bytesIn(folder: string): number {
   let bytes = 0;
-  for (const { path } of walkFolder(folder)) bytes += blocksAt(join(folder, path)) * 512;
+  for (const { stats } of walkFolder(folder)) bytes += stats.blocks * 512;
   return bytes;
-}
-
-function blocksAt(path: string): number {
-  return lstatSync(path, { throwIfNoEntry: false })?.blocks ?? 0;
 }
 
 /** Looks again and again, and calls `onFound` once with what a look finds. Returns how to stop it. */

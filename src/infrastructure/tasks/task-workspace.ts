@@ -8,7 +8,6 @@ import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import { createTransactions } from "../engine/folder-workspace.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { toStorage } from "../platform/workspace-storage.ts";
-import { copyXattrs } from "../platform/xattr.ts";
 import type { Sandbox } from "../sandbox/create-sandbox.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadViews } from "./task-files.ts";
@@ -111,7 +110,6 @@ function executeInStage(
     lockTimeoutMs: LOCK_MS,
     ownFolders: [storage.outer, home],
     sandbox: async () => stage,
-    copyAttributes: (from, fd) => void copyXattrs(from, fd),
     now: deps.now,
   });
   return executePatch(

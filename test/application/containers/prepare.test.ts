@@ -16,7 +16,7 @@ import {
 import type { ExecRequest, ExecResult, SandboxManager } from "../../../src/application/ports/containers.ts";
 import {
   checkoutCommand,
-  fetchCommand,
+  cloneCalls,
   gitEnvironment,
   isRefName,
 } from "../../../src/domain/containers/clone-plan.ts";
@@ -335,7 +335,9 @@ describe("what git says", () => {
 
 test("git is called with quoted words, bound settings and no option from outside", () => {
   expect(quoteWords(["a b", "it's", "$x", "plain/1.0"])).toBe("'a b' 'it'\\''s' '$x' plain/1.0");
-  expect(fetchCommand(REMOTE, { depth: 1, ref: "feature/x", target: "main" })).toEqual([
+  const range = { depth: 1, ref: "feature/x", target: "main" };
+  const calls = cloneCalls(REMOTE.url, "/workspace/project", range, "--progress");
+  expect(calls.map((words) => quoteWords(["git", ...words]))).toEqual([
     "git clone --quiet --progress --no-checkout --depth=1 --single-branch --branch feature/x -- https://self.example/o/r.git /workspace/project",
     "git -C /workspace/project fetch --quiet --progress --depth=1 origin +refs/heads/main:refs/remotes/origin/main",
   ]);

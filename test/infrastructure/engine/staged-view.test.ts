@@ -17,7 +17,6 @@ test("where the file system folds case, a large folder is not read once for each
       root,
       slotPath: (n) => join(folder, "slots", String(n)),
       hashBase: () => undefined,
-      copyAttributes: () => {},
     });
     expect(foldsCase(root)).toBe(true);
     const begunAt = performance.now();
