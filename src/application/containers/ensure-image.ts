@@ -205,7 +205,6 @@ type DerivedImageOutcome =
 
 interface OverBuild extends Pick<ImageBuild, "name" | "args" | "labels"> {
   readonly folder: string;
-  /** Of its base images. */
   readonly ids: string;
 }
 

@@ -35,7 +35,6 @@ export interface TextEditorResult {
   readonly error: string;
 }
 
-/** A tool's envelope in that shape. */
 export function toTextEditorResult(result: ToolEnvelope): TextEditorResult {
   if (result.status !== "success") return { success: false, content: "", error: result.message };
   const { data, notes = [] } = result;
@@ -44,7 +43,6 @@ export function toTextEditorResult(result: ToolEnvelope): TextEditorResult {
   return { success: true, content: [text, ...notes].filter((part) => part !== "").join("\n"), error: "" };
 }
 
-/** How a tool is described to a model. */
 export interface FunctionDefinition {
   readonly name: string;
   readonly description: string;
@@ -90,7 +88,6 @@ export interface EnvironmentManagerDeps {
     args: unknown,
     options: { readonly signal?: AbortSignal },
   ) => Promise<TextEditorResult>;
-  /** Hangs up on a task's files. */
   readonly closeTools: (taskUuid: string) => void;
   readonly explain: (failure: PrepareFailure) => string;
   readonly pid: number;
@@ -189,7 +186,6 @@ function shortSize(bytes: number): string {
   return String(bytes);
 }
 
-/** A task as environments know it. */
 export interface EnvironmentTask {
   readonly uuid: string;
   /** An address or a folder. */
@@ -237,7 +233,6 @@ export class ExecutionEnvironmentManager {
     return this.#deps.config.enabled;
   }
 
-  /** Environment names and their images. */
   getAvailableEnvironments(): Record<string, string> {
     const { environments } = this.#deps;
     return Object.fromEntries(
@@ -478,7 +473,6 @@ export function environmentPolicy(
   );
 }
 
-/** A container whose files are open. */
 interface OpenConnection {
   isBroken(): boolean;
   close(): void;

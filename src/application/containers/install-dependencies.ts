@@ -201,7 +201,6 @@ async function installTrouble(
 
 export interface DownloadCacheDeps {
   readonly store: DownloadStore;
-  /** In the task's container. */
   readonly run: RunIn;
   /** A container of the same image that has nothing of the project; null if there is none. */
   readonly openFetcher: () => Promise<BesideContainer | null>;

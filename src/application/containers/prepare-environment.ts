@@ -82,7 +82,6 @@ export interface PrepareRequest {
   readonly source: RepositorySource;
   readonly credential: Credential | null;
   readonly range: CloneRange;
-  /** The environment that the plan or a person asked for. */
   readonly environmentName?: string | undefined;
   /** The image of a worker CLI that is to run in the environment. */
   readonly worker?: string | undefined;
@@ -102,7 +101,6 @@ export interface PreparedEnvironment {
   readonly installed: readonly InstallOutcome[];
 }
 
-/** The error of a request before anything starts. */
 function badRequestFailure({ range, source }: PrepareRequest): PrepareFailure | null {
   for (const name of [range.ref, range.target])
     if (name !== undefined && !isRefName(name)) return badInputFailure(name, "not a branch name");

@@ -6,7 +6,6 @@ export type Advise = <Advice>(step: string, otherwise: NoInfer<Awaited<Advice>>,
 /** Runs of tests, which some steps wait for, have limits of their own; this one is for a step that never ends. */
 const LIMIT_MS = 20 * 60_000;
 
-/** `log` is absent where a job has none. */
 export function createAdvise(log?: Logger, limitMs = LIMIT_MS): Advise {
   return (step, otherwise, run) => {
     const goOn = (cause: unknown) => {

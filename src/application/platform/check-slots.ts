@@ -27,7 +27,6 @@ export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps) {
   let running = 0;
   let stopWatching: (() => void) | null = null;
 
-  /** Starts waiting checks up to a limit. */
   function letIn(limit: number): void {
     while (running < limit) {
       const next = urgent.shift() ?? patient.shift();
@@ -43,7 +42,6 @@ export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps) {
   const onLook = (busyCores: number) => letIn(busyCores <= cores - SPARE_CORES ? most : cores);
 
   return {
-    /** Runs when a slot is free. */
     async run<T>(use: () => Promise<T>, { urgent: isUrgent, signal }: CheckTurn): Promise<T> {
       if (running < cores) running++;
       else {

@@ -59,7 +59,6 @@ function toUrl(port: number): string {
   return `http://127.0.0.1:${port}/`;
 }
 
-/** Characters of a command in a list. */
 const SHOWN_COMMAND = 300;
 
 const SHOWN_PLANTED = 5;
@@ -250,7 +249,6 @@ export interface RunningAgent extends RunningBase {
 export interface RunningProcess extends RunningBase {
   readonly kind: "process";
   readonly name: string;
-  /** Where it is reached. */
   readonly urls: readonly string[];
   /** The preview that it runs over; null: the live folder. */
   readonly over: string | null;
@@ -340,7 +338,6 @@ export function wordRunningThing(thing: RunningThing, words: RunningMessages) {
       const step =
         attempt !== null ? words.attempt(attempt) : command === null ? "" : words.command(command, commands);
       return {
-        /** Who asked for it. */
         from: words.source(job.source),
         step,
         latest: latest === null ? "" : wordLatest(latest, words),

@@ -130,7 +130,6 @@ function isOnForge(
   });
 }
 
-/** Which part of a repository's history is wanted. */
 export interface CloneRange {
   /** A branch, a tag, or a full name such as `refs/pull/5/head`. Absent: the default branch. */
   readonly ref?: string | undefined;
@@ -212,7 +211,6 @@ export function deepenCommand(by: number | null): string {
   return gitInProject("fetch", "--quiet", how, "origin");
 }
 
-/** Lays the files out. */
 export function checkoutCommand({ ref }: CloneRange): string {
   if (ref?.startsWith("refs/")) {
     const name = ref.replace(/^refs\/(heads\/)?/, "").replace(/[^A-Za-z0-9._/-]/g, "-");
@@ -221,7 +219,6 @@ export function checkoutCommand({ ref }: CloneRange): string {
   return gitInProject("reset", "--quiet", "--hard", "HEAD");
 }
 
-/** A call of git in the project's folder, for a shell. */
 export function gitInProject(...words: readonly string[]): string {
   return quoteWords(["git", "-C", PROJECT_FOLDER, ...words]);
 }

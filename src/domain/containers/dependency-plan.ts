@@ -287,7 +287,6 @@ export function requirementLines(text: string): readonly string[] {
     .filter((line) => /^[a-z0-9]/i.test(line) && !line.includes("--hash"));
 }
 
-/** The name that a line of a requirements file begins with. */
 export function requirementName(line: string): string {
   return /^[a-z0-9._-]+/i.exec(line)?.[0] ?? line;
 }

@@ -70,9 +70,7 @@ function fitsMarker(marker: string, name: string): boolean {
 }
 
 export interface EnvironmentRequest {
-  /** The name that a plan or a person asked for. */
   readonly asked?: string | undefined;
-  /** Names that the configuration has. */
   readonly available: readonly string[];
   readonly fallback: string;
   /** The project's files, where they are known already. */
@@ -82,12 +80,10 @@ export interface EnvironmentRequest {
 export interface ChosenEnvironment {
   readonly name: string;
   readonly source: "asked" | "detected" | "default";
-  /** The file that gave it away, where it was detected. */
   readonly because?: string;
   readonly notice?: EnvironmentNotice;
 }
 
-/** Facts about the choice for the user. */
 export type EnvironmentNotice =
   /** An unknown name falls back to the default: a model's slip must not end the task. */
   | { readonly code: "unknown-environment"; readonly asked: string; readonly used: string }
@@ -197,7 +193,6 @@ function sourcesOf(extensions: readonly string[], files: readonly string[]): rea
 
 const nodeExtensions = LANGUAGES.find(({ name }) => name === "Node.js")?.extensions ?? [];
 
-/** An image that we know how to build. */
 export interface ImageRecipe {
   readonly name: string;
   /** Its folder under `images/`. */
@@ -239,7 +234,6 @@ export function withBases(recipe: ImageRecipe): readonly ImageRecipe[] {
   return below === undefined ? [recipe] : [...withBases(below), recipe];
 }
 
-/** Where an image can be pulled under another name. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "agent-runner-codex": "ghcr.io/biwakonbu/agent-runner-codex:latest",
   "agent-runner-claude": "ghcr.io/biwakonbu/agent-runner-claude:latest",
@@ -286,7 +280,6 @@ const SHIPPED: Readonly<Record<string, readonly string[]>> = {
   node: [...wordsOf("node npx gcc g++"), ...TEXT_COMMANDS],
 };
 
-/** The image by its name, or the project's own Dockerfile. */
 function imageOf(setting: EnvironmentSetting): string | { readonly dockerfile: string } {
   if (typeof setting === "string") return setting;
   return "image" in setting ? setting.image : { dockerfile: setting.dockerfile };
@@ -300,7 +293,6 @@ export function environmentCommands(setting: EnvironmentSetting | undefined): re
   return (typeof image === "string" && SHIPPED[recipeFor(image)?.folder ?? ""]) || [];
 }
 
-/** The same names, each with its image alone. */
 export function environmentImages(settings: Readonly<Record<string, EnvironmentSetting>>) {
   return Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, imageOf(setting)]));
 }

@@ -110,7 +110,6 @@ export function badInputFailure(
 }
 
 const MOST_REFUSED = 5;
-/** Names that are looked up for one output. */
 const MOST_NAMED = 10;
 
 /** The addresses of a name, as the machine knows them; none where it knows none, or not soon. */

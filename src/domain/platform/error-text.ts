@@ -29,7 +29,6 @@ export function attemptOr<T, F>(fallback: F, act: () => T): T | F {
   }
 }
 
-/** Whether `act` ends without throwing. */
 export function succeeds(act: () => unknown): boolean {
   return attemptOr(false, () => {
     act();

@@ -29,7 +29,6 @@ export type ReadImage =
   | { readonly ok: true; readonly mediaType: ImageType }
   | { readonly ok: false; readonly trouble: ImageTrouble };
 
-/** Whether these bytes can be shown to a model. */
 export function readImage(name: string, bytes: Uint8Array): ReadImage {
   const mediaType = imageTypeOf(bytes);
   if (mediaType === null) return { ok: false, trouble: { kind: "not-an-image", name } };

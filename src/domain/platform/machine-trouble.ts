@@ -1,9 +1,7 @@
 export type SandboxPart = "bubblewrap" | "setpriv" | "user-namespaces" | "overlay";
 
-/** The promises about commands on this machine. */
 export type MachinePromise = "undo" | "confined" | "preview-offline" | "loopback-reachable";
 
-/** The advice of `doctor` and of refusals. */
 export type Remedy =
   | "let-write"
   | "install-git"
@@ -26,7 +24,6 @@ export type Remedy =
   | "start-docker"
   | "start-ollama";
 
-/** Why a path could not be read or written. */
 export type FileTrouble =
   | "no-space"
   | "disk-error"

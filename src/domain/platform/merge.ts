@@ -17,7 +17,6 @@ export type MergeResult =
 /** `touching`: both changed the same lines, or neighbouring ones. `gone`: one side removed or made the file. */
 export type MergeConflict = "touching" | "gone" | "no-base" | "not-text" | "too-large" | "too-slow";
 
-/** Of one side of a merge. */
 const MOST_BYTES = 1024 * 1024;
 /** For one file: a reformatted file would otherwise hold up everything else in the process for minutes. */
 const LIMIT_MS = 300;

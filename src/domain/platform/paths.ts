@@ -17,7 +17,6 @@ export function* foldersAbove(path: string): Generator<string> {
     yield path.slice(0, slash);
 }
 
-/** Each word quoted for a shell. */
 export function quoteWords(argv: readonly string[]): string {
   return argv
     .map((word) => (/^[A-Za-z0-9_./:=@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))

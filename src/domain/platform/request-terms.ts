@@ -183,7 +183,6 @@ module exports function class method value values true false null undefined retu
   ),
 );
 
-/** The indexes of the terms in a text. */
 export function termsIn(text: string, terms: readonly Term[]): number[] {
   const lower = text.toLowerCase();
   const found: number[] = [];

@@ -136,7 +136,6 @@ export function createCloneState(point: ClonePoint) {
     isOld = false;
   }
 
-  /** Writes what is to be written. */
   async function flush(): Promise<void> {
     const writes = [...pending];
     pending.clear();
@@ -191,7 +190,6 @@ export function createCloneState(point: ClonePoint) {
       }),
     /** Makes the files others: those of the start, or of a tree that `hold` named. */
     become: (to: "start" | string): Promise<void> => become(to === "start" ? start : to),
-    /** The tree of the current files. */
     async hold(): Promise<string> {
       const printed = await print(standingScript(index, { base, start }), LISTING_BYTES);
       return readStanding(printed.toString("utf8")).tree;
@@ -441,7 +439,6 @@ function readablePath(
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
-/** The paths at which two archives have something else. */
 function differing(one: Archived, other: Archived): string[] {
   const paths = new Set([...one.entries.keys(), ...other.entries.keys()]);
   return [...paths].filter((path) => one.entries.get(path) !== other.entries.get(path)).sort();

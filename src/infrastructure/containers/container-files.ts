@@ -101,7 +101,6 @@ export function createFileThread(engine: EngineDeps) {
       drop(thread, channel);
       return failure;
     },
-    /** Hangs up on every container. */
     close(): void {
       if (running !== null) stop(running, "closed");
     },

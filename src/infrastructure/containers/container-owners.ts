@@ -110,9 +110,7 @@ export function createOwners({ folder, newId }: { readonly folder: string; reado
       return id;
     },
     isAlive,
-    /** Whether another process of this installation is there. */
     hasOthers: () => known().some((id) => id !== state.held?.id && isAlive(id)),
-    /** Forgets the files of those who are gone. */
     sweep(): void {
       for (const id of known()) {
         if (!isAlive(id)) attemptOr(undefined, () => rmSync(fileOf(id), { force: true }));

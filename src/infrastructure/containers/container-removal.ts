@@ -95,7 +95,6 @@ interface RemoveOwnDeps extends RemoveContainerDeps {
   readonly installation: string;
   readonly owner: () => string;
   readonly leases: Leases;
-  /** Called before it is removed. */
   readonly onRemoving: (id: string, labels: Readonly<Record<string, string>>) => void;
   readonly warn: (message: string) => void;
 }

@@ -116,14 +116,12 @@ function createEditLog(
 ) {
   const first = new Map<string, { readonly standing: LoggedEntry; readonly bytes: Uint8Array | null }>();
   const entryNow = (path: string) => loggedEntryAt(view, path);
-  /** Paths that differ from what they were. */
   const changes = (): Change[] =>
     [...first].flatMap(([path, { standing }]): Change[] => {
       const kind = changeKind(standing, entryNow(path).standing);
       return kind === null ? [] : [{ path, kind }];
     });
   return {
-    /** Before a path changes. */
     note(path: string): void {
       if (!first.has(path)) first.set(path, entryNow(path));
     },
@@ -145,7 +143,6 @@ function createEditLog(
         if (known !== undefined) restoreLoggedEntry(view, path, known.standing, known.bytes);
       }
     },
-    /** Keeps both sides of what changed. */
     keep(): readonly Change[] {
       const changed = changes();
       const edits = changed.map(({ path }, n): LoggedEdit => {

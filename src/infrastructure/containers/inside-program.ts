@@ -22,7 +22,6 @@ export interface InsideProgramRequest {
   readonly args?: readonly string[];
   /** Longer than any frame that the program sends. */
   readonly longestFrame: number;
-  /** Any bytes arrived. */
   readonly onBytes?: () => void;
   /** A `RangeError` says that the frame is not one of the program's. The payload is valid only during the call. */
   readonly onFrame: (frame: Frame) => void;
@@ -35,7 +34,6 @@ const KEPT_NOISE = 2000;
 /** How the runtime ends where the container has no process left for the program, which was then not started. */
 const NO_ROOM = /^OCI runtime exec failed: .*(?:read init-p: connection reset|temporarily unavailable)/;
 
-/** Starts the program and waits for its hello. */
 export async function openInsideProgram(
   request: InsideProgramRequest,
 ): Promise<InsideProgram | SandboxFailure> {

@@ -20,7 +20,6 @@ export interface LocalRepositoryDeps {
   readonly timeoutMs: number;
 }
 
-/** The user of a container. */
 const OWNER = { uid: 10_001, gid: 10_001 };
 
 const HARMLESS = ["core.fsmonitor=false", "core.hooksPath=/dev/null"].flatMap((setting) => ["-c", setting]);

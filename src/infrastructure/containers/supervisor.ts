@@ -15,10 +15,8 @@ import { type Engine, sandboxFailure } from "./docker-engine.ts";
 import program from "./inside/supervisor.pl" with { type: "text" };
 import { type InsideProgram, openInsideProgram } from "./inside-program.ts";
 
-/** How a command ended, without what it printed. */
 type Ending = Omit<ExecResult, "stdout" | "stderr" | "truncatedBytes" | "durationMs">;
 
-/** As the program says it. */
 const KINDS = ["ended", "no-cwd", "outside", "no-program", "no-fork", "lost"] as const;
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
@@ -80,7 +78,6 @@ export function lostResult(failure: SandboxFailure, durationMs: number): ExecRes
   return { ...failedEnding(failure), stdout: "", stderr: "", truncatedBytes: 0, durationMs };
 }
 
-/** Of a list of ids and command lines. */
 function readProcesses(payload: Buffer): readonly BackgroundProcess[] {
   const list = decodeList(payload).map(String);
   const processes: BackgroundProcess[] = [];

@@ -14,7 +14,6 @@ interface TarHeader {
 const BLOCK = 512;
 const LARGEST_OCTAL = 8 ** 11 - 1;
 
-/** The blocks before an entry's bytes. */
 function tarHeader(header: TarHeader): Uint8Array {
   const path = header.kind === "directory" ? `${header.path}/` : header.path;
   const extra: string[] = [];
@@ -29,7 +28,6 @@ function tarHeader(header: TarHeader): Uint8Array {
 
 const TYPES = { file: "0", directory: "5" } as const;
 
-/** The bytes that fill an entry's last block. */
 function tarPadding(size: number): Uint8Array {
   return new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 }
@@ -125,7 +123,6 @@ export function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint
   });
 }
 
-/** The same, piece by piece. */
 export async function* archivePieces(entries: readonly ArchiveEntry[]): AsyncGenerator<Uint8Array> {
   for (const entry of entries) {
     const size = entry.kind === "file" ? entry.size : 0;

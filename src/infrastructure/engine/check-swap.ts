@@ -37,7 +37,6 @@ interface CheckRequest {
   readonly plan: Plan;
   readonly workspace: string;
   readonly direction: Direction;
-  /** The result of the last swap; null before the first. */
   readonly lastSwap: SwapRecord | null;
   readonly own: OwnTouches;
 }

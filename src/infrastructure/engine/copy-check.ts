@@ -95,7 +95,6 @@ export interface CopyChecks {
   readonly look: () => CopyLook;
   /** Whether the job itself made or changed it. */
   readonly isOwn: (key: string) => boolean;
-  /** Called when the copies have been brought back. */
   readonly onBack: () => void;
 }
 

@@ -153,7 +153,6 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   const isOwn = (path: string) => state.ownFolders.includes(join(root.original, path));
   const notes: SealNote[] = index === 0 ? keptRoot(root.original, root.copy) : [];
   const touched: string[] = [];
-  /** Paths that are too long to open. */
   const tooDeep: string[] = [];
   const unreadable: WalkOptions["unreadable"] = (path, why) => {
     if (isHidden(manifest.hidden, path)) return;
@@ -167,7 +166,6 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   // The job did not see all of their contents, so that it cannot remove them as a whole.
   const above = new Set([...manifest.hidden].flatMap((path) => [...foldersAbove(path)]));
   const goesWhole = (path: string) => goesWithItsFolder(path, manifest, folders, above);
-  /** The paths that the job touched under names that are not UTF-8. */
   const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), goesWhole);
   if (noText.length + tooDeep.length > 0) return { ops: [], notes, noText, tooDeep };
   const ops: Op[] = [];

@@ -106,7 +106,6 @@ export interface TransactionDeps {
   readonly checkpoint?: Checkpoint;
 }
 
-/** The one commit and undo engine for every way to stage. */
 export function createTransactions(deps: TransactionDeps): Transactions {
   const { storage, now } = deps;
   const { workspace } = storage;

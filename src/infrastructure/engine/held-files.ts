@@ -42,9 +42,7 @@ interface WatchedPaths {
 }
 
 interface WatchedFile {
-  /** Its current place. */
   readonly at: string;
-  /** The path that reports use for it. */
   readonly reportAs: string;
 }
 
@@ -249,7 +247,6 @@ export function readKeptEntries({ folder, plan, direction, steps }: Swap) {
       .filter((step) => step.goes === null && (direction === "forward" ? step.op.a : step.op.b) === null)
       .map(({ op }) => op.n),
   );
-  /** By op. */
   const entries = new Map<number, Identity>();
   /** The disk that they take; null where folders are among them, or may be beside them. */
   let bytes: number | null = 0;

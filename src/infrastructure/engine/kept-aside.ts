@@ -9,7 +9,6 @@ import { removeTree } from "../platform/remove-tree.ts";
 import { walkFolder } from "../platform/walk-folder.ts";
 import { inSlot, isSameEntry, outSlot, type Swap, shownPath, staysInPlace } from "./swap.ts";
 
-/** An entry that is moved out of the job's slots. */
 interface AsideMove {
   readonly from: string;
   readonly to: string;

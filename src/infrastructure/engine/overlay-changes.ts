@@ -115,7 +115,6 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}) {
     },
     /** Undefined if there was no file. */
     mode: (absolute: string): number | undefined => seen.get(absolute)?.file?.identity.mode,
-    /** Replaces the recorded entry. */
     renew(absolute: string, identity: Identity, bytes: Uint8Array): void {
       forget(absolute);
       keptBytes += bytes.length;
@@ -171,7 +170,6 @@ export type EarlySight = ReturnType<typeof createEarlySight>;
 export function createEarlySight(roots: readonly LaidRoot[], sight: FirstSight) {
   const noted = new Set<string>();
   return {
-    /** Begins; returns how to stop. */
     watch: (): (() => void) => watchUppers(roots, sight, noted),
     /** Whether the workspace had an untouched file there when the command had changed it. */
     sawFile: (absolute: string) => noted.has(absolute) && sight.file(absolute) !== undefined,

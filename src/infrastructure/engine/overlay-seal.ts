@@ -106,7 +106,6 @@ interface NewOp extends Pick<Op, "path" | "a" | "b"> {
   readonly inPlace?: true;
 }
 
-/** The ops of an upper while it is sealed. */
 class UpperSeal {
   readonly ops: Op[] = [];
   readonly noText: string[] = [];
@@ -118,7 +117,6 @@ class UpperSeal {
     readonly anchors?: Anchors,
   ) {}
 
-  /** The number of the next op. */
   get next(): number {
     return this.place.firstSlot + this.ops.length;
   }
@@ -335,7 +333,6 @@ const GONE_SINCE = new Identity("file", 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
 type SeenUpperEntry = Pick<UpperEntry, "kind" | "stats">;
 
-/** The content of an upper at a moment. */
 export type UpperLook = ReadonlyMap<string, SeenUpperEntry>;
 
 export function lookAtUpper(root: LaidRoot, unreadable: WalkOptions["unreadable"] = () => {}): UpperLook {
@@ -345,7 +342,6 @@ export function lookAtUpper(root: LaidRoot, unreadable: WalkOptions["unreadable"
 }
 
 export interface DeltaSealDeps extends SealPlace {
-  /** The upper as the job found it. */
   readonly before: UpperLook;
   /** Absolute paths of the workspace that the job may not keep, with all below. */
   readonly leftOut: readonly string[];

@@ -38,7 +38,6 @@ import { createSweep, flushFileSystem } from "../platform/unattended.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";
 import { areaOf, hashAt, isIndexFile } from "./compare-entries.ts";
 
-/** The changes of a job in one root. */
 export interface SealedRoot {
   readonly ops: readonly Op[];
   /** Touched paths whose names are not UTF-8, as people can read them: no op can express them. */

@@ -452,9 +452,7 @@ interface SwapLeftovers {
   readonly left: ReadonlySet<number>;
   /** The content of the slots. */
   readonly lying: ReadonlyMap<number, Identity | null>;
-  /** The folders around before the swap. */
   readonly around: FoldersBefore;
-  /** The entries that the former swap left. */
   readonly lastSwap: SwapRecord | null;
   /** The files of which the swap changed the mode, right after it; absent where it was cut off. */
   readonly given?: SwapResult["given"];

@@ -143,7 +143,6 @@ export function isSameEntry(found: Identity | null, expected: Identity | null): 
   return found.hasContentsOf(expected);
 }
 
-/** Which folder a view was based on. */
 export type FolderBase = Pick<WayFolder, "ino">;
 
 export const NO_FOLDER: FolderBase = { ino: "0" };
@@ -225,7 +224,6 @@ function inDepthOrder(steps: readonly SwapStep[]) {
   return {
     /** Only leave, deepest first. */
     early: leaving.filter((step) => !isLate(step)),
-    /** Come in or replace. */
     incoming: inOrder(incoming, (step) => rank(step) * DEEPEST + depthOf(step.op.path)),
     /** Only leave, after everything has come in. */
     late: inOrder(leaving.filter(isLate), ({ op }) => (op.area === "object" ? 1 : 0)),

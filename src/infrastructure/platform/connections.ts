@@ -1,4 +1,3 @@
-/** Where a Docker engine listens. */
 export type EngineAddress =
   | { readonly kind: "unix"; readonly path: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly tls?: EngineTls };

@@ -67,7 +67,6 @@ export interface OtlpOptions {
   readonly endpoint: string;
   /** As OTEL_EXPORTER_OTLP_HEADERS has them: `name=value,name=value`. */
   readonly headers: string;
-  /** The sender facts that all spans carry. */
   readonly resource: SpanFacts;
   readonly mask: (text: string) => string;
   readonly random: (bytes: number) => Uint8Array;

@@ -15,7 +15,6 @@ export function signalProcess(entry: ProcessEntry, signal: NodeJS.Signals): void
   attemptOr(false, () => process.kill(entry.pid, signal));
 }
 
-/** Whether the calling thread may signal this process at all. */
 export function maySignal(pid: number): boolean {
   return attemptOr(false, () => process.kill(pid, 0));
 }
@@ -30,7 +29,6 @@ export interface ProcessEntry {
   readonly startedAt: number;
   /** Dead, waiting to be buried by its parent. */
   readonly zombie: boolean;
-  /** The inherited job tag, if any. */
   readonly tag: () => bigint | undefined;
   readonly hasVariable: (name: string, value: string) => boolean;
   readonly command: () => string;

@@ -324,7 +324,6 @@ export function listRunning(folder: string): string[] {
   );
 }
 
-/** Whether the process of some job is still at work. */
 function hasLiveJobs(storage: string): boolean {
   const folder = join(storage, "running");
   return listRunning(folder).some((jobId) => !isDead(join(folder, jobId)));

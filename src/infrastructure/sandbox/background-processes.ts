@@ -157,7 +157,6 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
     writeFileSync(join(at, KEEPER), JSON.stringify(startKeeper(deps.env, at)), { mode: 0o600 });
   }
 
-  /** Waits until it has started, or has not. */
   async function settle(name: string): Promise<ProcessStarted> {
     const began = performance.now();
     const state = { upSince: null as number | null };

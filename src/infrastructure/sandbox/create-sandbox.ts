@@ -164,7 +164,6 @@ async function openNetwork(settings: NetworkSettings, job: string, wanted: boole
 
 const SOCKET = "proxy";
 
-/** The parts of a sandbox that an overlay is begun with. */
 export interface OverlayDeps {
   /** Where layers are moved for a check; null if they may stay. The kernel takes no layer inside another, as in a workspace with its storage. */
   readonly liftTo: string | null;
@@ -177,9 +176,7 @@ export interface OverlayDeps {
     into: string,
     options: Pick<CheckViewRequest, "network" | "over" | "home"> & { readonly caches: string },
   ) => Promise<OpenedSandbox>;
-  /** Keeps the caches of a home by content that a check has filled. */
   readonly keepCaches: (home: string, caches: string) => void;
-  /** Opens the parts of a sandbox, each time that one is started. */
   readonly openSandbox: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
   readonly homes: () => HomeTraces;
   /** The job stays open: nothing is started yet. */
@@ -188,7 +185,6 @@ export interface OverlayDeps {
   readonly keepsBytes: boolean;
   /** A head may work in it: its home is visible to no other job. */
   readonly takesHeads: boolean;
-  /** Called when a sandbox did not start. */
   readonly onComplaint: () => void;
   /** Called before the sealed layers of a job that is to be committed go. Answers with the place of a home that was put aside. */
   readonly onCommit: () => string | null;
@@ -242,7 +238,6 @@ type HomeUse =
   | { readonly caches: string; readonly head?: never }
   | { readonly above: readonly string[]; readonly head?: HeadSurroundings };
 
-/** How many file names of a home are reported. */
 const MOST_TRACES = 500;
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */

@@ -194,7 +194,6 @@ async function tryJob({ begin, staging, storage }: OpenedWorkspace["workspace"])
   }
 }
 
-/** The parts of a sandbox: which exist, and the remedies. */
 function sandboxChecks(found: {
   readonly messages: OpenedWorkspace["messages"];
   readonly bubblewrap: string | null;

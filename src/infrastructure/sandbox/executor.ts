@@ -33,9 +33,7 @@ const ANSWERS = 4;
 
 /** The executor's settings, given at its start as JSON. */
 export interface ExecutorSettings {
-  /** The folder it serves. */
   readonly root: string;
-  /** The PATH of the user. */
   readonly path: string;
   /** The socket of the network's only way out, where there is a list of hosts. */
   readonly proxy: string | null;

@@ -60,7 +60,6 @@ export function waitForCallers(socketPath: string): void {
   });
 }
 
-/** Ports of a network of its own that are opened outside. */
 export type OpenedPorts = Awaited<ReturnType<typeof openInsidePorts>>;
 
 /** The outside of `waitForCallers`. */

@@ -130,7 +130,6 @@ export interface OpenedHome {
 
 interface PrivateHomeRequest {
   readonly shown: ShownHome;
-  /** The folder of the job's own home. */
   readonly own: string;
   /** The mounts of this machine, below which only root can lay an overlay. */
   readonly mounts: readonly string[];
@@ -402,9 +401,7 @@ export function findHiddenHomePaths(
   words: string,
   at: {
     readonly shown: ShownHome;
-    /** Other folders that the job sees. */
     readonly seen: readonly string[];
-    /** Where programs are looked for. */
     readonly path: string;
   },
 ): string[] {

@@ -75,7 +75,6 @@ export function belowHome(home: string, entry: string): string[] {
   return below === "" || below === "." || below === "~" || below.startsWith("..") ? [] : [below];
 }
 
-/** Entries of the user as paths. */
 export function namedInHome(home: string, entries: readonly string[]): string[] {
   return entries.flatMap((entry) => belowHome(home, entry)).map((path) => join(home, path));
 }

@@ -85,7 +85,6 @@ async function isRestrictionEffective(
 }
 
 export interface LimitCopyDeps {
-  /** The entry of the thread. */
   readonly entry: string;
   /** Further folders and files that may be read: the program itself, how names are looked up. */
   readonly readable: readonly string[];

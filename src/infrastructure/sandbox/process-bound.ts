@@ -58,7 +58,6 @@ const CLOSE_LOOK_MS = 20;
 /** The share of a limit that counts as reached: between two looks, the last few processes may already be refused. */
 export const NEARLY = 0.95;
 
-/** Bounds of this program that are in use. */
 const IN_USE = new Set<object>();
 
 /** Throws `LimitReached` where there is no room. `configured`: `worker.limits.processes`. `isSandboxed`: in a user namespace of its own. */

@@ -24,7 +24,6 @@ export interface ProcessPlace {
   readonly whyEnded: () => Error | null;
   /** Where it has a network of its own. */
   readonly insidePorts: OpenedPorts | null;
-  /** Ends everything in it. */
   stop(): Promise<void>;
 }
 

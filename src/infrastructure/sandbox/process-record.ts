@@ -40,7 +40,6 @@ export interface ProcessRecord
   readonly hasOwnNetwork: boolean;
   /** Ports outside that lead into a network of its own. */
   readonly openedPorts: readonly number[];
-  /** The configuration file that was named at the start. */
   readonly configFile: string | null;
   readonly logLimitBytes: number;
   /** Between TERM and KILL. */
@@ -156,10 +155,8 @@ export function openProcessLog(folder: string, limitBytes: number) {
   };
 }
 
-/** Bytes of the log that are read for its end. */
 const TAIL_BYTES = 256 * 1024;
 
-/** The last lines of what it printed. */
 export function readLogTail(
   folder: string,
   lines: number,

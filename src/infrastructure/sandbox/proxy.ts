@@ -148,7 +148,6 @@ function answerText(status: number, text: string, phrase: string = STATUS[status
   ].join("\r\n");
 }
 
-/** A request that the proxy did not carry out. */
 export interface Refusal extends Destination {
   readonly reason: RefusedDestination;
 }
@@ -201,7 +200,6 @@ function createSilentFirst() {
   return {
     add: (client: Socket) => void seen.set(client, { bytes: 0, at: performance.now() }),
     remove: (client: Socket) => void seen.delete(client),
-    /** Ends the one that has been silent longest. */
     endSilent(): void {
       look();
       let longest: { readonly client: Socket; readonly at: number } | null = null;
@@ -310,7 +308,6 @@ function relayAnswer(client: Socket, upstream: Socket, headBytes: number): void 
   });
 }
 
-/** Says one thing and hangs up. */
 function answerAndClose(client: Socket, status: number, text: string, phrase?: string): void {
   if (client.destroyed || client.writableEnded) return;
   client.end(answerText(status, text, phrase));
@@ -542,7 +539,6 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
   relayAnswer(client, upstream, parts.limits.headBytes);
 }
 
-/** A long silence ends both. */
 function endWhenSilent(sockets: readonly Socket[], idleMs: number): void {
   const end = () => {
     for (const each of sockets) each.destroy();

@@ -7,7 +7,6 @@ import { createNetworkPolicy, type Destination } from "../../domain/policy/netwo
 import { type AddressDeps, findAllowedAddresses } from "./dial.ts";
 
 export interface WebDeps extends AddressDeps {
-  /** Bytes of a page that are read. */
   readonly limitBytes: number;
   readonly userAgent: string;
   /** Whether a port of this machine's loopback is a background process of the workspace: it may be read under any policy. */

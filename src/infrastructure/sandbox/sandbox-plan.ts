@@ -31,7 +31,6 @@ export interface SandboxPlan {
   readonly files: readonly string[];
   /** A socket that the user lets through. */
   readonly sockets: readonly string[];
-  /** The program that makes the sandbox. */
   readonly bubblewrap: string;
   /** Real root makes the mounts: a folder of a root can then be renamed in one step. */
   readonly redirects: boolean;
@@ -284,7 +283,6 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   return args;
 }
 
-/** Layers between a folder and its upper. */
 function bindLowerLayers(name: string, lowers: readonly string[] = []): string[] {
   return lowers.flatMap((lower, j) => ["--ro-bind", lower, `${name}.${j}`]);
 }
@@ -319,7 +317,6 @@ function confinedBase({ files, uid }: SandboxPlan): string[] {
 
 export type LimitedNetwork = Pick<Transaction, "network" | "takeRefused">;
 
-/** The network facts that a transaction reports. */
 export function limitedNetwork(
   network: SandboxNetwork,
   takeRefused: (() => readonly RefusedHost[]) | undefined,

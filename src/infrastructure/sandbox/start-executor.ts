@@ -212,7 +212,6 @@ class Executor {
     return ready !== undefined;
   }
 
-  /** Ends the job where it reaches a limit. */
   watchLimits(): void {
     const { plan, bound } = this.#sandbox;
     const isFull = () => bound.isReached() || null;
@@ -227,7 +226,6 @@ class Executor {
     return this.#whyEnded;
   }
 
-  /** The last messages of its sandbox. */
   complaint(): string {
     return this.#complaint.trim() || SILENT_SANDBOX;
   }
