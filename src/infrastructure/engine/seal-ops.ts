@@ -16,7 +16,6 @@ import type {
   SealedChanges,
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
-import type { EntryState } from "../../application/ports/platform-view.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/result.ts";
 import { attemptSystem } from "../../domain/platform/error-text.ts";
 import { foldersAbove, isInside } from "../../domain/platform/paths.ts";
@@ -29,6 +28,7 @@ import {
   sameUntouched,
   shownBelow,
 } from "../platform/entry-identity.ts";
+import { toEntryState } from "../platform/folder-view.ts";
 import { repositoryOf } from "../platform/git-roots.ts";
 import { syncfs } from "../platform/libc.ts";
 import { inFolder, inParent } from "../platform/open-folder.ts";
@@ -172,7 +172,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
     })),
     look: (path, when) => {
       sweep();
-      return standingFromIdentity(when === "before" ? identityBefore(path) : identityAfter(path));
+      return toEntryState(when === "before" ? identityBefore(path) : identityAfter(path));
     },
     original,
     current(path) {
@@ -214,10 +214,6 @@ function* namesBelow(root: string, folder: string): Generator<string> {
 
 function isReadable(identity: Identity | null): boolean {
   return identity?.kind === "file" && identity.size <= LARGEST_JUDGED;
-}
-
-function standingFromIdentity(identity: Identity | null): EntryState | null {
-  return identity === null ? null : { kind: identity.kind, mode: identity.mode, size: identity.size };
 }
 
 /**

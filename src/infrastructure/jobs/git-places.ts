@@ -1,18 +1,13 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  type Stats,
-} from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { judgeNewGitFiles } from "../../application/jobs/guard-changes.ts";
 import type { BeforeAndAfter } from "../../application/ports/jobs-transaction.ts";
-import type { EntryState } from "../../application/ports/platform-view.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import { holdsGitName, isGitName } from "../../domain/policy/protection.ts";
+import { identifyAt, kindOf } from "../platform/entry-identity.ts";
+import { lstatEntry } from "../platform/entry-stats.ts";
+import { toEntryState } from "../platform/folder-view.ts";
+import { readPlain } from "../platform/read-file.ts";
 
 /** Folders that are looked through for git directories, those near the top first. */
 const MOST_FOLDERS = 50_000;
@@ -173,61 +168,23 @@ function sidesOfNew(place: (path: string) => string | null): BeforeAndAfter {
     original: () => null,
     look(path, when) {
       const lies = when === "before" ? null : place(path);
-      return lies === null ? null : lookAt(lies);
+      return lies === null ? null : attemptOr(null, () => toEntryState(identifyAt(lies)));
     },
     current(path) {
       const lies = place(path);
-      return lies === null ? null : readPlain(lies);
+      return lies === null ? null : attemptOr(null, () => readPlain(lies, MOST_BYTES));
     },
   };
-}
-
-function lookAt(path: string): EntryState | null {
-  try {
-    const stats = lstatSync(path);
-    return { kind: entryKind(stats), mode: stats.mode & 0o7777, size: stats.size };
-  } catch {
-    return null;
-  }
 }
 
 /** More than any file that is judged by its content may have. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** The process that writes there may be hostile: no link is followed, no pipe waited for, and no more read than is judged. */
-function readPlain(path: string): Uint8Array | null {
-  let file: number;
-  try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch {
-    return null;
-  }
-  try {
-    const stats = fstatSync(file);
-    if (!stats.isFile() || stats.size > MOST_BYTES) return null;
-    const bytes = Buffer.alloc(stats.size);
-    return bytes.subarray(0, readSync(file, bytes, 0, stats.size, 0));
-  } catch {
-    return null;
-  } finally {
-    closeSync(file);
-  }
-}
-
 function toPlace(root: string, path: string): GitPlace | null {
-  try {
-    const stats = lstatSync(absolute(root, path));
-    const kind = entryKind(stats);
-    return kind === "other" ? null : { path, kind, identity: `${stats.dev}:${stats.ino}` };
-  } catch {
-    return null;
-  }
-}
-
-function entryKind(stats: Stats): EntryState["kind"] {
-  if (stats.isDirectory()) return "directory";
-  if (stats.isFile()) return "file";
-  return stats.isSymbolicLink() ? "symlink" : "other";
+  const stats = attemptOr(undefined, () => lstatEntry(absolute(root, path)));
+  if (stats === undefined) return null;
+  const kind = kindOf(stats);
+  return kind === "other" ? null : { path, kind, identity: `${stats.dev}:${stats.ino}` };
 }
 
 function isGitDirectory(names: ReadonlySet<string>): boolean {
@@ -235,12 +192,8 @@ function isGitDirectory(names: ReadonlySet<string>): boolean {
 }
 
 function entriesIn(folder: string): { readonly name: string; readonly isFolder: boolean }[] {
-  try {
-    const entries = readdirSync(folder, { withFileTypes: true });
-    return entries.map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
-  } catch {
-    return [];
-  }
+  const entries = attemptOr([], () => readdirSync(folder, { withFileTypes: true }));
+  return entries.map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
 }
 
 function absolute(root: string, path: string): string {

@@ -32,7 +32,7 @@ import {
 } from "../../application/ports/platform-view.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
-import { identify, isAbsence } from "./entry-identity.ts";
+import { type Identity, identify, isAbsence } from "./entry-identity.ts";
 import { inFolder, inParent } from "./open-folder.ts";
 import { copyXattrs } from "./xattr.ts";
 
@@ -348,7 +348,10 @@ export function retryDespiteOthers(
 
 /** The current entry at a path below a root, no symlink followed. */
 export function currentEntryBelow(root: string, path: string): EntryState | null {
-  const found = path === "" ? null : identify(root, path);
+  return toEntryState(path === "" ? null : identify(root, path));
+}
+
+export function toEntryState(found: Identity | null): EntryState | null {
   return found === null ? null : { kind: found.kind, mode: found.mode, size: found.size };
 }
 

@@ -79,16 +79,21 @@ export const LARGEST_JUDGED = 64 * 1024 ** 2;
 /** The bytes of a file below a root, to be judged; null for no file, a link on the way, too large a file, an unreadable one. */
 export function bytesBelow(root: string, path: string): Uint8Array | null {
   return attemptOr(null, () =>
-    inParent(root, path, (folder, name) => {
-      const fd = openSync(`${folder}/${name}`, READ);
-      try {
-        const stats = fstatSync(fd);
-        return stats.isFile() && stats.size <= LARGEST_JUDGED ? readFileSync(fd) : null;
-      } finally {
-        closeSync(fd);
-      }
-    }),
+    inParent(root, path, (folder, name) => readPlain(`${folder}/${name}`, LARGEST_JUDGED)),
   );
+}
+
+/** No link is followed, no pipe waited for, and no more read than the limit, whichever process writes there; null for other entries. */
+export function readPlain(absolute: string, limitBytes: number): Uint8Array | null {
+  const fd = openSync(absolute, READ);
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile() || stats.size > limitBytes) return null;
+    const bytes = Buffer.alloc(stats.size);
+    return bytes.subarray(0, readSync(fd, bytes, 0, stats.size, 0));
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** As `readNoFollow`, into the caller's place, filled where there are more; returns how many. A read that ends at `expected` is the last. */
