@@ -473,13 +473,10 @@ export function environmentPolicy(
   );
 }
 
-interface OpenConnection {
-  isBroken(): boolean;
-  close(): void;
-}
-
 /** Open containers, one a task. One that was used stays connected: the next call takes a millisecond, not a tenth of a second. */
-export function keepConnections<OpenedWorkspace extends { readonly workspace: OpenConnection }>(
+export function keepConnections<
+  OpenedWorkspace extends { readonly workspace: { isBroken(): boolean; close(): void } },
+>(
   connect: (info: ContainerInfo) => Promise<OpenedWorkspace>,
 ): { open(info: ContainerInfo): Promise<OpenedWorkspace>; close(taskUuid?: string): void } {
   const kept = new Map<string, { readonly container: string; readonly opened: Promise<OpenedWorkspace> }>();

@@ -1,6 +1,7 @@
 /** Bytes as text, one char per byte (latin1): bytes that are not valid UTF-8 survive an edit. A string is encoded as UTF-8 first. */
 export function toBytesText(input: string | Uint8Array): string {
-  if (typeof input !== "string") return viewOf(input).toString("latin1");
+  if (typeof input !== "string")
+    return Buffer.from(input.buffer, input.byteOffset, input.byteLength).toString("latin1");
   return isAscii(input) ? input : Buffer.from(input, "utf8").toString("latin1");
 }
 
@@ -28,10 +29,6 @@ export function readableText(text: string): string {
 
 export function isAscii(text: string): boolean {
   return Buffer.byteLength(text, "utf8") === text.length;
-}
-
-function viewOf(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** White space in bytes text. `trim()` also takes 0xA0 and 0x85, which are halves of ordinary letters in UTF-8. */

@@ -10,7 +10,6 @@ import { LABEL } from "./container-body.ts";
 import { isOfAnother, type Lease, type Leases, type Owners, readClaim } from "./container-owners.ts";
 import {
   containerTask,
-  type InspectedContainer,
   inspectContainer,
   inspectImage,
   type ListedContainer,
@@ -53,7 +52,10 @@ export async function removeContainer(
   const leftovers: Leftover[] = [];
   const removal = await tryRemoval(deps, `/containers/${id}`, { force: true, v: true });
   if (removal !== undefined) leftovers.push({ kind: "container", name: container, reason: removal });
-  else leftovers.push(...(await removeVolumes(deps, volumesOf(inspected.value))));
+  else {
+    const volumes = inspected.value.Config.Labels?.[LABEL.volumes] ?? "";
+    leftovers.push(...(await removeVolumes(deps, volumes.split(",").filter(Boolean))));
+  }
   return { removed: leftovers.length === 0, leftovers, id };
 }
 
@@ -67,10 +69,6 @@ export async function removeVolumes(
     if (reason !== undefined) leftovers.push({ kind: "volume", name, reason });
   }
   return leftovers;
-}
-
-function volumesOf({ Config }: InspectedContainer): readonly string[] {
-  return (Config.Labels?.[LABEL.volumes] ?? "").split(",").filter((name) => name !== "");
 }
 
 /** Undefined when it is gone, else why not. */

@@ -216,11 +216,7 @@ function bodyOf(body: NonNullable<EngineRequest["body"]>): string | Uint8Array |
 
 async function engineMessage(response: Response): Promise<string> {
   const text = await response.text().catch(() => "");
-  try {
-    return (JSON.parse(text) as { message?: string }).message ?? text;
-  } catch {
-    return text.slice(0, 500);
-  }
+  return attemptOr(text.slice(0, 500), () => (JSON.parse(text) as { message?: string }).message ?? text);
 }
 
 const END_OF_HEAD = Buffer.from("\r\n\r\n");

@@ -313,24 +313,15 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
 
 function argvOf({ command, session }: ExecRequest): readonly string[] {
   if (typeof command !== "string") return command;
-  return session === undefined ? ["sh", "-c", command] : sessionArgv(session, command);
+  if (session === undefined) return ["sh", "-c", command];
+  const state = `/workspace/tmp/.picoclaw-session-${encodeURIComponent(session)}`;
+  return ["sh", "-c", SESSION_SCRIPT, "sh", state, command];
 }
 
 /**
  * A command of a stateful session: working directory and exported variables are restored first and kept afterwards, also after
  * `exit`. Each is a process tree of its own, which a time limit ends.
  */
-function sessionArgv(session: string, command: string): readonly [string, ...string[]] {
-  return [
-    "sh",
-    "-c",
-    SESSION_SCRIPT,
-    "sh",
-    `/workspace/tmp/.picoclaw-session-${encodeURIComponent(session)}`,
-    command,
-  ];
-}
-
 const SESSION_SCRIPT = `
 __picoclaw_state=$1 __picoclaw_command=$2
 if [ -r "$__picoclaw_state" ]; then . "$__picoclaw_state"; fi

@@ -17,7 +17,7 @@ const LARGEST_OCTAL = 8 ** 11 - 1;
 function tarHeader(header: TarHeader): Uint8Array {
   const path = header.kind === "directory" ? `${header.path}/` : header.path;
   const extra: string[] = [];
-  if (byteLength(path) > 100) extra.push(paxRecord("path", path));
+  if (Buffer.byteLength(path) > 100) extra.push(paxRecord("path", path));
   if (header.size > LARGEST_OCTAL) extra.push(paxRecord("size", String(header.size)));
   const own = block({ ...header, path }, TYPES[header.kind]);
   if (extra.length === 0) return own;
@@ -30,11 +30,6 @@ const TYPES = { file: "0", directory: "5" } as const;
 
 function tarPadding(size: number): Uint8Array {
   return new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
-}
-
-/** Two empty blocks end an archive. */
-function tarEnd(): Uint8Array {
-  return new Uint8Array(2 * BLOCK);
 }
 
 function block({ path, mode, uid, gid, size }: TarHeader, type: string): Uint8Array {
@@ -67,14 +62,10 @@ function block({ path, mode, uid, gid, size }: TarHeader, type: string): Uint8Ar
 /** A record counts its own length too. */
 function paxRecord(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`;
-  let length = byteLength(rest) + 1;
-  while (String(length).length + byteLength(rest) !== length)
-    length = String(length).length + byteLength(rest);
+  let length = Buffer.byteLength(rest) + 1;
+  while (String(length).length + Buffer.byteLength(rest) !== length)
+    length = String(length).length + Buffer.byteLength(rest);
   return `${length}${rest}`;
-}
-
-function byteLength(text: string): number {
-  return Buffer.byteLength(text, "utf8");
 }
 
 /** The entries that are put into containers. Paths are relative to the root. */
@@ -133,5 +124,6 @@ export async function* archivePieces(entries: readonly ArchiveEntry[]): AsyncGen
     const padding = tarPadding(size);
     if (padding.length > 0) yield padding;
   }
-  yield tarEnd();
+  // Two empty blocks end an archive.
+  yield new Uint8Array(2 * BLOCK);
 }

@@ -350,9 +350,8 @@ function proveEntry(
 function mendState(folder: JobFolder, workspace: string): boolean {
   const own = ifSound(() => readOwnPlan(folder, workspace));
   if (own?.status === "none" && !existsSync(planFile(folder))) {
-    rewriteFile(stateFile(folder), () =>
-      writeState(folder, { state: "evicted", at: new Date(bornAt(folder)).toISOString(), turn: 0 }),
-    );
+    keepDamaged(stateFile(folder));
+    writeState(folder, { state: "evicted", at: new Date(bornAt(folder)).toISOString(), turn: 0 });
     return true;
   }
   if (own?.status !== "own") return false;
@@ -366,7 +365,8 @@ function mendState(folder: JobFolder, workspace: string): boolean {
   };
   // A swap in progress is left to a process that can read its intent.
   if (reachedOps(folder, own.plan, found).length > 0) return false;
-  rewriteFile(stateFile(folder), () => writeState(folder, { ...found, bytes: jobBytes(folder) }));
+  keepDamaged(stateFile(folder));
+  writeState(folder, { ...found, bytes: jobBytes(folder) });
   return true;
 }
 
@@ -444,12 +444,6 @@ function readLastNumber(file: string): number | null {
   }
 }
 
-/** The damaged file is kept beside. */
-function rewriteFile(file: string, write: () => void): void {
-  keepDamaged(file);
-  write();
-}
-
 /** A copy, so that the record has a file at any moment; what cannot be copied is moved away. */
 function keepDamaged(file: string): void {
   const kept = `${file}.damaged`;
@@ -476,6 +470,7 @@ function mendStory(folder: JobFolder, workspace: string): boolean {
     success: true,
     changes: own?.status === "own" ? toChanges(own.plan.ops, own.plan.roots, workspace) : [],
   };
-  rewriteFile(path, () => writeDurably(path, JSON.stringify(record)));
+  keepDamaged(path);
+  writeDurably(path, JSON.stringify(record));
   return true;
 }

@@ -85,10 +85,8 @@ function directLayers(workspace: string, folder: JobFolder, view: StagedView): L
     changes: () => {
       const changes: Change[] = [];
       for (const [path, { base, slotPath }] of view.staged()) {
-        const after = slotPath === null ? null : view.look(path);
-        if (after === null && base !== null) changes.push({ path, kind: "deleted" });
-        if (after !== null && !(after.kind === "directory" && base?.kind === "directory"))
-          changes.push({ path, kind: base === null ? "added" : "modified" });
+        const kind = changeKind(base?.kind, slotPath === null ? "missing" : view.look(path).kind);
+        if (kind !== null) changes.push({ path, kind });
       }
       return changes.sort((x, y) => (x.path < y.path ? -1 : 1));
     },
@@ -139,35 +137,26 @@ async function stagedOps(view: StagedView): Promise<Op[]> {
     if (b?.kind === "directory" && base?.kind === "directory" && b.mode === base.mode) continue;
     const isIndex = isIndexFile(path, area);
     const bHash = b === null || slotPath === null ? undefined : hashAt(slotPath, b, isIndex);
-    if (base !== null && b !== null && isUnchangedEntry(base, b, aHash, bHash)) continue;
+    const isAlike = base?.kind === b?.kind && base?.mode === b?.mode;
+    if (isAlike && aHash !== undefined && aHash === bHash) continue;
     ops.push({ n, root: 0, path, a: base, b, ...(aHash && { aHash }), ...(bHash && { bHash }), area });
   }
   return ops;
 }
 
-function isUnchangedEntry(
-  a: Identity,
-  b: Identity,
-  aHash: string | undefined,
-  bHash: string | undefined,
-): boolean {
-  return a.kind === b.kind && a.mode === b.mode && aHash !== undefined && aHash === bHash;
-}
-
 function touchedChanges(view: StagedView): Change[] {
   const changes: Change[] = [];
   for (const [path, before] of view.takeTouched()) {
-    const after = view.look(path);
-    const kind = changeKind(before, after);
+    const kind = changeKind(before.kind, view.look(path).kind);
     if (kind !== null) changes.push({ path, kind });
   }
   return changes;
 }
 
-function changeKind(before: Entry, after: Entry): Change["kind"] | null {
-  if (before.kind === "missing") return after.kind === "missing" ? null : "added";
-  if (after.kind === "missing") return "deleted";
-  return before.kind === "directory" && after.kind === "directory" ? null : "modified";
+function changeKind(before: Entry["kind"] = "missing", after: Entry["kind"]): Change["kind"] | null {
+  if (before === "missing") return after === "missing" ? null : "added";
+  if (after === "missing") return "deleted";
+  return before === "directory" && after === "directory" ? null : "modified";
 }
 
 /** `worker.transaction: none`: the job works on the workspace itself; nothing is staged and nothing can be undone. */

@@ -487,7 +487,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
     archive: createJobArchive(storage.folder, now, storage.workspace),
     ownGit: async () => {
       const { findOwnGit } = await import("./own-git.ts");
-      return findOwnGit({ workspace: storage.workspace, env: rest.hostEnv });
+      return findOwnGit(storage.workspace, rest.hostEnv);
     },
     processes: async () => {
       const [{ createProcessRunner }, { boundRunner }] = await Promise.all([

@@ -75,7 +75,7 @@ function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
       }
       if (path !== undefined) found.push({ path, process: `${commandName(pid)} (pid ${pid})` });
     };
-    for (const fd of descriptors(pid)) {
+    for (const fd of attemptOr([], () => readdirSync(`/proc/${pid}/fd`))) {
       const link = `/proc/${pid}/fd/${fd}`;
       const stats = writableFile(link);
       if (stats !== null) note(fileKey(stats), () => attemptOr("", () => readlinkSync(link)));
@@ -90,7 +90,7 @@ const SHARED_WRITABLE = /^\S+ .w.s \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) +(\/.*)$/gm
 
 /** The files that a process writes to in its memory; it may have closed their descriptors long ago. */
 function* sharedMappings(pid: string): Generator<{ readonly key: string; readonly path: string }> {
-  const maps = attemptOr(null, () => readFileSync(`/proc/${pid}/maps`, "utf8")) ?? "";
+  const maps = attemptOr("", () => readFileSync(`/proc/${pid}/maps`, "utf8"));
   for (const [, major = "", minor = "", ino = "", path = ""] of maps.matchAll(SHARED_WRITABLE)) {
     yield {
       key: fileKey({ dev: deviceNumber(Number.parseInt(major, 16), Number.parseInt(minor, 16)), ino }),
@@ -154,12 +154,8 @@ function namespaceOf(pid: string): string | null {
   return attemptOr(null, () => readlinkSync(`/proc/${pid}/ns/mnt`));
 }
 
-function descriptors(pid: string): string[] {
-  return attemptOr(null, () => readdirSync(`/proc/${pid}/fd`)) ?? [];
-}
-
 function commandName(pid: string): string {
-  return attemptOr(null, () => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "?";
+  return attemptOr("?", () => readFileSync(`/proc/${pid}/comm`, "utf8").trim());
 }
 
 /** Files that another process has open for writing, and git state that a running git has locked. */

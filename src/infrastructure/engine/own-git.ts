@@ -5,13 +5,10 @@ import { isWithin } from "../../domain/platform/paths.ts";
 import { isHarmlessSetting } from "../../domain/policy/git-files.ts";
 import { gitProgram, ISOLATED_GIT_ENV } from "../platform/git-roots.ts";
 
-export interface OwnGitDeps {
-  readonly workspace: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
+type Env = Readonly<Record<string, string | undefined>>;
 
 /** Finds git where no job could have put one, and reads the user's configuration now: what a job writes in its home has no say. */
-export function findOwnGit({ workspace, env }: OwnGitDeps): OwnGit | null {
+export function findOwnGit(workspace: string, env: Env): OwnGit | null {
   const home = env.HOME ?? "/";
   const avoid = home === "/" ? [workspace] : [workspace, home];
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
@@ -51,7 +48,7 @@ interface ScopedSetting {
 }
 
 /** In the workspace, since the user's configuration may depend on where it is read. */
-function userSettings(program: string, workspace: string, env: OwnGitDeps["env"]): ScopedSetting[] {
+function userSettings(program: string, workspace: string, env: Env): ScopedSetting[] {
   const asked = spawnSync(
     program,
     ["-c", "safe.bareRepository=explicit", "config", "--list", "--includes", "--show-scope", "-z"],

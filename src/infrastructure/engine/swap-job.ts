@@ -283,8 +283,10 @@ function toIntent(
 ): Intent {
   const { steps, lastSwap, standing, around } = found;
   const active = new Set(steps.map(({ op }) => op.n));
-  const isKnown = (step: SwapStep) =>
-    isRecorded(step, recordedStep(step.op, direction === "undo" ? "back" : "forward", lastSwap));
+  const isKnown = ({ op, goes, comes }: SwapStep) => {
+    const recorded = recordedStep(op, direction === "undo" ? "back" : "forward", lastSwap);
+    return sameUntouched(goes, recorded.goes) && isSameEntry(comes, recorded.comes);
+  };
   return {
     job_id: folder.id,
     direction,
@@ -412,10 +414,6 @@ function leftPaths(work: Swap, edited: EditedPaths, workspace: string): string[]
     .filter(({ op }) => edited.left.has(op.n) && op.area !== "object")
     .map(({ op }) => shownPath(work.plan, op, workspace))
     .sort();
-}
-
-function isRecorded(step: SwapStep, recorded: SwapStep): boolean {
-  return sameUntouched(step.goes, recorded.goes) && isSameEntry(step.comes, recorded.comes);
 }
 
 /** A path that was saved in the last instant, or that the system does not let us rename; bugs are thrown on. */

@@ -53,7 +53,8 @@ export async function serveView(
   { root, proxy, head, callers, limits, allowance }: ExecutorSettings,
   setUpBy: number | null,
 ): Promise<void> {
-  if (setUpBy !== null && !hasEndedWell(setUpBy)) process.exit(1);
+  const setUp = setUpBy === null ? null : waitForChild(setUpBy);
+  if (setUp !== null && !(setUp.ok && setUp.value === 0)) process.exit(1);
   limitThisProcess(limits, allowance);
   hideFromPeers();
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
@@ -101,11 +102,6 @@ function countOwnThreads(): number {
 function leaveExecutor(): void {
   if (isAlone()) tellProgram(encodeFrame({ alone: true }));
   process.exit(0);
-}
-
-function hasEndedWell(child: number): boolean {
-  const ended = waitForChild(child);
-  return ended.ok && ended.value === 0;
 }
 
 /** Whether this is the only process of its namespace; a zombie counts too. */

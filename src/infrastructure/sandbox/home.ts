@@ -56,15 +56,8 @@ export function findShownHome(home: string, more: readonly string[]) {
   };
 }
 
-interface SeenHomeEntry {
-  readonly kind: "folder" | "file" | "elsewhere";
-  /** Without a link on the way. */
-  readonly path: string;
-  readonly links: readonly { readonly path: string; readonly target: string }[];
-}
-
 /** Where a name leads. A link that stays in the home is shown with its target; one to the home or above it would show everything. */
-function lookAtHomeEntry(home: string, path: string): SeenHomeEntry | null {
+function lookAtHomeEntry(home: string, path: string) {
   return attemptOr(null, () => {
     // Most of the names that tools use are not there: an error for each would cost more than the look.
     const stats = statSync(path, { throwIfNoEntry: false });
@@ -73,9 +66,9 @@ function lookAtHomeEntry(home: string, path: string): SeenHomeEntry | null {
     const own = join(realpathSync(dirname(path)), path.slice(dirname(path).length + 1));
     if (isInside(real, home) || !isInside(home, own)) return null;
     const links = lstatSync(own).isSymbolicLink() ? [{ path: own, target: real }] : [];
-    if (!isInside(home, real)) return { kind: "elsewhere", path: real, links };
-    if (stats.isDirectory()) return { kind: "folder", path: real, links };
-    return stats.isFile() ? { kind: "file", path: real, links } : null;
+    if (!isInside(home, real)) return { kind: "elsewhere" as const, path: real, links };
+    if (stats.isDirectory()) return { kind: "folder" as const, path: real, links };
+    return stats.isFile() ? { kind: "file" as const, path: real, links } : null;
   });
 }
 

@@ -11,11 +11,8 @@ import { realPathOf } from "../platform/text-files.ts";
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** A user's home as the environment names it and as the system does; each once, as real paths, `/` left out. */
-export function userHomes(named: string | undefined, uid: number, accounts = readAccounts()): string[] {
-  const known = accounts
-    .split("\n")
-    .map((line) => line.split(":"))
-    .find((fields) => fields[2] === String(uid))?.[5];
+export function userHomes(named: string | undefined, uid: number, accounts?: string): string[] {
+  const known = readAccounts(accounts).find((fields) => fields[2] === String(uid))?.[5];
   const real = [named, known].map((path) => (path ? realPathOf(path) : null));
   return [...new Set(real)].filter(
     (path): path is string => path !== null && path !== "/" && statSync(path).isDirectory(),
@@ -23,18 +20,17 @@ export function userHomes(named: string | undefined, uid: number, accounts = rea
 }
 
 /** Homes of people on this machine, root's among them. */
-export function peoplesHomes(accounts = readAccounts()): string[] {
+export function peoplesHomes(): string[] {
   const isPerson = (uid: number) => uid === 0 || (uid >= 1000 && uid < 65534);
-  return accounts
-    .split("\n")
-    .map((line) => line.split(":"))
+  return readAccounts()
     .filter((fields) => fields.length > 5 && isPerson(Number(fields[2])))
     .flatMap((fields) => realPathOf(fields[5] ?? "") ?? [])
     .filter((path) => path !== "/");
 }
 
-function readAccounts(): string {
-  return attemptOr("", () => readFileSync("/etc/passwd", "utf8"));
+/** Each account's fields. */
+function readAccounts(text = attemptOr("", () => readFileSync("/etc/passwd", "utf8"))): string[][] {
+  return text.split("\n").map((line) => line.split(":"));
 }
 
 /** The homes that are this folder or are in it: the user's, and those of others. */

@@ -9,7 +9,6 @@ import { pause } from "../platform/timers.ts";
 import { findInsidePorts, markedBelow } from "./listening-ports.ts";
 import { isPreviewWaiting, openProcessPlace, type ProcessPlace } from "./process-place.ts";
 import {
-  type BornProcess,
   folderIdentity,
   openProcessLog,
   type ProcessLogFile,
@@ -126,7 +125,7 @@ function createWatch(
 ): () => void {
   const seen = { landing: readLanding(dirname(folder)) };
   return () => {
-    if (owner !== null && hasEnded(owner)) stop("program-ended");
+    if (owner !== null && processLife(owner.pid, owner.birth) === "gone") stop("program-ended");
     if (folderIdentity(root) !== rootIdentity) stop("workspace-gone");
     if (folderIdentity(folder) === null) stop("lost");
     if (over !== null && !isPreviewWaiting(storage, over)) stop("preview-over");
@@ -135,10 +134,6 @@ function createWatch(
     seen.landing = landing;
     restart();
   };
-}
-
-function hasEnded({ pid, birth }: BornProcess): boolean {
-  return processLife(pid, birth) === "gone";
 }
 
 interface Run extends KeeperDeps {
