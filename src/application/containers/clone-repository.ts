@@ -166,48 +166,54 @@ export function localFailure({ code }: LocalFailure, subject: string, detail: st
   return { ok: false, code: LOCAL_FAILURES[code], subject, detail };
 }
 
-/** Git says why in words only; what it says in English is sorted here. */
+/** Git says why in words only; what it says in English is sorted here, and the first that fits counts. */
+const REASONS: readonly (readonly [RegExp, PrepareFailure["code"], PrepareFailure["remedy"]])[] = [
+  [/No space left on device|Disk quota exceeded/i, "disk-full", "raise-limit"],
+  // Our own proxy says why it does not let a host through.
+  [/^(remote: )?picoclaw: /m, "host-unreachable", "allow-host"],
+  [/Remote branch .* not found|couldn't find remote ref/i, "ref-missing", "check-name"],
+  [
+    /Authentication failed|could not read (Username|Password)|terminal prompts disabled|HTTP 40[13]|error: 40[13]|Access denied/i,
+    "repository-denied",
+    "check-token",
+  ],
+  [
+    /repository .* not found|does not appear to be a git repository|not found|error: 404/i,
+    "repository-missing",
+    "check-name",
+  ],
+  [
+    /Could not resolve (host|proxy)|Failed to connect|Connection refused|Network is unreachable|CONNECT tunnel failed|response 403|Proxy/i,
+    "host-unreachable",
+    "allow-host",
+  ],
+];
+
 export function cloneFailure(
   { mask, timeoutMs }: Pick<CloneDeps, "mask" | "timeoutMs">,
   result: ExecResult,
   remote: RemoteSource | null,
   path = "/workspace/project",
 ): PrepareFailure {
-  const subject = remote?.url ?? path;
   const detail = mask(outputTail(result));
-  const base = { ok: false, subject, detail } as const;
-  if (result.outcome === "aborted") return { ...base, code: "aborted" };
-  if (result.outcome === "timed-out")
-    return {
-      ...base,
-      code: "clone-timeout",
-      detail: `${Math.round(timeoutMs / 1000)} s`,
-      remedy: "raise-limit",
-    };
-  if (result.outcome === "disconnected" || result.outcome === "not-started")
-    return { ...base, code: "engine" };
-  if (result.limit?.kind === "disk" || /No space left on device|Disk quota exceeded/i.test(detail))
-    return { ...base, code: "disk-full", remedy: "raise-limit" };
-  // Our own proxy says why it does not let a host through.
-  if (/^(remote: )?picoclaw: /m.test(detail))
-    return { ...base, code: "host-unreachable", remedy: "allow-host" };
-  if (/Remote branch .* not found|couldn't find remote ref/i.test(detail))
-    return { ...base, code: "ref-missing", remedy: "check-name" };
-  if (
-    /Authentication failed|could not read (Username|Password)|terminal prompts disabled|HTTP 40[13]|error: 40[13]|Access denied/i.test(
-      detail,
-    )
-  )
-    return { ...base, code: "repository-denied", remedy: "check-token" };
-  if (/repository .* not found|does not appear to be a git repository|not found|error: 404/i.test(detail))
-    return { ...base, code: "repository-missing", remedy: "check-name" };
-  if (
-    /Could not resolve (host|proxy)|Failed to connect|Connection refused|Network is unreachable|CONNECT tunnel failed|response 403|Proxy/i.test(
-      detail,
-    )
-  )
-    return { ...base, code: "host-unreachable", remedy: "allow-host" };
-  return { ...base, code: "clone-failed" };
+  const base = { ok: false, subject: remote?.url ?? path, detail } as const;
+  switch (result.outcome) {
+    case "aborted":
+      return { ...base, code: "aborted" };
+    case "timed-out": {
+      const limit = `${Math.round(timeoutMs / 1000)} s`;
+      return { ...base, code: "clone-timeout", detail: limit, remedy: "raise-limit" };
+    }
+    case "disconnected":
+    case "not-started":
+      return { ...base, code: "engine" };
+    case "exited":
+    case "signaled": {
+      if (result.limit?.kind === "disk") return { ...base, code: "disk-full", remedy: "raise-limit" };
+      const [, code, remedy] = REASONS.find(([words]) => words.test(detail)) ?? [];
+      return code === undefined ? { ...base, code: "clone-failed" } : { ...base, code, remedy };
+    }
+  }
 }
 
 /** The addresses that the rules of a network allow; null without one. */

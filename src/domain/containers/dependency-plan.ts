@@ -2,6 +2,7 @@ import { escapePattern } from "../forges/trigger.ts";
 import { attemptOr } from "../platform/error-text.ts";
 import { isJsonObject, readObject } from "../platform/json-members.ts";
 import { gitVariables } from "../policy/git-files.ts";
+
 /** The tools that download; each has a private cache. */
 export type Ecosystem =
   | "npm"
@@ -33,122 +34,69 @@ export interface InstallStep {
 const LEGACY_NPM = "npm install --no-audit --no-fund --no-progress";
 const PIP_PROJECT = "pip install --no-input -e .";
 
-/** How each kind of project is installed: the first rule of each group whose file is there. */
-const GROUPS: readonly (readonly Rule[])[] = [
-  ["condaenv.yaml", "condaenv.yml", "environment.yml", "environment.yaml"].map(conda),
-  [
-    {
-      file: "pnpm-lock.yaml",
-      ecosystem: "pnpm",
-      program: "pnpm",
-      command: "pnpm install --frozen-lockfile --reporter=append-only",
-      otherwise: "pnpm install --reporter=append-only",
-      instead: { program: "npm", command: LEGACY_NPM },
-    },
-    {
-      file: "yarn.lock",
-      also: ".yarnrc.yml",
-      ecosystem: "yarn",
-      program: "yarn",
-      command: "yarn install --immutable",
-      otherwise: "yarn install",
-      instead: { program: "npm", command: LEGACY_NPM },
-    },
-    {
-      file: "yarn.lock",
-      ecosystem: "yarn",
-      program: "yarn",
-      command: "yarn install --frozen-lockfile --non-interactive",
-      otherwise: "yarn install --non-interactive",
-      instead: { program: "npm", command: LEGACY_NPM },
-    },
-    ...["package-lock.json", "npm-shrinkwrap.json"].map((file) => ({
-      ...npm(file, "npm ci --no-audit --no-fund --no-progress"),
-      otherwise: LEGACY_NPM,
-    })),
-    npm("package.json", LEGACY_NPM),
-  ],
-  [
-    {
-      file: "uv.lock",
-      ecosystem: "uv",
-      program: "uv",
-      command: "uv sync --frozen",
-      otherwise: "uv sync",
-      instead: { program: "pip", command: PIP_PROJECT },
-    },
-    {
-      file: "poetry.lock",
-      ecosystem: "poetry",
-      program: "poetry",
-      command: "poetry install --no-interaction --no-ansi",
-      instead: { program: "pip", command: PIP_PROJECT },
-    },
-    {
-      file: "Pipfile.lock",
-      ecosystem: "pipenv",
-      program: "pipenv",
-      command: "pipenv sync --dev",
-      otherwise: "pipenv install --dev",
-    },
-    pip("requirements.txt", "pip install --no-input -r requirements.txt"),
-    pip("pyproject.toml", PIP_PROJECT),
-    pip("setup.py", PIP_PROJECT),
-  ],
-  [
-    {
-      file: "Gemfile",
-      ecosystem: "bundler",
-      program: "bundle",
-      command: "bundle install --jobs=4 --retry=2",
-    },
-  ],
-  [
-    {
-      file: "composer.json",
-      ecosystem: "composer",
-      program: "composer",
-      command: "composer install --no-interaction --no-progress",
-    },
-  ],
-  [{ file: "go.mod", ecosystem: "go", program: "go", command: "go mod download" }],
-  [
-    {
-      file: "Cargo.lock",
-      ecosystem: "cargo",
-      program: "cargo",
-      command: "cargo fetch --locked",
-      otherwise: "cargo fetch",
-    },
-    { file: "Cargo.toml", ecosystem: "cargo", program: "cargo", command: "cargo fetch" },
-  ],
-];
-
 interface Rule extends InstallStep {
   /** A second file without which the rule does not hold. */
   readonly also?: string;
 }
 
-function npm(file: string, command: string): Rule {
-  return { file, ecosystem: "npm", program: "npm", command };
+/** A command begins with the program that it needs. */
+const programOf = (command: string) => ({ program: command.split(" ", 1)[0] as string, command });
+
+function rule(
+  file: string,
+  ecosystem: Ecosystem,
+  command: string,
+  more: { readonly also?: string; readonly otherwise?: string; readonly instead?: string } = {},
+): Rule {
+  const { instead, ...rest } = more;
+  const other = instead !== undefined && { instead: programOf(instead) };
+  return { file, ecosystem, ...programOf(command), ...rest, ...other };
 }
 
-function pip(file: string, command: string): Rule {
-  return { file, ecosystem: "pip", program: "pip", command };
-}
-
-/** The environment is created; where it exists already, updated. */
-function conda(file: string): Rule {
-  const create = `conda env create --yes --file ${file}`;
-  return {
-    file,
-    ecosystem: "conda",
-    program: "mamba",
-    command: `mamba env create --yes --file ${file}`,
-    otherwise: `mamba env update --file ${file}`,
-    instead: { program: "conda", command: `${create} || conda env update --file ${file}` },
-  };
-}
+/** How each kind of project is installed: the first rule of each group whose file is there. */
+const GROUPS: readonly (readonly Rule[])[] = [
+  // The environment is created; where it exists already, updated.
+  ["condaenv.yaml", "condaenv.yml", "environment.yml", "environment.yaml"].map((file) =>
+    rule(file, "conda", `mamba env create --yes --file ${file}`, {
+      otherwise: `mamba env update --file ${file}`,
+      instead: `conda env create --yes --file ${file} || conda env update --file ${file}`,
+    }),
+  ),
+  [
+    rule("pnpm-lock.yaml", "pnpm", "pnpm install --frozen-lockfile --reporter=append-only", {
+      otherwise: "pnpm install --reporter=append-only",
+      instead: LEGACY_NPM,
+    }),
+    rule("yarn.lock", "yarn", "yarn install --immutable", {
+      also: ".yarnrc.yml",
+      otherwise: "yarn install",
+      instead: LEGACY_NPM,
+    }),
+    rule("yarn.lock", "yarn", "yarn install --frozen-lockfile --non-interactive", {
+      otherwise: "yarn install --non-interactive",
+      instead: LEGACY_NPM,
+    }),
+    ...["package-lock.json", "npm-shrinkwrap.json"].map((file) =>
+      rule(file, "npm", "npm ci --no-audit --no-fund --no-progress", { otherwise: LEGACY_NPM }),
+    ),
+    rule("package.json", "npm", LEGACY_NPM),
+  ],
+  [
+    rule("uv.lock", "uv", "uv sync --frozen", { otherwise: "uv sync", instead: PIP_PROJECT }),
+    rule("poetry.lock", "poetry", "poetry install --no-interaction --no-ansi", { instead: PIP_PROJECT }),
+    rule("Pipfile.lock", "pipenv", "pipenv sync --dev", { otherwise: "pipenv install --dev" }),
+    rule("requirements.txt", "pip", "pip install --no-input -r requirements.txt"),
+    rule("pyproject.toml", "pip", PIP_PROJECT),
+    rule("setup.py", "pip", PIP_PROJECT),
+  ],
+  [rule("Gemfile", "bundler", "bundle install --jobs=4 --retry=2")],
+  [rule("composer.json", "composer", "composer install --no-interaction --no-progress")],
+  [rule("go.mod", "go", "go mod download")],
+  [
+    rule("Cargo.lock", "cargo", "cargo fetch --locked", { otherwise: "cargo fetch" }),
+    rule("Cargo.toml", "cargo", "cargo fetch"),
+  ],
+];
 
 /** The usual names of files with requirements of tests beside `requirements.txt`. */
 const FURTHER_REQUIREMENTS = [

@@ -59,29 +59,16 @@ export function ruleInHome(path: string): HomeRule | null {
 const PROJECTS =
   /^\.(?:github|gitlab|gitlab-ci\.yml|gitignore|gitattributes|gitmodules|gitkeep|mailmap|dockerignore|editorconfig|env|env\..*|venv|tox|nox|eggs|next|nuxt|svelte-kit|turbo|parcel-cache|pytest_cache|mypy_cache|ruff_cache|hypothesis|nyc_output|ipynb_checkpoints|coverage(?:\..*)?|eslintcache)$/i;
 
-const at = (...paths: readonly string[]) => `^(?:${paths.join("|")})(?:/|$)`;
+/** The paths of a list, and all below them. */
+const at = (paths: string) => `^(?:${paths.trim().split(/\s+/).join("|")})(?:/|$)`;
 
 /** Tools fill, empty and recreate these: removing one costs only time. */
 const CACHES = new RegExp(
   [
-    at(
-      "\\.cache",
-      "\\.npm",
-      "\\.pnpm-store",
-      "\\.ccache",
-      "\\.node-gyp",
-      "\\.m2/repository",
-      "\\.gradle/(?:caches|daemon|native|notifications|\\.tmp)",
-      "\\.cargo/(?:registry|git|\\.package-cache[^/]*|\\.global-cache)",
-      "\\.bun/install/cache",
-      "\\.nuget/packages",
-      "\\.ivy2/cache",
-      "\\.yarn/berry",
-      "\\.local/share/(?:Trash|pnpm/store)",
-      "\\.local/state",
-      "\\.thumbnails",
-      "go/pkg",
-    ),
+    at(String.raw`
+      \.cache \.npm \.pnpm-store \.ccache \.node-gyp \.m2/repository \.bun/install/cache \.nuget/packages \.ivy2/cache
+      \.gradle/(?:caches|daemon|native|notifications|\.tmp) \.cargo/(?:registry|git|\.package-cache[^/]*|\.global-cache)
+      \.yarn/berry \.local/share/(?:Trash|pnpm/store) \.local/state \.thumbnails go/pkg`),
     "^\\.[^/]*(?:_history|hist|hsts|info)$",
     "^\\.DS_Store$",
   ].join("|"),
@@ -97,22 +84,16 @@ const OBEYED = new RegExp(
     "^\\.(?:vim|gvim|exrc|nano|emacs|gdb|lldb|pdb|irb|pry|Rprofile|git|hg|npmrc|yarnrc|bunfig|condarc|gemrc|asdfrc|curlrc|wgetrc|mailcap|mailrc|procmail|forward|crontab)[^/]*(?:/|$)",
     // Keys, and settings that name programs to get them.
     "^\\.(?:ssh|gnupg|netrc|docker|kube|aws|azure|claude|codex|gemini|vscode|cursor|dbus|kde|i3|fluxbox)[^/]*(?:/|$)",
-    at(
-      "\\.config/(?:git|fish|zsh|bash|nushell|powershell|systemd|autostart|autostart-scripts|environment\\.d|plasma-workspace|i3|sway|hypr|openbox|awesome|bspwm|niri|nvim|vim|emacs|helix|tmux|starship\\.toml|direnv|mise|pip|pnpm|npm|yarn|uv|containers|gh|Code|Cursor)",
-      "\\.local/(?:bin|lib|pipx)",
-      "\\.local/share/(?:systemd|applications|dbus-1|bash-completion|zsh|fish|nautilus|mise|pipx|uv|fnm|nvim)",
-      "\\.gradle/(?:init\\.d|init\\.gradle|gradle\\.properties)",
-      "\\.m2/(?:settings[^/]*|toolchains\\.xml|extensions\\.xml)",
-      // Programs, and the managers of their versions.
-      "\\.(?:cargo|rustup|bun|deno|volta|nvm|fnm|pyenv|rbenv|rvm|asdf|sdkman|jenv|nodenv|goenv|ghcup|dotnet|opam|juliaup|pixi|proto|nix-profile|npm-global|npm-packages)",
-      "bin",
-      "go/bin",
-      "miniconda3",
-      "miniforge3",
-      "mambaforge",
-      "anaconda3",
-      "micromamba",
-    ),
+    at(String.raw`
+      \.config/(?:git|fish|zsh|bash|nushell|powershell|systemd|autostart|autostart-scripts|environment\.d|plasma-workspace|i3|sway|hypr|openbox|awesome|bspwm|niri|nvim|vim|emacs|helix|tmux|starship\.toml|direnv|mise|pip|pnpm|npm|yarn|uv|containers|gh|Code|Cursor)
+      \.local/(?:bin|lib|pipx)
+      \.local/share/(?:systemd|applications|dbus-1|bash-completion|zsh|fish|nautilus|mise|pipx|uv|fnm|nvim)
+      \.gradle/(?:init\.d|init\.gradle|gradle\.properties)
+      \.m2/(?:settings[^/]*|toolchains\.xml|extensions\.xml)`),
+    // Programs, and the managers of their versions.
+    at(String.raw`
+      \.(?:cargo|rustup|bun|deno|volta|nvm|fnm|pyenv|rbenv|rvm|asdf|sdkman|jenv|nodenv|goenv|ghcup|dotnet|opam|juliaup|pixi|proto|nix-profile|npm-global|npm-packages)
+      bin go/bin miniconda3 miniforge3 mambaforge anaconda3 micromamba`),
   ].join("|"),
   "i",
 );

@@ -40,67 +40,24 @@ export async function diagnoseDocker(
 ): Promise<DoctorCheck[]> {
   const { docker, enabled } = config.command_executor;
   const texts = dockerMessages(messages.locale);
-  if ("ok" in engine)
-    return [
-      {
-        name: "docker",
-        ok: false,
-        optional: !enabled,
-        text: texts.badHost(docker.host),
-        remedy: texts.remedy("set-host"),
-      },
-    ];
+  const needed = (name: string, ok: boolean, text: string, remedy: Parameters<typeof texts.remedy>[0]) => {
+    return { name, ok, optional: !enabled, text, remedy: texts.remedy(remedy) };
+  };
+  if ("ok" in engine) return [needed("docker", false, texts.badHost(docker.host), "set-host")];
   const facts = await readEngineFacts(engine, AbortSignal.timeout(PATIENCE_MS));
-  if (!facts.ok) {
-    const forbidden = facts.code === "engine-forbidden";
-    return [
-      {
-        name: "docker",
-        ok: false,
-        optional: !enabled,
-        text: forbidden
-          ? texts.notPermitted(docker.host, enabled)
-          : texts.notReachable(facts.detail, enabled),
-        remedy: texts.remedy(forbidden ? "join-group" : "start-docker"),
-      },
-    ];
-  }
+  if (!facts.ok)
+    return facts.code === "engine-forbidden"
+      ? [needed("docker", false, texts.notPermitted(docker.host, enabled), "join-group")]
+      : [needed("docker", false, texts.notReachable(facts.detail, enabled), "start-docker")];
+  const { engineVersion: version, apiVersion: api, host, cgroup, rootless } = facts;
+  const kernel = { cgroup, driver: facts.storageDriver, filesystem: facts.backingFilesystem, rootless };
   const checks: DoctorCheck[] = [
-    {
-      name: "docker",
-      ok: true,
-      text: texts.engine({
-        version: facts.engineVersion,
-        api: facts.apiVersion,
-        host: facts.host,
-      }),
-    },
-    {
-      name: "docker-kernel",
-      ok: true,
-      text: texts.kernel({
-        cgroup: facts.cgroup,
-        driver: facts.storageDriver,
-        filesystem: facts.backingFilesystem,
-        rootless: facts.rootless,
-      }),
-    },
-    {
-      name: "environment-limits",
-      ok: facts.missing.length === 0,
-      optional: !enabled,
-      text: texts.limits(facts.missing),
-      remedy: texts.remedy("kernel-limits"),
-    },
+    { name: "docker", ok: true, text: texts.engine({ version, api, host }) },
+    { name: "docker-kernel", ok: true, text: texts.kernel(kernel) },
+    needed("environment-limits", facts.missing.length === 0, texts.limits(facts.missing), "kernel-limits"),
     { name: "environment-disk", ok: true, text: texts.disk(facts.disk, docker.resources.disk_limit) },
     { name: "environment-network", ok: true, text: networkText(texts, docker.network) },
-    {
-      name: "environment-hardening",
-      ok: facts.seccomp,
-      optional: !enabled,
-      text: texts.hardening(facts.seccomp),
-      remedy: texts.remedy("seccomp"),
-    },
+    needed("environment-hardening", facts.seccomp, texts.hardening(facts.seccomp), "seccomp"),
   ];
   checks.push(await diagnoseImages(engine, config.command_executor, messages.locale));
   if (docker.mount_docker_socket)
