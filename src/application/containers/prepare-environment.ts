@@ -281,17 +281,12 @@ class Preparation {
   private async ensure(environment: string) {
     const { config, images, mask } = this.deps;
     const { signal } = this.request;
-    const steps = {
-      pulling: "pulling-image",
-      building: "building-image",
-      deriving: "deriving-image",
-    } as const;
     const ensured = await ensureImage(images, {
       image: config.environments[environment] ?? config.baseImage,
       worker: this.request.worker,
       signal,
       onLine: (line) => this.emit({ type: "output", text: mask(line) }),
-      onStep: (step, name) => this.step(steps[step], name),
+      onStep: (step, name) => this.step(`${step}-image`, name),
       root: config.buildRoot,
     });
     if (ensured.ok) return ensured;

@@ -276,10 +276,10 @@ export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult>
   if (apart !== undefined)
     return refuse(`on another file system than the workspace, so that no commit can reach it: ${apart}`);
   const manifests = roots.map((root) => takeManifest(root, ownFolders));
-  const bytes = manifests.reduce((sum, manifest) => sum + manifest.bytes, 0);
-  if (bytes > limitBytes) {
-    const message = `the workspace holds ${bytes} bytes, more than worker.copy_limit`;
-    return { ok: false, refusal: { code: "too-large", message, bytes, limitBytes } };
+  const held = manifests.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (held > limitBytes) {
+    const message = `the workspace holds ${held} bytes, more than worker.copy_limit`;
+    return { ok: false, refusal: { code: "too-large", message, bytes: held, limitBytes } };
   }
   const copied = copyRoots({ roots, manifests, into: join(folder.path, "view"), ownFolders });
   if (!copied.ok) return refuse(`the workspace could not be copied: ${copied.message}`, copied.code);
@@ -291,27 +291,20 @@ export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult>
   const limited = confined === null ? ((await limit()?.(folder.path, copies, { network })) ?? null) : null;
   const pointers = confined === null ? repointGit(workspace, copies) : [];
   const started = takeStamp(join(folder.path, "stamp"));
-  const bytesOf = ({ copy }: CopiedRoot, i: number) =>
-    byteLook(manifests[i]?.hasBytes ? walkFolder(copy, { noText: true }) : []);
-  return {
-    ok: true,
-    transaction: openCopy({
-      workspace,
-      folder,
-      copies,
-      manifests,
-      pointers,
-      ownFolders,
-      stamp,
-      started,
-      bytes: copies.map(bytesOf),
-      hashes: new Map(),
-      confined,
-      confine,
-      limited,
-      limit,
-    }),
+  const bytes = copies.map(({ copy }, i) =>
+    byteLook(manifests[i]?.hasBytes ? walkFolder(copy, { noText: true }) : []),
+  );
+  const seal: CopySeal = {
+    folder,
+    copies,
+    manifests,
+    pointers,
+    ownFolders,
+    started,
+    hashes: new Map(),
+    bytes,
   };
+  return { ok: true, transaction: openCopy({ ...deps, ...seal, stamp, confined, limited }) };
 }
 
 interface OpenCopy extends CopySeal {

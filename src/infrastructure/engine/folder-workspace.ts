@@ -160,22 +160,15 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     folder: JobFolder,
     { network, preview, resting }: OverlayOptions,
   ): Promise<BeginResult> {
-    const { copyLimitBytes: limitBytes, ownFolders } = deps;
+    const { copyLimitBytes: limitBytes } = deps;
     const { beginCopyTransaction } = await import("./copy-transaction.ts");
     const sandbox = await deps.sandbox?.();
     const confine = sandbox?.confine() ?? null;
     const limit = () => sandbox?.limit() ?? null;
     const ownHome = preview || resting;
-    return beginCopyTransaction({
-      workspace,
-      folder,
-      limitBytes,
-      ownFolders: [...ownFolders, ...(sandbox?.hiddenInHomes() ?? [])],
-      network,
-      ownHome,
-      confine,
-      limit,
-    });
+    const ownFolders = [...deps.ownFolders, ...(sandbox?.hiddenInHomes() ?? [])];
+    const isolation = { network, ownHome, confine, limit };
+    return beginCopyTransaction({ workspace, folder, limitBytes, ownFolders, ...isolation });
   }
 
   /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */

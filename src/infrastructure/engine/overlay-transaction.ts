@@ -96,13 +96,8 @@ function createOverlayChecks(parts: OverlayChecks) {
         directory: workspace,
         roots: roots.map(({ path, upper }, i) => {
           const between = hasBuilt ? builtLayers.slice(i, i + 1).filter((layer) => existsSync(layer)) : [];
-          return {
-            path,
-            source: {
-              kind: "overlay",
-              lowers: [...(over === "draft" ? [upper] : []), ...between].map(lower),
-            },
-          };
+          const lowers = [...(over === "draft" ? [upper] : []), ...between].map(lower);
+          return { path, source: { kind: "overlay", lowers } };
         }),
       },
       installation,
@@ -256,8 +251,8 @@ interface OpenOverlay extends OverlayDeps {
 }
 
 function openOverlay(state: OpenOverlay): Transaction {
-  const { workspace, folder, roots, executor, limited } = state;
-  const sight = createFirstSight(state.stamp, { keepsBytes: state.keepsBytes });
+  const { workspace, folder, roots, executor, limited, stamp } = state;
+  const sight = createFirstSight(stamp, { keepsBytes: state.keepsBytes });
   const early = createEarlySight(roots, sight);
   const nameless = new Set<string>();
   /** Files that the job removed, may not remove, and that no path leads back to. */
@@ -378,15 +373,8 @@ function openOverlay(state: OpenOverlay): Transaction {
       const slots = openSlots(folder);
       let plan: Plan;
       try {
-        for (const [i, root] of roots.entries()) {
-          const place = {
-            folder: slots.folder,
-            root,
-            index: i,
-            firstSlot: left.length,
-            stamp: state.stamp,
-            sight,
-          };
+        for (const [index, root] of roots.entries()) {
+          const place = { folder: slots.folder, root, index, firstSlot: left.length, stamp, sight };
           gathered.add(root.path, await sealUpper(place, ahead));
         }
         const refusal = gathered.refusal();
@@ -401,7 +389,7 @@ function openOverlay(state: OpenOverlay): Transaction {
         const folders = foldersOnTheWay(ops, (root, path) =>
           baseOfFolder(roots[root] as LaidRoot, path, sight),
         );
-        plan = { roots: paths, stamp: String(state.stamp), ops, folders };
+        plan = { roots: paths, stamp: String(stamp), ops, folders };
         // This runs while the disk is writing; the plan is valid only when every slot is on the disk.
         if (end?.preview !== true) keepImages(slots.folder, plan, "b");
         const written = printPlan(folder, plan);

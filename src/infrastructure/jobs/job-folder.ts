@@ -204,11 +204,8 @@ export function openSlots(job: JobFolder): { readonly folder: JobFolder; readonl
 
 /** Throws `DamagedRecord`: a caller that read "no state" as "never begun" would remove the only copy of a user's file. */
 export function readState(folder: JobFolder): StateFile | null {
-  const path = stateFile(folder);
-  return readRecord<StateFile>(
-    path,
-    ({ state, turn }) => typeof state === "string" && Number.isInteger(turn),
-  );
+  const isOne = ({ state, turn }: StateFile) => typeof state === "string" && Number.isInteger(turn);
+  return readRecord(stateFile(folder), isOne);
 }
 
 /** The same for those who only look over all jobs. */
@@ -426,16 +423,9 @@ function readEntry(value: unknown, file: string) {
 }
 
 function readSwapHeader(value: unknown, path: string): Omit<SwapRecord, "entries"> {
-  const {
-    stamp,
-    swaps = [],
-    around = [],
-  } = checkRecord<Pick<SwapRecord, "stamp"> & Partial<SwapRecord>>(
-    value,
-    path,
-    (header) => typeof header.stamp === "string",
-  );
-  return { stamp, swaps, around };
+  type Written = Pick<SwapRecord, "stamp"> & Partial<SwapRecord>;
+  const header = checkRecord<Written>(value, path, ({ stamp }) => typeof stamp === "string");
+  return { stamp: header.stamp, swaps: header.swaps ?? [], around: header.around ?? [] };
 }
 
 export function removeSwapRecord(folder: JobFolder, turn: number): void {

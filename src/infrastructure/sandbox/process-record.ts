@@ -22,19 +22,7 @@ export interface BornProcess {
 
 /** A background process as its file has it. After the start only its keeper writes it, while that lives. */
 export interface ProcessRecord
-  extends Pick<
-    BackgroundProcess,
-    | "name"
-    | "id"
-    | "command"
-    | "root"
-    | "startedAt"
-    | "port"
-    | "restartsOnLanding"
-    | "over"
-    | "runs"
-    | "confinement"
-  > {
+  extends Omit<BackgroundProcess, "state" | "ports" | "endsWithProgram" | "plantedGit" | "plantedHome"> {
   /** Device and inode of the root: another folder in its place is not the workspace. */
   readonly rootIdentity: string;
   readonly hasOwnNetwork: boolean;
