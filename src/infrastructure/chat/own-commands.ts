@@ -13,7 +13,7 @@ import type { OwnCommand, OwnCommands } from "../../application/ports/chat.ts";
 import { readOwnCommand } from "../../domain/chat/message-commands.ts";
 import { COMMAND_FOLDERS, MCP_FILE } from "../../domain/config/configured-kinds.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { readYaml } from "../platform/text-files.ts";
+import { isFolder, readYaml } from "../platform/text-files.ts";
 import type { McpFile } from "./toolbox.ts";
 
 export interface OwnCommandDeps {
@@ -128,10 +128,6 @@ function entries(root: string, folder: string): string[] {
 function readIn(root: string, path: readonly string[]): string | null {
   const folders = path.slice(0, -1).map((_, n) => join(root, ...path.slice(0, n + 1)));
   return folders.every(isFolder) ? readPlain(join(root, ...path)) : null;
-}
-
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function readPlain(path: string): string | null {

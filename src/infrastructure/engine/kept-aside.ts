@@ -6,6 +6,7 @@ import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/result.ts";
 import { type Op, readIntent, swappedJobId } from "../jobs/job-folder.ts";
 import { identifyAt } from "../platform/entry-identity.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { isFolder } from "../platform/text-files.ts";
 import { walkFolder } from "../platform/walk-folder.ts";
 import { inSlot, isSameEntry, outSlot, type Swap, shownPath, staysInPlace } from "./swap.ts";
 
@@ -65,7 +66,7 @@ export function toKeptAside(storage: string, jobId: string, moves: readonly Asid
 /** The jobs of a workspace whose roll-back kept something aside, in the order of their ids. */
 export function listKeptAside(storage: string): KeptAsideFolder[] {
   const aside = asideFolder(storage);
-  if (lstatSync(aside, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  if (!isFolder(aside)) return [];
   return readdirSync(aside, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => measureAside(join(aside, name), name))

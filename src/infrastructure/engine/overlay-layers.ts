@@ -9,6 +9,7 @@ import { SYSTEM_PATH } from "../platform/find-program.ts";
 import { createWorkspaceFiles, currentEntryBelow } from "../platform/folder-view.ts";
 import { inFolder } from "../platform/open-folder.ts";
 import { bytesBelow } from "../platform/read-file.ts";
+import { isFolder } from "../platform/text-files.ts";
 import { namesIn, type WalkOptions, walkBytes, walkFolder } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
 import type { LaidRoot } from "../sandbox/create-sandbox.ts";
@@ -132,10 +133,6 @@ export function lowerFolderOf(
   if (above === null) return null;
   const name = path.slice(path.lastIndexOf("/") + 1);
   return above === "" ? name : `${above}/${name}`;
-}
-
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function upperKindOf(stats: EntryStats): UpperEntry["kind"] {

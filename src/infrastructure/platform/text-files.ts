@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   fstatSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -97,6 +98,11 @@ export function replaceFile(file: string, text: string | null): void {
 /** A YAML text by the runtime's own reader, which is loaded already; undefined where it is not YAML. */
 export function readYaml(text: string): unknown {
   return attemptOr(undefined, () => Bun.YAML.parse(text));
+}
+
+/** A link to a folder is none. */
+export function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** The path without symlinks; null for what is not there. */

@@ -6,7 +6,7 @@ import { readGitIndex } from "../../domain/platform/git-index.ts";
 import { isInside } from "../../domain/platform/paths.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import { createHomeRules, ruleInHome } from "../../domain/sandbox/home-files.ts";
-import { realPathOf } from "../platform/text-files.ts";
+import { isFolder, realPathOf } from "../platform/text-files.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -130,9 +130,8 @@ export function findHiddenInHome({ home, root, shown }: HiddenRequest): string[]
       const rule = ruleInHome(below);
       if (!name.startsWith(".") && folder === home) continue;
       if (rule === null || (rule === "state" && tracked.has(below.split("/")[0] as string))) continue;
-      const isFolder = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
       if (isShown(path)) continue;
-      if (isWay(path) && isFolder) look(path);
+      if (isWay(path) && isFolder(path)) look(path);
       else if (!isWay(path)) for (const one of placesOf(path, root)) hidden.add(one);
     }
   };
