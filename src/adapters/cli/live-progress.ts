@@ -52,7 +52,7 @@ export function createTaskProgress(
     record(next: TaskRecord, event: TaskEvent): void {
       record = next;
       const text = describeTaskEvent(event);
-      if (SHOWN_EVENTS.has(event.type)) last = oneLine(text);
+      if (LASTING.includes(event.type)) last = oneLine(text);
       endWords();
       if (text !== "") print(`[${event.at}] ${next.state} ${text}`);
       live.draw();
@@ -76,12 +76,7 @@ export function createTaskProgress(
 }
 
 /** Events that are the last action for a while. */
-const SHOWN_EVENTS: ReadonlySet<TaskEvent["type"]> = new Set([
-  "decided",
-  "worker-finished",
-  "tested",
-  "assessed",
-]);
+const LASTING: readonly TaskEvent["type"][] = ["decided", "worker-finished", "tested", "assessed"];
 
 function progressWords(progress: TaskProgress): string {
   switch (progress.kind) {

@@ -60,26 +60,13 @@ function readProvider(text: string): KeyProvider | null {
   return ownMember(OTHER_NAMES, name) ?? null;
 }
 
-type KeptKey =
-  | {
-      readonly ok: true;
-      readonly file: string;
-      readonly models: number;
-      readonly newest: string | null;
-    }
-  | {
-      readonly ok: false;
-      readonly code: "no-key" | "key-refused";
-      readonly text: string;
-    };
-
 /** Asks the provider for its models with the key; only a key that it accepts is kept. */
 async function keepTestedKey(
   program: CliProgram,
   { provider, key }: { readonly provider: KeyProvider; readonly key: string },
   words: SetupMessages,
-): Promise<KeptKey> {
-  if (!/^[!-~]{8,400}$/.test(key)) return { ok: false, code: "no-key", text: words.login.notAKey };
+) {
+  if (!/^[!-~]{8,400}$/.test(key)) return { ok: false, code: "no-key", text: words.login.notAKey } as const;
   const env = { ...program.env, [KEYS[provider]]: key };
   const opened = await program
     .elsewhere({ env, cwd: program.cwd })
@@ -87,10 +74,10 @@ async function keepTestedKey(
   const source = opened.ok ? opened.found.sources.find((one) => one.provider === provider) : undefined;
   if (source === undefined || source.trouble !== null) {
     const why = source?.trouble == null ? "" : describeListTrouble(source, source.trouble, words);
-    return { ok: false, code: "key-refused", text: words.login.notKept(why) };
+    return { ok: false, code: "key-refused", text: words.login.notKept(why) } as const;
   }
   const file = await program.keepKey(KEYS[provider], key);
-  return { ok: true, file, models: source.models?.length ?? 0, newest: source.usual };
+  return { ok: true, file, models: source.models?.length ?? 0, newest: source.usual } as const;
 }
 
 /** For `init` and for a conversation: a key that is pasted there. False: none was given, or it is not accepted. */

@@ -1,17 +1,12 @@
 import type { JobStatus } from "../../domain/jobs/result.ts";
 import type { CodeToken } from "../../domain/texts/code-tokens.ts";
 
+type Paint = (text: string) => string;
+
+const COLOURS = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
+
 /** How things look: letters in the sixteen colours of the user's own theme; only the grounds of a difference are fixed colours. */
-export interface Style {
-  readonly bold: (text: string) => string;
-  readonly dim: (text: string) => string;
-  readonly italic: (text: string) => string;
-  readonly red: (text: string) => string;
-  readonly green: (text: string) => string;
-  readonly yellow: (text: string) => string;
-  readonly blue: (text: string) => string;
-  readonly magenta: (text: string) => string;
-  readonly cyan: (text: string) => string;
+export interface Style extends Readonly<Record<"bold" | "dim" | "italic" | keyof typeof COLOURS, Paint>> {
   readonly code: (text: string, kind: CodeToken["kind"] | undefined) => string;
   /** A row of a difference: its background reaches the edge without trailing spaces, so that a selection copies only the text. */
   readonly added: (pieces: readonly DiffPiece[]) => string;
@@ -94,39 +89,16 @@ export function styleFor({
   return createStyle({ colour: wantsColour(env, outIsTerminal), ground: groundOf(env) });
 }
 
-export function createStyle({
-  colour,
-  ground,
-}: {
+interface Look {
   readonly colour: boolean;
   readonly ground: "dark" | "light";
-}): Style {
+}
+
+export function createStyle({ colour, ground }: Look): Style {
   const base = { bold: sgr(1, 22), dim: colour ? sgr(2, 22) : plain, italic: sgr(3, 23) };
-  if (!colour) {
-    const row = (pieces: readonly DiffPiece[]) =>
-      pieces.map(({ text, isChanged }) => (isChanged ? `\x1b[1;4m${text}\x1b[22;24m` : text)).join("");
-    return {
-      ...base,
-      red: plain,
-      green: plain,
-      yellow: plain,
-      blue: plain,
-      magenta: plain,
-      cyan: plain,
-      code: plain,
-      added: row,
-      removed: row,
-    };
-  }
-  const grounds = GROUNDS[ground];
-  const letters = {
-    red: sgr(31, 39),
-    green: sgr(32, 39),
-    yellow: sgr(33, 39),
-    blue: sgr(34, 39),
-    magenta: sgr(35, 39),
-    cyan: sgr(36, 39),
-  };
+  const letters = Object.fromEntries(
+    Object.entries(COLOURS).map(([name, on]) => [name, colour ? sgr(on, 39) : plain]),
+  ) as Record<keyof typeof COLOURS, Paint>;
   const tones = {
     added: letters.green,
     removed: letters.red,
@@ -138,20 +110,16 @@ export function createStyle({
     plain,
   };
   const code = (text: string, kind: CodeToken["kind"] = "plain") => tones[kind](text);
-  const row = (line: string, word: string) => (pieces: readonly DiffPiece[]) =>
-    `\x1b[${line}m${pieces
-      .map(({ text, isChanged, kind }) => {
-        const letters = code(text, kind);
-        return isChanged ? `\x1b[${word}m${letters}\x1b[${line}m` : letters;
-      })
-      .join("")}\x1b[K\x1b[0m`;
-  return {
-    ...base,
-    ...letters,
-    code,
-    added: row(grounds.added, grounds.addedWord),
-    removed: row(grounds.removed, grounds.removedWord),
+  const row = (kind: "added" | "removed") => (pieces: readonly DiffPiece[]) => {
+    if (!colour)
+      return pieces.map(({ text, isChanged }) => (isChanged ? `\x1b[1;4m${text}\x1b[22;24m` : text)).join("");
+    const [line, word] = [GROUNDS[ground][kind], GROUNDS[ground][`${kind}Word`]];
+    const drawn = pieces.map(({ text, isChanged, kind: tone }) =>
+      isChanged ? `\x1b[${word}m${code(text, tone)}\x1b[${line}m` : code(text, tone),
+    );
+    return `\x1b[${line}m${drawn.join("")}\x1b[K\x1b[0m`;
   };
+  return { ...base, ...letters, code, added: row("added"), removed: row("removed") };
 }
 
 const SIGNS: Readonly<

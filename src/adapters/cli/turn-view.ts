@@ -25,6 +25,13 @@ interface TurnDeps {
   readonly now: () => number;
 }
 
+/** What becomes final with an event; other events are steps, or say nothing here. */
+type Hears = {
+  readonly [Type in ChatEvent["type"]]?: (
+    event: Extract<ChatEvent, { type: Type }>,
+  ) => readonly Block[] | undefined;
+};
+
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const SPIN_MS = 120;
 /** Rows of the plan's list. */
@@ -145,70 +152,53 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps) {
     });
   }
 
-  function hear(event: ChatEvent): readonly Block[] {
-    switch (event.type) {
-      case "text":
-        return say(event.text);
-      case "drafting":
-        hearDraft(event.agent, event.text, event.lines);
-        return [];
-      case "queued":
-        doing = event.ahead > 0 ? chat.doing("waiting", String(event.ahead)) : texts.working;
-        return [];
-      case "thinking":
-        doing = chat.doing("thinking", `${event.agent} (${event.model})`);
-        return [];
-      case "tool":
-        return event.state === "started" ? endWords() : [];
-      case "proposed": {
-        const [title = ""] = event.plan.split("\n", 1);
-        return [...endWords(), ...endDraft(title, event.agent)];
-      }
-      case "steps":
-        list = event.steps;
-        return [];
-      case "progress":
-        round = event.of > 1 ? texts.round(event.attempt, event.of) : "";
-        doing = texts.doing[event.doing];
-        used = event.tokens;
-        return [];
-      case "agent":
-        return [...endWords(), ...endDraft(null)];
-      case "job-command":
-        // An agent of the user's own speaks between its steps; other coders are silent here.
-        return severalWrite ? [] : endDraft(null);
-      case "job-output":
-        output = printable(event.text.trimEnd().split("\n").at(-1) ?? "").trim();
-        return [];
-      case "notice": {
-        if (event.step !== undefined) return [...endWords(), ...endDraft(null)];
-        const look = style();
-        const text = printable(event.text);
-        return [
-          ...endWords(),
-          ...endDraft(null),
-          {
-            render: (columns) =>
-              text
-                .split("\n")
-                .flatMap((line) => wrapColumns(look.dim(line), columns - 2).map((row) => `  ${row}`)),
-          },
-        ];
-      }
-      case "decided":
-      case "job-finished":
-      case "job-started":
-      case "undone":
-      case "cut-over":
-        return [];
-    }
-  }
+  const endAll = () => [...endWords(), ...endDraft(null)];
+
+  const hears: Hears = {
+    text: ({ text }) => say(text),
+    drafting({ agent, text, lines }) {
+      hearDraft(agent, text, lines);
+    },
+    queued({ ahead }) {
+      doing = ahead > 0 ? chat.doing("waiting", String(ahead)) : texts.working;
+    },
+    thinking({ agent, model }) {
+      doing = chat.doing("thinking", `${agent} (${model})`);
+    },
+    tool: ({ state }) => (state === "started" ? endWords() : []),
+    proposed({ plan, agent }) {
+      const [title = ""] = plan.split("\n", 1);
+      return [...endWords(), ...endDraft(title, agent)];
+    },
+    steps(event) {
+      list = event.steps;
+    },
+    progress(event) {
+      round = event.of > 1 ? texts.round(event.attempt, event.of) : "";
+      doing = texts.doing[event.doing];
+      used = event.tokens;
+    },
+    agent: endAll,
+    // An agent of the user's own speaks between its steps; other coders are silent here.
+    "job-command": () => (severalWrite ? [] : endDraft(null)),
+    "job-output"({ text }) {
+      output = printable(text.trimEnd().split("\n").at(-1) ?? "").trim();
+    },
+    notice({ step, text }) {
+      if (step !== undefined) return endAll();
+      const look = style();
+      const lines = printable(text).split("\n");
+      const render = (columns: number) =>
+        lines.flatMap((line) => wrapColumns(look.dim(line), columns - 2).map((row) => `  ${row}`));
+      return [...endAll(), { render }];
+    },
+  };
 
   return {
     /** Blocks that became final. */
     event(event: ChatEvent) {
       // Words that end fold the steps before them.
-      const blocks = hear(event);
+      const blocks = hears[event.type]?.(event as never) ?? [];
       const before = steps;
       steps = addToSteps(steps, event, now());
       if (steps !== before) output = "";

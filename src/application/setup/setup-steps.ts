@@ -25,15 +25,8 @@ export interface SetUpDeps {
 }
 
 /** The first configuration of a machine, on which this was found. */
-export function createSetUp({
-  locale,
-  file,
-  found,
-  exists,
-  write,
-  keepWindow,
-  openModels,
-}: SetUpDeps): OpenSetup {
+export function createSetUp(deps: SetUpDeps): OpenSetup {
+  const { locale, file, found, exists } = deps;
   const textOf = (choice: ModelChoice) => firstConfig(found, choice, setupMessagesFor(locale).file);
   return {
     ok: true,
@@ -41,12 +34,12 @@ export function createSetUp({
     file,
     found,
     exists,
-    test: async (choice, signal) => testChoice(choice, await openModels(textOf(choice)), signal),
+    test: async (choice, signal) => testChoice(choice, await deps.openModels(textOf(choice)), signal),
     write(choice, { replace }) {
-      const result = write(textOf(choice), replace);
+      const result = deps.write(textOf(choice), replace);
       for (const chosen of result.written ? [choice.chat, choice.coder] : []) {
         const window = found.sources.find(({ provider }) => provider === chosen?.provider)?.window;
-        if (chosen !== null && window !== undefined) keepWindow(chosen.model, window);
+        if (chosen !== null && window !== undefined) deps.keepWindow(chosen.model, window);
       }
       return result;
     },
@@ -214,16 +207,7 @@ export function describeTest(choice: ModelChoice, tested: ChoiceTestResult, word
   }
 }
 
-export function foundJson({
-  ollama,
-  sources,
-  keys,
-  github,
-  git,
-  docker,
-  bubblewrap,
-  heads = [],
-}: SetupFindings): object {
+export function foundJson({ ollama, sources, keys, heads = [], ...machine }: SetupFindings): object {
   return {
     ollama: {
       base_url: ollama.baseUrl,
@@ -238,10 +222,7 @@ export function foundJson({
       ...(trouble !== null && { trouble }),
     })),
     keys: Object.fromEntries(keys.map(({ variable, there }) => [variable, there])),
-    github,
-    git,
-    docker,
-    bubblewrap,
+    ...machine,
     heads: heads.map(({ name, by }) => ({ name, login: by })),
   };
 }

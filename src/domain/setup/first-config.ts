@@ -156,8 +156,8 @@ export function firstConfig(found: SetupFindings, choice: ModelChoice, words: Se
     ...section("security", choice.cloudMayTalk ? ["local_only: false"] : [], ["local_only: true"]),
     "",
     ...comment(words.ollama),
-    ...section("ollama", ollama.baseUrl === OLLAMA ? [] : [`base_url: ${quoted(ollama.baseUrl)}`], [
-      `base_url: ${quoted(OLLAMA)}`,
+    ...section("ollama", ollama.baseUrl === OLLAMA ? [] : [`base_url: ${JSON.stringify(ollama.baseUrl)}`], [
+      `base_url: ${JSON.stringify(OLLAMA)}`,
     ]),
     "",
     ...comment(words.keys),
@@ -200,7 +200,7 @@ function headRole({ head }: ModelChoice): string[] {
 }
 
 function modelOf({ provider, model }: ChosenModel): string {
-  return `{ provider: ${provider}, model: ${quoted(model)} }`;
+  return `{ provider: ${provider}, model: ${JSON.stringify(model)} }`;
 }
 
 /** The lines that are set, or an example behind #. */
@@ -214,10 +214,6 @@ function inline(settings: Readonly<Record<string, string | boolean | null>>): st
   return `{ ${Object.entries(settings)
     .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
     .join(", ")} }`;
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
 }
 
 function comment(lines: readonly string[]): string[] {

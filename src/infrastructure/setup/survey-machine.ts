@@ -17,12 +17,8 @@ export interface SurveyRequest {
 }
 
 /** The models, keys and programs of this machine to set PicoClaw up with. */
-export async function surveyMachine({
-  env,
-  findModels,
-  dockerVersion,
-  hasProgram,
-}: SurveyRequest): Promise<SetupFindings> {
+export async function surveyMachine(request: SurveyRequest): Promise<SetupFindings> {
+  const { env, findModels, dockerVersion, hasProgram } = request;
   const signal = AbortSignal.timeout(PATIENCE_MS);
   const [models, version] = await Promise.all([findModels(signal), dockerVersion(signal)]);
   return {
