@@ -30,10 +30,7 @@ function listCommands(
   });
 }
 
-/**
- * The user's prompt as one message. A workspace file is named by its path, since coders read its current
- * content; other text is included in a fence. Audio was never offered.
- */
+/** The user's prompt as one message. A workspace file is named by its path, because coders read it; other text is fenced. */
 async function readPrompt(
   blocks: readonly ContentBlock[],
   { folder: { workspace } }: AcpSession,
@@ -134,10 +131,7 @@ export const ACP_MESSAGE_BYTES = 64 * 1024 ** 2;
 const NEWLINE = Buffer.from("\n");
 const INVALID_REQUEST = -32_600;
 
-/**
- * The messages of an editor without those that are too long, for which their request gets an error. The library would
- * end the connection, and with it the work of every other session.
- */
+/** An editor's messages; too long a one is answered with an error, for which the library would end the connection. */
 async function* admitMessages({ input, output }: AcpStreams, limitBytes: number): AsyncGenerator<Uint8Array> {
   const frames = createFrameReader(limitBytes);
   for await (const chunk of input as AsyncIterable<Buffer>)

@@ -295,9 +295,7 @@ export interface AcpSession {
   /** Throws for a mode that there is not. */
   setMode(mode: string): void;
   modes(): { currentModeId: string; availableModes: { id: string; name: string; description: string }[] };
-  /**
-   * Rejects only a prompt whose images no model takes. `cancelled`: the editor stopped it, and its changes were undone.
-   */
+  /** Rejects only a prompt whose images no model takes. `cancelled`: stopped by the editor, and undone. */
   prompt(prompt: EditorPrompt, on: PromptEvents): Promise<"end_turn" | "cancelled">;
   /** The settings of the session, the model of the default coder among them. */
   options(): Promise<SessionConfigOption[]>;

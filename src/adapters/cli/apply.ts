@@ -21,10 +21,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
 import { repairFirst } from "./repair-first.ts";
 
-/**
- * For a person at a terminal, on standard error: what is about to run, then one line that says what
- * runs now. Nothing elsewhere.
- */
+/** For a person at a terminal, on standard error: what is about to run, then one line with what runs now. */
 function createProgress(program: CliProgram, { messages, workspace: { mask }, config }: OpenedWorkspace) {
   const enabled = !program.json && program.errIsTerminal;
   const begun = performance.now();

@@ -28,10 +28,7 @@ export type ParsedFlags =
   | { readonly ok: true; readonly flags: Flags }
   | { readonly ok: false; readonly problem: "unknown" | "missing-value" | "no-value"; readonly flag: string };
 
-/**
- * `--flag`, `--flag value`, `--flag=value`, `-h`, and `--` before words that begin with a dash. A lone `-` is a
- * word. By hand, because `node:util` costs two milliseconds and reports its errors only in prose.
- */
+/** `--` precedes words that begin with a dash. By hand: `node:util` costs two milliseconds and has no codes for its errors. */
 export function parseFlags(args: readonly string[], types: FlagTypes): ParsedFlags {
   const values: Record<string, string | boolean> = {};
   const words: string[] = [];

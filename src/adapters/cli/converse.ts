@@ -316,10 +316,7 @@ const CARD_KEYS: readonly (readonly [keys: readonly KeyName[], run: PressedKey])
 
 const KEPT_LINES = 500;
 
-/**
- * The commands with what they do: those of the help, the routes, and the user's own. First what was typed most in the
- * `history` of the line, then in the order of the help, which begins with what is needed most.
- */
+/** The help's commands, the routes and the user's own: those typed most come first, then the order of the help. */
 export function slashCommands(
   { chat, commands, ownCommands }: OpenChatFolder,
   history: readonly string[],

@@ -66,10 +66,7 @@ export async function readFlags(
   return parsed.flags;
 }
 
-/**
- * Opens a service with the common flags, or reports why it cannot and stops. `what` names it in the error; only a workspace has
- * warnings to print.
- */
+/** Opens a service with the common flags, or reports why it cannot and stops. `what` is the code of that error. */
 export async function openOrStop<T extends { readonly ok: true } | NotOpened>(
   program: CliProgram,
   values: Flags["values"],

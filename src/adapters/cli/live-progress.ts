@@ -7,10 +7,7 @@ import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
 import type { CliProgram } from "./program.ts";
 import { createLiveLine, harmless } from "./progress-line.ts";
 
-/**
- * The progress of a task for a waiting user: with `line`, one status line on standard error; with `follow`, every step on
- * standard output as it happens.
- */
+/** A task's progress: with `line`, one line on standard error; with `follow`, every step on standard output. */
 export function createTaskProgress(
   program: CliProgram,
   texts: TaskMessages,

@@ -5,10 +5,7 @@ import { inlineMarkdown, paintCode, type Style } from "./terminal-style.ts";
 
 type StyleOf = () => Style;
 
-/**
- * Markdown as a model writes it: whole blocks are given away, the open one can still change. A line is a block when
- * its end has come, a table when it has ended.
- */
+/** Markdown as a model writes it, in blocks: a line is final when its end has come, a table when it has ended. */
 export function createMarkdownStream(style: StyleOf) {
   let pending = "";
   let table: string[] = [];

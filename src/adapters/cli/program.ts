@@ -118,10 +118,7 @@ export interface CliProgram {
   readonly keepKey: (variable: string, key: string | null) => Promise<string>;
   /** Opens a web address in the user's browser, where this machine has a screen. */
   readonly openInBrowser: (address: string) => Promise<void>;
-  /**
-   * Removes for good what the roll-back of a job kept aside. Null: nothing is kept for it. `unfinished`: the roll-back
-   * has not ended.
-   */
+  /** Removes for good what the roll-back of a job kept aside; null: nothing. `unfinished`: it has not ended. */
   readonly removeKeptAside: (
     opened: OpenedWorkspace,
     jobId: string,

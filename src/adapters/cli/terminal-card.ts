@@ -29,10 +29,7 @@ const CONTEXT = 2;
 const MOST_WORDS = 400;
 const LONGEST_FILE = 2_000_000;
 
-/**
- * The changes of a job, file by file, with the changed words within a line. The files of git's own folder are only
- * counted: after `git init` or a commit they would hide the change itself.
- */
+/** File by file, with the changed words within a line. Git's own files are only counted: they would hide the change. */
 export function diffLines(differences: readonly FileDifference[], texts: TerminalMessages): DiffLine[] {
   const own = differences.filter(({ path }) => !path.startsWith(".git/"));
   const gitFiles = differences.length - own.length;

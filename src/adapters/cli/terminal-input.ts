@@ -245,10 +245,7 @@ export function createComposer(deps: ComposerDeps) {
 
 const NOTHING_SELECTED = -1;
 
-/**
- * The item that Enter takes without an arrow key: a file, the typed command, or the only one whose name begins so. Another
- * command is never sent in place of what was typed.
- */
+/** What Enter takes without an arrow key. Another command is never sent in place of what was typed. */
 function preselect(items: readonly MenuItem[], prefix: string): number {
   if (prefix.startsWith("@") || items[0]?.label === prefix.toLowerCase()) return 0;
   return items.filter(({ isNamed }) => isNamed).length === 1 ? 0 : NOTHING_SELECTED;

@@ -5,10 +5,7 @@ import { textWidth, wrapWords } from "./terminal-text.ts";
 const STYLE = createStyle({ colour: true, ground: "dark" });
 const { bold: BOLD, dim: DIM } = STYLE;
 
-/**
- * Renders streamed Markdown for a terminal, line by line: headings, lists, emphasis, code, diffs. Sentences break
- * between words at so many columns; code and diffs stay as they are.
- */
+/** Streamed Markdown for a terminal. Sentences break between words at so many columns; code stays as it is. */
 export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY) {
   let pending = "";
   /** Of the line that is shown in part. */

@@ -136,10 +136,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps) {
     draft.blocks.push(...draft.stream.add(printable(text)));
   }
 
-  /**
-   * Makes the words of one coder, or of all, final; a plan of one line is omitted because it is the title of its card. With
-   * several coders, the words of each are under its name.
-   */
+  /** Makes the words of one coder, or of all, final. A plan of one line is omitted: it is the title of its card. */
   function endDraft(title: string | null, agent?: string): readonly Block[] {
     const ending = [...drafts].filter(([name]) => agent === undefined || name === agent);
     const isOneOfMany = drafts.size > 1 || agent !== undefined;

@@ -20,10 +20,7 @@ export function keptKeysFile(home: string): string {
   return join(home, "keys.env");
 }
 
-/**
- * The environment with the kept keys below it: a variable that is set has priority. A file that others can read, or that belongs to
- * another user, is left alone and named in `refused`.
- */
+/** The environment over the kept keys. A file of another user, or that others can read, is left alone and `refused`. */
 export function withKeptKeys(env: Env, home: string): { readonly env: Env; readonly refused: string | null } {
   const file = keptKeysFile(home);
   const stat = lookAt(file);
