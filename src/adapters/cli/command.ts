@@ -1,9 +1,7 @@
 import { resolve } from "node:path";
-import type { RunningServer } from "../../application/serve/server.ts";
 import type { JobStatus } from "../../domain/jobs/result.ts";
 import type { FileTrouble } from "../../domain/platform/machine-trouble.ts";
 import type { HelpMessages } from "../../domain/texts/cli.ts";
-import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `lines`: may be repeated; its values are the lines of one text. */
@@ -208,43 +206,4 @@ export async function styleReport(
   if (!program.outIsTerminal) return text;
   const { hasReportLook, lookOfReport } = await import("./terminal-report.ts");
   return hasReportLook(program) ? lookOfReport(program, text, status) : text;
-}
-
-/**
- * The first signal stops gently, the second at once; a hang-up reads the configuration again. Signals count from the call on:
- * a server answers before its start is complete, and a program that sees it may stop it.
- */
-export async function untilStopped(
-  program: CliProgram,
-  words: () => ServeMessages,
-  starting: Promise<Pick<RunningServer, "reload" | "stop" | "noteFault">>,
-): Promise<void> {
-  const say = (text: string) => program.err(`${text}\n`);
-  const reload = () => {
-    void starting
-      .then((serving) => serving.reload())
-      .then((problem) => say(problem === null ? words().reloaded : words().reloadRefused(problem)))
-      .catch((error: unknown) => say(words().reloadRefused(String(error))));
-  };
-  const signalled = Promise.withResolvers<void>();
-  const count = { signals: 0 };
-  const end = () => {
-    count.signals += 1;
-    if (count.signals === 1) return signalled.resolve();
-    say(words().stoppingHard);
-    process.exit(EXIT.failed);
-  };
-  process.on("SIGHUP", reload);
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, end);
-  // The caller reports a failed start.
-  const serving = await starting.catch(() => null);
-  if (serving !== null) {
-    const returnFaults = program.takeFaults(serving.noteFault);
-    await signalled.promise;
-    say(words().stopping);
-    await serving.stop();
-    returnFaults();
-  }
-  process.off("SIGHUP", reload);
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, end);
 }

@@ -2,6 +2,7 @@ import { type Role, SCOPES, type Scope } from "../../application/ports/serve.ts"
 import { isUserName } from "../../application/serve/access.ts";
 import type { RunningServer } from "../../application/serve/server.ts";
 import { fleetMessagesFor } from "../../domain/texts/fleet.ts";
+import type { ServeMessages } from "../../domain/texts/serve.ts";
 import {
   type Flags,
   printJson,
@@ -11,7 +12,6 @@ import {
   refuseWork,
   type Subcommand,
   succeed,
-  untilStopped,
 } from "./command.ts";
 import { closing, openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenServer } from "./program.ts";
@@ -87,6 +87,42 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   }
   await stopped;
   return EXIT.done;
+}
+
+/** The first signal stops gently, the second at once, even during the start; a hang-up reloads the configuration. */
+async function untilStopped(
+  program: CliProgram,
+  words: () => ServeMessages,
+  starting: Promise<Pick<RunningServer, "reload" | "stop" | "noteFault">>,
+): Promise<void> {
+  const say = (text: string) => program.err(`${text}\n`);
+  const reload = () => {
+    void starting
+      .then((serving) => serving.reload())
+      .then((problem) => say(problem === null ? words().reloaded : words().reloadRefused(problem)))
+      .catch((error: unknown) => say(words().reloadRefused(String(error))));
+  };
+  const signalled = Promise.withResolvers<void>();
+  const count = { signals: 0 };
+  const end = () => {
+    count.signals += 1;
+    if (count.signals === 1) return signalled.resolve();
+    say(words().stoppingHard);
+    process.exit(EXIT.failed);
+  };
+  process.on("SIGHUP", reload);
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, end);
+  // The caller reports a failed start.
+  const serving = await starting.catch(() => null);
+  if (serving !== null) {
+    const returnFaults = program.takeFaults(serving.noteFault);
+    await signalled.promise;
+    say(words().stopping);
+    await serving.stop();
+    returnFaults();
+  }
+  process.off("SIGHUP", reload);
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, end);
 }
 
 /** `serve link` and `serve token create|list|remove`: works beside a running server, through the store. */

@@ -83,7 +83,7 @@ export function openKeyboard(onKey: (bytes: string) => void, onResize: () => voi
 }
 
 const same = (text: string) => text;
-const PLAIN_LIST = {
+const PLAIN = {
   selectedPrefix: same,
   selectedText: same,
   description: same,
@@ -105,7 +105,7 @@ export function createLineEditor(screen: {
     },
     requestRender: () => screen.redraw(),
   } as unknown as TUI;
-  const editor = new Editor(host, { borderColor: same, selectList: PLAIN_LIST });
+  const editor = new Editor(host, { borderColor: same, selectList: PLAIN });
   editor.focused = true;
   // The editor has no door for a cursor that is set, and a new text through its own door forgets the pastes.
   const inner = editor as unknown as {
