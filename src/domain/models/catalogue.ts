@@ -2,11 +2,7 @@ import { isJsonObject } from "../platform/json-members.ts";
 import shipped from "./catalogue.json" with { type: "json" };
 import type { Price, PriceTable, TokenCounts } from "./model-facts.ts";
 
-/**
- * Facts about models: how much they read, their cost, whether they see images and accept a thinking level.
- * The shipped table carries the date on which it was last compared with the providers' lists; `models.json`
- * in PICOCLAW_HOME replaces entries of it, or adds some.
- */
+/** Facts about models, compared with the providers' lists on `dated`. `models.json` in PICOCLAW_HOME replaces or adds entries. */
 export interface Catalogue {
   /** `2026-11-16`. */
   readonly dated: string;
@@ -236,10 +232,7 @@ export function findSuccessor(
   return findInCatalogue(catalogue, model) === null ? null : chooseOffered(offered, [model], catalogue);
 }
 
-/**
- * The model of a provider's list that is nearest to the usual ones: the newest of the same line, else of those whose price
- * is known the newest whose price is nearest, else the first that is made for code. Null: the list is empty.
- */
+/** Nearest to the usual ones: the newest of a line, else of the nearest price, else one made for code. Null: the list is empty. */
 export function chooseOffered(
   offered: readonly string[],
   usual: readonly string[],

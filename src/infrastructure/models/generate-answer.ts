@@ -268,10 +268,7 @@ export interface TryDeps extends ModelDeps {
 
 export type TryOutcome =
   | { readonly kind: "answer"; readonly answer: ModelAnswer }
-  /**
-   * `again`: worth another try. `without`: a part of the request that the server does not know. `limit`: how long an answer
-   * it would give.
-   */
+  /** `again`: worth another try. `without`: a part that the server does not know. `limit`: how long an answer it would give. */
   | {
       readonly kind: "failed";
       readonly failure: ModelFailure;

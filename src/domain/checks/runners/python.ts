@@ -2,10 +2,7 @@ import { type CheckRunner, type FoundCommand, hasName, type ProjectFiles } from 
 import { readPytest } from "./pytest.ts";
 import { readUnittest } from "./unittest.ts";
 
-/**
- * Passed tests before the failed ones, so that the end of the output shows what matters. `-v` names skipped tests, and the one that
- * a run hangs in; where the project's own options take it away, these names remain.
- */
+/** Passed before failed, so that the end shows what matters; these names remain where the project's options take away `-v`. */
 const PYTEST_NAMES = "-rpxXsfE";
 
 /** Another copy of the package may be installed; the one below `src` is the one to test. */
