@@ -23,7 +23,7 @@ export async function conversePlainly(
   const { conversation, chat, workspace, who, close } = opened;
   const say = (text: string) => program.out(`${printable(text)}\n`);
   const { chat: talks, coder } = await who();
-  say(texts.title(program.version, workspace.root, ""));
+  say(texts.title(program.version, workspace.root));
   say(texts.who(talks, coder));
   say(texts.plainWelcome);
   const running: { abort: AbortController | null } = { abort: null };

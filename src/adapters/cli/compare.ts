@@ -257,12 +257,7 @@ async function tellCases(asked: Asked): Promise<number> {
   if (see > 0) {
     if (opened.trouble !== null) return refuseWork(program, opened.trouble, texts.noPlays[opened.trouble]);
     await withStop((signal) =>
-      seeCases(opened.compare, {
-        cases,
-        limit: see,
-        signal,
-        onEvent: (event) => tellEvent(asked, event, 0),
-      }),
+      seeCases(opened.compare, { cases, limit: see, signal, onEvent: (event) => tellEvent(asked, event, 0) }),
     );
     return tellCases({ ...asked, flags: { ...flags, values: { ...flags.values, see: undefined } } });
   }

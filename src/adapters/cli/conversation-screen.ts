@@ -297,7 +297,7 @@ export function titleLine(
   if (version === "") return "";
   const home = env.HOME ?? "";
   const isBelow = home !== "" && `${cwd}/`.startsWith(`${home}/`);
-  return texts.title(version, isBelow ? `~${cwd.slice(home.length)}` : cwd, "");
+  return texts.title(version, isBelow ? `~${cwd.slice(home.length)}` : cwd);
 }
 
 /** A notice from PicoClaw beside the conversation. */

@@ -32,13 +32,7 @@ async function pair(program: CliProgram, flags: Flags): Promise<number> {
     if (!CHANNEL_NAMES.includes(channel) || userId === "")
       return bad("usage", words.pairUsage(CHANNEL_NAMES));
     if (verb === "add")
-      await opened.access.savePerson({
-        channel,
-        userId,
-        name: name ?? "",
-        role,
-        addedAt: at.toISOString(),
-      });
+      await opened.access.savePerson({ channel, userId, name: name ?? "", role, addedAt: at.toISOString() });
     else if (!(await opened.access.removePerson(channel, userId)))
       return bad("unknown-person", words.personUnknown(given ?? ""));
     const text =

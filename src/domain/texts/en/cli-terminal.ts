@@ -2,8 +2,7 @@ import { jobOrder, many } from "../format-text.ts";
 
 export const terminalTexts = {
   // Above the conversation
-  title: (version: string, folder: string, branch: string) =>
-    `picoclaw ${version}  ${folder}${branch === "" ? "" : ` on ${branch}`}`,
+  title: (version: string, folder: string) => `picoclaw ${version}  ${folder}`,
   who: (talks: string | null, codes: string | null) =>
     talks !== null && talks === codes
       ? `talks and codes: ${talks}`

@@ -2,7 +2,7 @@ import type * as en from "../en/cli-terminal.ts";
 import { jobOrder } from "../format-text.ts";
 
 export const terminalTexts: typeof en.terminalTexts = {
-  title: (version, folder, branch) => `picoclaw ${version}  ${folder}${branch === "" ? "" : `（${branch}）`}`,
+  title: (version, folder) => `picoclaw ${version}  ${folder}`,
   who: (talks, codes) =>
     talks !== null && talks === codes
       ? `会話とコード: ${talks}`
