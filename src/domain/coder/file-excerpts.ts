@@ -411,7 +411,7 @@ function cutElement(path: string, text: string, limit: number): string {
   return `<file path="${path}" cut="true">\n${text.slice(0, limit)}…\n</file>`;
 }
 
-/** Definitions that the excerpts leave out, for the coder to ask for. If not all fit, inner ones are dropped, then every second one. */
+/** Definitions that the excerpts leave out, for the coder to ask for. If not all fit, every second of the innermost goes. */
 function restOf(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
   const names = new Set<string>();
   let above = "";
@@ -427,12 +427,12 @@ function restOf(path: string, lines: readonly string[], ranges: readonly LineRan
   const word = () => left.map(({ name, line }) => `${name} ${line}`).join(", ");
   while (left.length > 1 && word().length > OUTLINE) {
     const deepest = Math.max(...left.map(({ indent }) => indent));
-    const outer = left.filter(({ indent }) => indent < deepest);
-    left = outer.length > 0 ? outer : left.filter((_, at) => at % 2 === 0);
+    let inner = 0;
+    left = left.filter(({ indent }) => indent < deepest || inner++ % 2 === 1);
   }
   if (left.length === 0) return "";
   const more = all - left.length;
-  return `(not shown, by line: ${word()}${more > 0 ? `, and ${more} between them` : ""})`;
+  return `(not shown, by line: ${word()}${more > 0 ? `, and ${more} more` : ""})`;
 }
 
 /** A file that a coder asks for, or some lines of it. */

@@ -228,8 +228,23 @@ test("the outline covers a long file to its end, and comments are not headings",
   const outline = /\(not shown, by line: .*\)$/.exec(shown)?.[0] ?? "";
   expect(outline).not.toContain("Copyright");
   expect(outline).not.toContain("comment");
-  expect(outline).toMatch(/step_2[89]\d \d+, and \d+ between them\)$/);
+  expect(outline).toMatch(/step_2[89]\d \d+, and \d+ more\)$/);
   expect(outline.length).toBeLessThan(600);
+});
+
+test("the outline of one long suite names cases from its beginning to its end", () => {
+  const cases = Array.from(
+    { length: 90 },
+    (_, at) =>
+      `    t.test('stringifies value number ${at}', function (st) {\n        st.equal(f(${at}), ${at});\n        st.end();\n    });\n`,
+  );
+  const text = `'use strict';\n\nvar f = require('../');\n\ntest('stringify()', function (t) {\n${cases.join("\n")}\n    t.end();\n});\n\ntest('empty keys', function (t) {\n${cases.slice(0, 20).join("\n")}\n    t.end();\n});\n`;
+  const shown = showFile("test/stringify.js", text, { terms: [], limit: 3_000, ends: true });
+  const outline = /\(not shown, by line: .*\)$/.exec(shown)?.[0] ?? "";
+  const lines = [...outline.matchAll(/number \d+ (\d+)/g)].map(([, line]) => Number(line));
+  expect(lines.length).toBeGreaterThan(5);
+  expect(lines[0]).toBeLessThan(150);
+  expect(lines.at(-1)).toBeGreaterThan(350);
 });
 
 test("the head of a test is what it imports, not its licence", () => {
