@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type Bench, createBench, said, shell } from "./worker-kit.ts";
 
@@ -102,4 +102,16 @@ describe("git's own files", () => {
     expect(readFileSync(bench.path(".git/hooks/pre-commit"), "utf8")).toBe("#!/bin/sh\n");
     expect((await bench.run([shell("rm .git/hooks/pre-commit")])).success).toBe(true);
   });
+
+  test.each(["commit-msg", "post-receive", "sendemail-validate", "post-index-change"])(
+    "a sample may not change while the hook %s is a link",
+    async (hook) => {
+      const sample = ".git/hooks/pre-push.sample";
+      bench.write(sample, "#!/bin/sh\n");
+      symlinkSync("pre-push.sample", bench.path(`.git/hooks/${hook}`));
+      const ran = await bench.run([shell(`echo evil >> ${sample}`)]);
+      expect(said(ran)).toEqual([`git hooks cannot be installed by a job: ${sample} (restored)`]);
+      expect(bench.read(sample)).toBe("#!/bin/sh\n");
+    },
+  );
 });
