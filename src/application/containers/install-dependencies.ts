@@ -284,7 +284,7 @@ async function fetchAll(
 
 const PIP = `pip download --quiet --retries 0 --timeout 15 --no-deps --only-binary=:all: --dest ${FETCHED_FOLDER}/pip --`;
 
-/** Packages without a wheel would be built by their own code: they are left to the task. Nothing waits for an index that does not answer. */
+/** Packages without a wheel would be built by their own code, so the task gets them. Nothing waits for an index that does not answer. */
 const FETCH_COMMANDS = {
   npm: `mkdir -p ${FETCHED_FOLDER}/npm && xargs -r -n 100 npm cache add --fetch-retries=0 --fetch-timeout=30000 --cache ${FETCHED_FOLDER}/npm --`,
   pip:

@@ -106,7 +106,7 @@ export async function seeCase(room: CaseRoom, found: FoundCase, signal: AbortSig
   return not(failed === null ? { code: "no-runner" } : explainRed(failed));
 }
 
-/** Whether a change passes the hidden tests; null: they could not run. Files that decide how tests run count only if the real change has them. */
+/** Whether a change passes the hidden tests; null: they could not run. Test settings count only if the real change has them, too. */
 export async function judgePlay(
   room: CaseRoom,
   found: HistoryCase,

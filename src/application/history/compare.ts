@@ -337,7 +337,7 @@ export function toResult(
   return { run, end, contestants: results, pairs, differing, notCounted };
 }
 
-/** The cheapest contestant that is shown to be good enough beside each other one, then the others by what they solved; null: too few cases. */
+/** The cheapest contestant that is shown to be no worse than each other one, then the others by what they solved; null: too few cases. */
 export function chooseOrder({ contestants, pairs }: CompareResult): readonly ContestantResult[] | null {
   const played = contestants.filter(({ plays }) => plays > 0);
   const isEnough = (one: ContestantResult) =>

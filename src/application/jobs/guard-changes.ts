@@ -22,7 +22,7 @@ type GitDirectories = ReturnType<typeof createGitDirectories>;
 
 function createGitDirectories(sides: BeforeAndAfter) {
   const known = new Map<string, boolean>();
-  /** Whether git takes a folder (as in change sets; "" is the workspace) for a git directory: a HEAD, and objects and refs, maybe elsewhere. */
+  /** Whether git takes a folder ("" is the workspace) for a git directory: it has a HEAD, and objects and refs of its own or elsewhere. */
   function is(folder: string, when: "before" | "after"): boolean {
     const key = `${when}:${folder}`;
     const seen = known.get(key);
@@ -382,7 +382,7 @@ export interface GuardDeps {
   readonly sha1: (bytes: Uint8Array) => string;
 }
 
-/** Restores what a process may not change, before the next command builds on it; `final-validation.ts` decides. Returns the other changes. */
+/** Restores what a process may not change, so that no command builds on it; `final-validation.ts` decides. Returns the other changes. */
 export function guardChanges({ transaction, protection, sha1 }: GuardDeps, changes: readonly Change[]) {
   const { restored, rewrite, created, logged, leftOut } = validateChanges(
     { sides: transaction, protection, sha1 },

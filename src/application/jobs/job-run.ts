@@ -473,7 +473,7 @@ export class JobRun implements RunningJob {
     return new JobBroken(this.jobId, this.deps.root, error, nameJobId(this.deps.archive, this.jobId));
   }
 
-  /** Commits the changes, keeps them as a preview or rolls them back. `still` is asked under the lock; false: nothing happened, and the job continues. */
+  /** Commits the changes, keeps them as a preview or rolls them back. If `still`, asked under the lock, says no, the job continues. */
   async end(
     settled: readonly CommandResult[],
     endedBefore: readonly string[],

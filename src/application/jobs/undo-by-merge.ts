@@ -27,7 +27,7 @@ export interface MergedUndo {
   readonly checked?: WordsByLocale;
 }
 
-/** Merges a changed job out of the files, or into them, as a new job, all or nothing. Null: not text alone, or its lines were changed since. */
+/** Merges a job's changes out of files that were edited since, or into them, as a new job. Null: not only text, or its lines changed. */
 export async function mergeJob(
   deps: MergeDeps,
   job: StoredJob,

@@ -20,7 +20,7 @@ export interface CheckSlotsDeps {
 /** Another check starts only while this much of the checks' cores is idle. */
 const SPARE_CORES = 0.5;
 
-/** While checks are queued the machine's load is measured: if the running ones wait and leave the checks' cores idle, the next one starts. */
+/** While checks are queued the machine's load is measured: if the running ones leave the checks' cores idle, the next one starts. */
 export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps) {
   const urgent: (() => void)[] = [];
   const patient: (() => void)[] = [];

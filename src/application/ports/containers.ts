@@ -12,13 +12,13 @@ export interface SandboxManager {
    * `cleanupStaleContainers` does.
    */
   startContainer(spec: ContainerSpec, options?: StartOptions): Promise<StartedContainer | SandboxFailure>;
-  /** Runs one command as the container's user, many at once. It ends with its own exit: background processes keep running and are listed. */
+  /** Runs one command as the container's user; many may run at once. It ends with its own exit: its background processes keep running. */
   exec(container: string, request: ExecRequest): Promise<ExecResult>;
   /** The processes that commands left running. */
   listProcesses(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure>;
   /** Ends a background process with all its descendants. False if there is no such process. */
   endProcess(container: string, pid: number): Promise<boolean | SandboxFailure>;
-  /** Leads connections to a port of the container's loopback to a Unix socket of this machine, without a network, for any process inside. */
+  /** Leads a port of the container's loopback to a Unix socket of this machine, for any process inside, until closed; needs no network. */
   forward(
     container: string,
     options: { readonly socket: string; readonly signal: AbortSignal },

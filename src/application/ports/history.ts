@@ -103,6 +103,7 @@ export interface CompareStore {
   keepState(name: string, base: string | null, files: readonly TakenEdit[]): Promise<CaseState>;
   /** Appends to a comparison; a line that a crash cut short is skipped when it is read. */
   addPlay(run: string, play: PlayRecord): void;
+  /** Those that were played to their end. */
   readPlays(run: string): readonly PlayRecord[];
   /** Also of those that were not played to their end. */
   spentUsd(run: string): number;

@@ -22,7 +22,7 @@ export interface DraftRequest {
   readonly groupId?: string;
   /** `<channel>:<chat>`; for the log. */
   readonly sessionKey?: string;
-  /** Whether checks will judge it: then it is staged from the start, which a draft of edits alone saves. */
+  /** Whether checks will judge it: it is then staged from the start. Without checks, a draft of edits costs no more than a job of edits. */
   readonly checked: boolean;
   /** Whether commands of its patches may reach the network. Default: yes, as for a job that is applied. */
   readonly network?: boolean;
@@ -42,9 +42,9 @@ export type OpenedDraft =
   | { readonly ok: false; readonly refusal: JobRefusal };
 
 /**
- * A job that stays open while a coder works, and ends as one commit, a preview or nothing. Between two calls it is layers on disk: nothing
- * runs, and the workspace is untouched. Several may be open at once. Calls of one take turns, except checks of the baseline; after its end,
- * all but `discard` throw. A draft whose process dies is closed like a dead job: it has applied nothing.
+ * A job that stays open while a coder works, and ends as one commit, a preview or nothing. Between two calls it is layers on disk:
+ * nothing runs or is mounted, and the workspace is untouched until `commit`. Several may be open at once. Calls of one take turns,
+ * except checks of the baseline; after its end, all but `discard` throw. A draft whose process dies is closed like a dead job.
  */
 export interface Draft {
   readonly id: string;
@@ -53,22 +53,22 @@ export interface Draft {
   /** Carries out a patch or commands. Results before a failing command stay; every process it started has ended when this returns. */
   run(attempt: DraftAttempt): Promise<DraftRun>;
   /**
-   * Gives files their contents of another draft with the same rules; the job lists each as an edit. On a refusal nothing was written. Without
-   * an attempt, the edits count as part of earlier ones and are not listed.
+   * Gives files the contents that they have in another draft of the workspace, which had the same rules; the job lists each as an
+   * edit. On a refusal nothing was written. Without an attempt, the edits count as part of earlier ones and are not listed.
    */
   takeIn(edits: readonly TakenEdit[], attempt: number | null): Promise<JobRefusal | null>;
   /** Counts commands of the last attempt that a check has run: its job lists them after those that the draft ran. */
   addResults(results: readonly CommandResult[], attempt: number): Promise<void>;
   journal(event: JobEvent): void;
   /**
-   * Runs check commands in turn over the draft, or over the workspace; their writes are thrown away. Confined and without network, else
-   * refused in an untrusted folder.
+   * Runs check commands in turn over the draft, or over the workspace without it; their writes are thrown away. They are confined and
+   * without network; where nothing can confine them, they are refused in a folder that is not trusted.
    */
   check(request: CheckRequest): Promise<Checked>;
   /** The files that commands left in the private home. Absent, or null, where checks cannot be kept from it. */
   readonly homes?: () => HomeTraces | null;
   changes(): readonly Change[];
-  /** The files among them whose contents differ, before and after. */
+  /** The changed files whose contents differ, before and after. */
   diff(): readonly FileDifference[];
   /** Waits for the draft's turn to land, among all processes in the order of requests; the result gives the turn back. */
   takeTurn(): Promise<() => void>;

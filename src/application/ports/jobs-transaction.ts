@@ -14,8 +14,8 @@ import type { ProcessRunner } from "./platform-processes.ts";
 import type { EntryState, Repository, TakenEdit, View, WorkspaceFiles } from "./platform-view.ts";
 
 /**
- * Stages a job's changes until commit or rollback: `seal` ends the view and leaves a change set on disk, which `commit`, `undo` and `redo` swap
- * under a lock, all paths or none. After a crash `repair` finishes the swap that an intent file names. It needs no git and no database.
+ * Stages a job's changes until commit or rollback: `seal` ends the view and leaves a change set on disk, which `commit`, `undo` and
+ * `redo` swap under a lock, all paths or none. After a crash `repair` finishes the swap of the intent file. Needs no git or database.
  */
 export interface Transactions {
   begin(request: BeginRequest): Promise<BeginResult>;
@@ -29,14 +29,14 @@ export interface Transactions {
   ): Promise<SwapOutcome | { readonly status: "late" }>;
   /** Runs `use` while no other job can be brought in; its `commit` and `discard` use the held lock. `busy`: the lock could not be had. */
   hold<T>(use: (held: Pick<Transactions, "commit" | "discard">) => Promise<T>): Promise<T | "busy">;
-  /** Waits for the turn to commit, in order among all processes; the result, or the process's death, gives it back. Only the lock excludes. */
+  /** Waits for the turn to commit, in order among all processes; the result, or the end of the process, ends it. Only the lock excludes. */
   takeTurn(signal: AbortSignal): Promise<() => void>;
   undo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   stage(jobId: string): Promise<void>;
   /** Drops a staged job's change set; a job that was committed keeps its undo. One that never `began` gives back its number. */
   discard(jobId: string, options?: { readonly began?: boolean }): Promise<void>;
-  /** Finishes an interrupted swap around entries edited since; null without one. `begin` and swaps do so first. `halted`: of this job, for another try. */
+  /** Finishes an interrupted swap around entries edited since; null: none. `begin` and swaps do so first. `halted`: retries this job's. */
   repair(halted?: string): Promise<RepairedJob | null>;
   /** Rewrites unreadable records of jobs from the remaining files. Absent where there is nothing to rebuild them from. */
   repairRecords?(): Promise<readonly RepairedRecord[]>;
@@ -97,20 +97,20 @@ export interface Transaction extends BeforeAndAfter {
   revert(paths: readonly string[]): void;
   /** Gives a file among such paths other bytes, keeping its mode. Where the view cannot be written to, the seal will do it. */
   rewrite(path: string, bytes: Uint8Array): void;
-  /** A file whose owner or group does not exist in the view, or null; the next job is staged differently. Absent where that cannot be. */
+  /** Called when a process reports an unknown owner or group: such a file, or null. The next job is staged differently. */
   readonly metForeign?: () => string | null;
   readonly network?: "off" | "allow-list";
   /** Requests of processes that an allow-list refused since the last call. */
   readonly takeRefused?: () => readonly RefusedHost[];
-  /** Existing paths of the home that a failed command names and the job is not shown. Absent where the home is not hidden. */
+  /** Existing paths of the home (`~/.foo`) that a failed command's words name and no job is shown. Absent if the home is not hidden. */
   readonly hiddenHome?: (words: string) => readonly string[];
   /** Asked after the end of the view: the jobs' shared home, where it was put aside because a job left it unusable. */
   readonly homeAside?: () => string | null;
   /** The parts that a job needs to stay open over several steps. Absent if it cannot. */
   readonly layers?: Layers;
   /**
-   * Ends the view, has the judge validate the difference, and stages what passed; resting or reopened views too. Files left in the private
-   * home layer stay for later jobs unless the job ends as a preview.
+   * Ends the view and everything that runs in it, has the judge validate the difference, and stages exactly what passed; resting or
+   * reopened views too. Files left in the private home layer stay for later jobs unless the job ends as a preview.
    */
   seal(judge: ValidateDifference, end?: { readonly preview: boolean }): Promise<SealedChanges>;
   discard(): Promise<void>;
@@ -222,7 +222,7 @@ export interface CheckView {
   readonly confined: boolean;
   /** Whether `keepBuilt` kept something that shows here. */
   readonly hasBuilt: boolean;
-  /** Keeps files written here for checks that ask for them. Called when nothing runs any more, before `close`. Absent where it cannot. */
+  /** Keeps what was written below these paths of the workspace for later checks. Called when nothing runs, before `close`. */
   readonly keepBuilt?: (paths: readonly string[]) => Promise<void>;
   /** Ends its processes and discards its changes. Idempotent. */
   close(): Promise<void>;
@@ -267,7 +267,7 @@ export type SwapOutcome =
       readonly status: "refused";
       /** `workspace-gone`: the folder was removed or moved since the job began; nothing was written anywhere. */
       readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy" | UnusableJob;
-      /** `damaged`, `closed`, `newer`: the file of the job's record that cannot be read; `data-gone`: what it has no other side for any more. */
+      /** `damaged`, `closed`, `newer`: the file of the job's record that cannot be read; `data-gone`: the paths without undo data. */
       readonly paths?: readonly string[];
       /** The process that keeps the workspace busy, by name and number, where that can be seen. */
       readonly heldBy?: string;

@@ -27,9 +27,9 @@ import type { ProcessRunner } from "./platform-processes.ts";
 import type { WorkspaceFiles } from "./platform-view.ts";
 
 /**
- * The only place where anything is read, written or run: a folder of this machine, or the project in a container. Every change is a job,
- * except those staged with `begin`. Expected failures are values; a call rejects for a bug or a missing workspace. It may be open many times:
- * commits take turns by a lock, and a caller that cannot have it gets `busy`.
+ * The only place where anything is read, written or run: a folder of this machine, or the project in a container. Every change is
+ * a job, except those staged with `begin`. Expected failures are values; a call rejects for a bug or a missing workspace. It may be
+ * open many times, in many processes: commits take turns by a lock, and a caller that cannot have it gets `busy`.
  */
 export interface Workspace {
   /** Absolute, without symlinks; in a container, the path there. */
@@ -44,13 +44,13 @@ export interface Workspace {
   readonly archive: JobArchive;
   readonly staging: Staging;
   /**
-   * Carries out a patch as one job. A failed command is in the result; a refusal says that nothing ran. An aborted job is taken back where that
-   * can be. Not idempotent: each call is a job of its own.
+   * Carries out a patch as one job. A failed command is in the result; a refusal says that nothing ran. An aborted job is taken back
+   * where that can be. Not idempotent: each call is a job of its own.
    */
   execute(request: JobRequest): Promise<JobResult>;
   /**
-   * Opens a transaction under a new job's id, until it is sealed or discarded; other jobs run beside it. In a container its changes happen at
-   * once, and `discard` puts edits back.
+   * Opens a transaction under a new job's id, until it is sealed or discarded; other jobs run beside it. In a folder no one sees its
+   * changes before the commit; in a container they happen at once, and `discard` puts edits back.
    */
   begin(request: BeginRequest): Promise<BeginResult>;
   /** Opens a job that stays open while a coder works; refused where nothing can be staged. */
@@ -61,7 +61,7 @@ export interface Workspace {
   discardPreview(jobId: string): Promise<PreviewDiscard>;
   /** Throws away a job of any process that has not begun to land: its later commit is refused. Harmless for any other. */
   withdraw(jobId: string): Promise<void>;
-  /** Undo or redo of the named job or group, or of the last job. A conflict touches nothing of its job and ends a group there. */
+  /** Undo or redo of a job, a group or the last job. A conflict changes nothing of its job and ends a group; a second call is `refused`. */
   takeBack(request: TakeBackRequest): Promise<TakeBack>;
   /** Ends a running job of another process and waits at most 20 seconds until it is taken back. */
   stop(jobId: string): Promise<StopJobResult>;
@@ -213,7 +213,7 @@ export interface ExecuteRequest
 
 type Choice = "dryRun" | "preview" | "atomic" | "stopOnError" | "autoCommit";
 
-/** The workspace sets the options that are left out; a preview and all-or-nothing are only what the caller asks for. */
+/** The workspace's settings fill in what is left out; `preview` and `atomic` are off unless the caller asks for them. */
 export type JobRequest = Omit<ExecuteRequest, Choice> & { readonly [K in Choice]?: boolean | undefined };
 
 /** `worker.limits`: 0 means no limit; sizes in bytes. */

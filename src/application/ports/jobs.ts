@@ -177,7 +177,7 @@ export interface JobArchive {
   append(jobId: string, event: JobEvent): void;
   save(record: JobRecord): void;
   read(jobId: string): StoredJob | null;
-  /** Oldest first. Jobs in other states than the named ones are passed over at a third of the cost, and known ones of other groups unread. */
+  /** Oldest first. Jobs in other states than the named ones cost a third, and known ones of other groups are not read. */
   list(states?: readonly JobState[], isOfGroup?: (groupId: string) => boolean): StoredJob[];
   /** The number of each job by its id, also of jobs that are forgotten. */
   numbers(): ReadonlyMap<string, number>;

@@ -26,7 +26,7 @@ export const LOG = {
   autoCommitFailed: ["worker.auto_commit_failed", "worker.auto_commit"],
 } as const satisfies Readonly<Record<string, readonly [msg: string, event: string]>>;
 
-/** Spans for an OpenTelemetry collector: figures and names, never user text. Nothing throws, rejects or waits: a slow collector loses spans. */
+/** Spans for an OpenTelemetry collector: figures and names, no user text. Never throws, rejects or waits: a slow collector loses spans. */
 export interface Tracing {
   begin(name: string, start?: SpanStart): Span;
   /** Sends the remaining spans, for a few seconds at most. */

@@ -22,7 +22,7 @@ const language = (
 
 const wordsOf = (text: string) => text.split(" ").filter((word) => word !== "");
 
-/** The files that identify a language. Conda is first: its file names the whole environment. The order of the others counts between equals. */
+/** The files that identify a language. Conda is first: its file names the whole environment. Between equals the order of others counts. */
 export const LANGUAGES: readonly Language[] = [
   language(
     "conda",

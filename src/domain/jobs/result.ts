@@ -381,11 +381,11 @@ export interface KeptAsideFolder {
 }
 
 /**
- * The entries that a seal did not carry over, or carried over differently than the job left them. `special`,
- * `device`, `unreadable`: not committed. `hidden`: the job could not see it. `holds-hidden`: a folder that
- * stays for that reason. `owner`, `group`: a changed file that could not keep them. `other-names`: hard links
- * that part. `folder-owner`, `folder-attributes`: the job's changes to a folder that existed before. `power`: set-user-id, set-group-id and sticky bits that were taken off. `root-mode`: that of the workspace's own folder. `times`: nothing else was changed. `home-unusable`: the
- * home that jobs share could not be used by the next, and was put aside.
+ * The entries that a seal did not carry over, or carried over differently than the job left them. `special`, `device`,
+ * `unreadable`: not committed. `hidden`: the job could not see it. `holds-hidden`: a folder that stays for that reason. `owner`,
+ * `group`: a changed file that could not keep them. `other-names`: hard links that part. `folder-owner`, `folder-attributes`: the
+ * job's changes to a folder that existed before. `power`: set-user-id, set-group-id and sticky bits that were taken off. `root-mode`:
+ * that of the workspace's own folder. `times`: nothing else was changed. `home-unusable`: the home that jobs share was put aside.
  */
 export type SealedOtherwise =
   | "special"
@@ -581,8 +581,9 @@ export function nameByNumber<Facts extends { readonly numbers?: JobNumbers }>(fa
 }
 
 /**
- * The status of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
- * not applied because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that the user discarded. A `running` or `interrupted` job has no result; of an `unreadable` one it is not known.
+ * The status of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is not applied
+ * because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that the user discarded. A
+ * `running` or `interrupted` job has no result; of an `unreadable` one it is not known.
  */
 export const JOB_STATUSES = [
   "applied",
@@ -631,7 +632,7 @@ export interface JobStatusFacts {
   readonly standsRepaired?: true;
 }
 
-/** `failing`: its own commands. `worse`: the checks; `unended`: one that ended before. `still-red`: a test that it answers for. */
+/** `failing`: its own commands. `worse`: the checks. `unended`: a check that ended before. `still-red`: a test that it answers for. */
 export type RedReason = "failing" | "worse" | "unended" | "still-red" | "new-failing" | "conflict" | "hook";
 
 export function toKeptStatus(red: RedReason | undefined): "preview" | "worse" | "unended" {

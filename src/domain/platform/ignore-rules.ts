@@ -111,7 +111,7 @@ export interface IgnoreMatcherOptions {
   readonly includeIgnored: boolean;
 }
 
-/** A folder's `.gitignore` files and its `.git/info/exclude`, read once. Others do not count: a workspace looks the same on every machine. */
+/** A folder's `.gitignore` files and `.git/info/exclude`, read once; no others, so a workspace looks the same on every machine. */
 export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatcher {
   const read = (path: string): readonly IgnoreRule[] => {
     const text = options.read(path);

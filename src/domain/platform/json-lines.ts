@@ -48,7 +48,7 @@ export function createFrameReader(limitBytes: number): { push(chunk: Uint8Array)
   };
 }
 
-/** Finds the `id` of a message that cannot be parsed, so that its sender learns which request failed. Remembers only where in the JSON it is. */
+/** Finds the `id` of a message that cannot be parsed, so that its sender learns which request failed. Stores only its place in the JSON. */
 export type RequestIdScanner = ReturnType<typeof createRequestIdScanner>;
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];

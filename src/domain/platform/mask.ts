@@ -224,7 +224,7 @@ function isEmptyWord(value: string, name: string): boolean {
   return EMPTY_WORD.test(value) || (!isUpper(name) && value.toLowerCase() === name.toLowerCase());
 }
 
-/** `secrets`: exact values, found URL-encoded or escaped in JSON too. Those under six characters are left to the rules of shape and name. */
+/** `secrets`: exact values, found URL-encoded or escaped in JSON too. Those under six characters are left to rules of shape and name. */
 export function createMasker({ secrets = [] }: { readonly secrets?: readonly string[] } = {}) {
   const values = knownForms(secrets);
   const find: FindSecretSpans = (text) => joinSpans(text, [...findSecrets(text), ...findKnown(text, values)]);

@@ -21,7 +21,7 @@ const MOST_BYTES = 1024 * 1024;
 /** For one file: a reformatted file would otherwise hold up everything else in the process for minutes. */
 const LIMIT_MS = 300;
 
-/** Merges two edits of one text by lines. Line ends that one side changed altogether are its editor's mistake. Never writes a conflict marker. */
+/** Merges two edits of one text by lines, without conflict markers. Line ends that one side changed altogether are its editor's mistake. */
 export function mergeFile({ base, ours, theirs }: MergeSides, limitMs = LIMIT_MS): MergeResult {
   if (isSameFile(ours, theirs)) return { kind: "same" };
   if (base === undefined) return { kind: "conflict", why: "no-base" };

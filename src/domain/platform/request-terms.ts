@@ -60,7 +60,7 @@ export function requestTerms(request: string): Term[] {
     .slice(0, MOST_TERMS);
 }
 
-/** Texts in quotation marks that are not a single name: messages, which are searched literally, and the parts of those that are not code: some may be new. */
+/** Quoted texts that are not a single name: messages, searched literally, and the parts of those that are not code: some may be new. */
 function quotesIn(text: string): string[] {
   const quotes = text.matchAll(/'([^'\n]{8,100})'|"([^"\n]{8,100})"|`([^`\n]{8,100})`|「([^」\n]{3,60})」/g);
   return [...quotes]

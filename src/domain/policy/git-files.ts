@@ -166,7 +166,7 @@ export function isHarmlessSetting({ name, value }: GitSetting): boolean {
   return /^submodule\..*\.update$/s.test(name) && /^(checkout|rebase|merge|none)$/.test(value);
 }
 
-/** The settings that a job may not make, and the file without them; null if all may stay. Settings of `before`, which git read until now, may stay. */
+/** The settings that a job may not make, and the file without them (null if inseparable); null if all may stay, as those of `before` do. */
 export function revertSettings(
   before: string,
   after: string,

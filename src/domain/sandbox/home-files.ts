@@ -75,7 +75,7 @@ const CACHES = new RegExp(
   "i",
 );
 
-/** Names known to be run or obeyed, and to hold keys: a command that writes to one fails; what else it leaves in a home is left out with a word. */
+/** Names that are run or obeyed, or hold keys: a command that writes to one fails. Other names in a home are left out, and noted. */
 const OBEYED = new RegExp(
   [
     // Start files of shells and sessions.

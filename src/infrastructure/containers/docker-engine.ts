@@ -285,7 +285,7 @@ function upgradeConnection(
   return promise;
 }
 
-/** `unix:///path`, `tcp://host:port`, `https://host:port`; else undefined. With a folder of certificates (DOCKER_CERT_PATH) tcp speaks TLS. */
+/** `unix:///path`, `tcp://host:port`, `https://host:port`; else undefined. With certificates (DOCKER_CERT_PATH) tcp speaks TLS. */
 export function parseEngineAddress(host: string, certificates?: string): EngineAddress | undefined {
   if (host.startsWith("unix://")) {
     const path = host.slice("unix://".length);

@@ -91,7 +91,7 @@ export interface NpmRegistryDeps {
 const TIMEOUT_MS = 30_000;
 const OUTPUT_BYTES = 64 * 1024;
 
-/** The npm registry of the configuration, else of this machine's npm, asked in the root folder so that no workspace has a say; null: neither. */
+/** The npm registry of the configuration, else of this machine's npm, asked in `/` so that no workspace has a say; null: neither. */
 export function createNpmRegistry({ processes, env, configured }: NpmRegistryDeps) {
   return async (signal?: AbortSignal): Promise<string | null> => {
     if (configured !== null) return configured;

@@ -61,7 +61,7 @@ const COPY =
       }
     : { whole: ["cp", "-cpRP", "--"], into: 'cp -cpRP -- "$@" "$0"/' };
 
-/** Copies a folder to a free name, without PicoClaw's own folders; returns the complaints of `cp`. Names are passed as bytes: not all are text. */
+/** Copies a folder to a free name, without PicoClaw's own folders. Names are passed as bytes. Returns the complaints of `cp`. */
 export function copyFolder(from: string, to: string, ownFolders: readonly string[]): string[] {
   const names = new Set(
     ownFolders

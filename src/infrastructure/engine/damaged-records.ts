@@ -150,7 +150,7 @@ function identifyIn(root: string, path: string) {
   return attemptOr(null, () => identify(root, path));
 }
 
-/** Rebuilds unreadable job records from what the others repeat. The damaged file is kept beside. Called under the lock, when no swap is running. */
+/** Rebuilds unreadable job records from what others repeat, and keeps the damaged file. Called under the lock, when no swap is running. */
 export function repairRecords(storage: string, workspace: string): RepairedRecord[] {
   const repaired: RepairedRecord[] = [];
   for (const jobId of listJobIds(storage)) {
@@ -286,7 +286,7 @@ interface Recognition {
   readonly state: StateFile;
 }
 
-/** The ops of records that do not repeat the plan, by the entries at the paths of the story; the last path is known where one slot remains. */
+/** The ops of records that do not repeat the plan, by the entries at the story's paths; the last path is known if one slot remains. */
 function recogniseOps(
   unknown: readonly (readonly [path: string, kind: Change["kind"]])[],
   entries: ReadonlyMap<number, SwapRecordEntry>,
@@ -370,7 +370,7 @@ function mendState(folder: JobFolder, workspace: string): boolean {
   return true;
 }
 
-/** The jobs of which an undo or redo would be refused for damaged or missing undo data. A job that was swapped meanwhile is looked at again. */
+/** The jobs of which an undo or redo would be refused for damaged or missing undo data. One that was swapped meanwhile is read again. */
 export function findDamagedUndo(
   storage: string,
   workspace: string,

@@ -64,7 +64,7 @@ type ImageRanges = Readonly<Record<string, readonly [offset: number, length: num
 
 /**
  * Keeps the bytes that a commit or an undo is about to write, so that the job can be shown and merged after the user has edited the
- * files. Removed with the undo record. A forced redo may have replaced the other side, so a commit stores its bytes once.
+ * files. Removed with the undo record. Staged bytes are kept once; an undo's each time, as a forced redo may replace them.
  */
 export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void {
   const names = side === "b" ? AFTER_IMAGES : BEFORE_IMAGES;
@@ -263,7 +263,7 @@ function createOrderReader(storage: string): () => JobOrder {
   };
 }
 
-/** Jobs in the order in which they began. One without a line there precedes the first one created later, under its place if that is free. */
+/** Jobs in the order in which they began. One without a line there precedes the first created later; its place is its number, if free. */
 function inOrder(jobs: readonly StoredJob[], order: JobOrder, isWhole: boolean): StoredJob[] {
   const byTime = jobs.toSorted((x, y) =>
     x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
@@ -395,7 +395,7 @@ interface ArchivedJobs {
   readonly list: () => StoredJob[];
 }
 
-/** Both sides of every file of a job, from its slots, the workspace or a later job's slots. `folders`: also the files of deleted folders. */
+/** Both sides of each file of a job, from its slots, the workspace or a later job's slots. `folders`: files of deleted folders, too. */
 function* walkDifferences(
   archived: ArchivedJobs,
   jobId: string,

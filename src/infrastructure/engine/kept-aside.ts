@@ -83,7 +83,7 @@ function measureAside(folder: string, jobId: string): KeptAsideFolder {
   return { jobId, folder, files, bytes };
 }
 
-/** Removes for good what a job's rollback kept aside. Null: nothing. `unfinished`: a swap is still being reverted, and may put more there. */
+/** Removes for good what a job's rollback kept aside; null: nothing. `unfinished`: a swap is still being reverted, and may add to it. */
 export function removeKeptAside(storage: string, jobId: string): KeptAsideFolder | "unfinished" | null {
   // Only a name that is listed: one made of dots and slashes leads elsewhere.
   const kept = listKeptAside(storage).find((one) => one.jobId === jobId);
@@ -108,7 +108,7 @@ export function diagnoseAside({
   }));
 }
 
-/** The originals that were kept aside, where they are now: the storage may have moved with its workspace, and the user may have removed some. */
+/** Where the originals that were kept aside are now: the storage may have moved with its workspace, and the user may have removed it. */
 export function locateAside(storage: string, jobId: string, { paths }: KeptAside): KeptAside {
   const folder = jobAside(storage, jobId);
   return { folder, paths, ...(!existsSync(folder) && { removed: true }) };

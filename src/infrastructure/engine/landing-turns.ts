@@ -15,7 +15,7 @@ import { takeLock } from "../platform/folder-lock.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { pause } from "../platform/timers.ts";
 
-/** Drafts of all processes are committed one at a time, as they asked. The lock of the workspace keeps writers apart; a turn delays drafts. */
+/** Drafts of all processes land one at a time, in the order of asking. The workspace's lock keeps writers apart; a turn only delays. */
 export type LandingTurns = ReturnType<typeof createLandingTurns>;
 
 const POLL_MS = 30;

@@ -63,7 +63,7 @@ interface OverlayChecks
   readonly roots: readonly LaidRoot[];
 }
 
-/** Views whose changes are thrown away: an upper above the draft's, the baseline's build output and the workspace. The draft's stays as it is. */
+/** Views whose changes are thrown away: an upper above the draft's, the baseline's build output and the workspace, which do not change. */
 function createOverlayChecks(parts: OverlayChecks) {
   const { workspace, folder, roots, installation, env } = parts;
   let count = 0;

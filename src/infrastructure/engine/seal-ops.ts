@@ -431,7 +431,7 @@ export function createFlushAhead(folder: JobFolder) {
   };
 }
 
-/** The journal holds copies of files that are no longer needed, and the plan's flush would wait for all of them: it is committed now. */
+/** The file system's journal may hold copies of unneeded files, for which the plan's flush would wait: it is committed now. */
 function commitJournal(folder: JobFolder): Promise<void> {
   return new Promise((resolve) => {
     const descriptor = openSync(join(folder.path, "stamp"), "a", 0o600);

@@ -68,7 +68,7 @@ export interface StagedViewDeps {
   readonly hashBase: (path: string, base: Identity) => string | undefined;
 }
 
-/** The view of a job that only edits: pending changes over the workspace. Changed files are whole in their slots; cost follows the change. */
+/** The view of a job that only edits: pending changes over the workspace, whole files in their slots. Cost follows the change. */
 export function createStagedView({ root, slotPath, hashBase }: StagedViewDeps): StagedView {
   const entries = new Map<string, Staged>();
   const bases = new Map<string, StagedBase>();

@@ -103,7 +103,7 @@ function reverseSwap(swap: Swap): Swap {
 
 type EditedPaths = ReturnType<typeof findEditedPaths>;
 
-/** Paths that match neither side of the swap: edited after it was interrupted. A rollback allows edits of paths that it has not to touch. */
+/** Paths that match neither side of the swap: edited after it was interrupted. A rollback permits edits of unreached and restored paths. */
 function findEditedPaths(swap: Swap, intent: Intent) {
   const takingBack = intent.taking_back === true;
   /** Entries of a swap being rolled back that were only moved. */

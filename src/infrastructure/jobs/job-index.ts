@@ -135,7 +135,7 @@ export function createAllJobs({ db, now, archives, afterMigration }: AllJobsDeps
   };
 }
 
-/** The index does not hold what was cut off or cannot be read, nor why a job ended; the job's own folder does, where it is on this machine. */
+/** Interruptions, damage and the reason of the end are not in the index: they come from the job's own folder, if it is on this machine. */
 function withInterruptions(job: IndexedJob, archives: readonly Pick<JobArchive, "read">[]): IndexedJob {
   for (const archive of archives) {
     const own = archive.read(job.jobId);

@@ -46,7 +46,7 @@ export interface RawHandlers {
   readonly onClose: (error?: Error) => void;
 }
 
-/** A plain connection, for what HTTP is upgraded to. Rejects when it cannot be made; one to an engine with a wrong certificate is closed at once. */
+/** A plain connection, for what HTTP is upgraded to. Rejects when it cannot be made; a wrong certificate of the engine closes it. */
 export async function openRaw(address: EngineAddress, { onBytes, onClose }: RawHandlers) {
   const queue: Uint8Array[] = [];
   const state = { closed: false };

@@ -331,7 +331,7 @@ export function watchView(view: View, touching: (path: string) => void): View {
 
 const TIMES = 3;
 
-/** Corrects an entry that processes of the job may still fight for: tries again, then leaves it to the final validation. Passes on fatal errors. */
+/** Corrects an entry that the job's processes may still write: tries again, then leaves it to the final validation. Fatal errors pass. */
 export function retryDespiteOthers(
   use: () => void,
   isFatal: (error: unknown) => boolean = () => false,

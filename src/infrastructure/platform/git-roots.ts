@@ -38,7 +38,7 @@ export function gitProgram(folders: readonly string[], avoid: readonly string[])
 /** Long enough for the history of a large project; anything not found in this time counts as absent. */
 const TIME_MS = 20_000;
 
-/** Asks the workspace's own repository, which a job never touches, by a git that reads its settings alone. Needed only for a protected file. */
+/** Asks the workspace's own repository, which no job touches, by a git that reads its settings alone. Needed for protected files only. */
 function createGitHistory(gitDirectory: string): GitHistory {
   const ask = (...args: string[]): string | null => {
     const git = systemGit();

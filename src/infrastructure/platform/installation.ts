@@ -28,7 +28,7 @@ export function findInstallation(): Installation {
   return { folder: realpathSync(folder), runtime: realpathSync(process.execPath), executor };
 }
 
-/** Starts an entry of the program, whatever settings the folder has in which it runs. */
+/** Arguments that start an entry of the program, whatever settings the folder has in which it runs. */
 export function runtimeArguments(folder: string, entry: string): string[] {
   return [
     `--config=${join(folder, "bunfig.toml")}`,
@@ -44,7 +44,7 @@ export function threadEntry({ folder, executor }: Installation, name: "limited" 
   return join(folder, dirname(executor), `${name}${extname(executor)}`);
 }
 
-/** Remembers the program's files; later names one that is gone, or null. From sources, that is their folder. */
+/** Remembers the program's files; later names one that is gone, or null. Sources count as one: their folder. */
 export function watchOwnPieces(here = import.meta.dir): () => string | null {
   const list = join(here, "pieces.json");
   if (basename(here) === "platform" || !existsSync(list)) return () => (existsSync(here) ? null : here);

@@ -150,7 +150,7 @@ export function tryFlock(fd: number): LibcResult | Refused<"busy"> {
   return failed;
 }
 
-/** Waits for the lock without blocking the event loop. Not fair: a later asker may win. Closing the file or the end of the process releases it. */
+/** Waits for the lock without blocking the event loop. Not fair. Closing the file, or the end of the process, releases the lock. */
 export async function flock(fd: number, timeoutMs: number): Promise<LibcResult | Refused<"timed-out">> {
   const deadline = performance.now() + timeoutMs;
   for (let pause = FIRST_WAIT_MS; ; pause = Math.min(pause * 2, LONGEST_WAIT_MS)) {

@@ -158,7 +158,7 @@ const LEVELS: Readonly<Record<LogLevel | "silent", number>> = {
 
 const TEN_MB = 10_000_000;
 
-/** Lines as pino writes them, without its 30 ms of start (`docs/decisions/011-wire-protocols-by-hand.md`). Opens nothing before the first. */
+/** Lines as pino writes them, without its 30 ms of start (`docs/decisions/011-wire-protocols-by-hand.md`). Opens its file at the first. */
 export function createLineLogger(options: LoggerOptions): Logger {
   const { home, mask, now = Date.now, limitBytes = TEN_MB, files = 3 } = options;
   const file = createRotatingFile({

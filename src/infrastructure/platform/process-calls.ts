@@ -220,7 +220,7 @@ export function closeOnExec(descriptor: number): LibcResult {
   return callLinux(({ c }) => c.fcntl(descriptor, F_SETFD, FD_CLOEXEC));
 }
 
-/** Linux: this process and its children get no more than this: bytes of a file, open files, processes of the user namespace (not root's). */
+/** Linux: this process and its children get no more bytes of a file, open files, or processes of the user namespace (not root's). */
 export function limitResource(resource: keyof typeof RLIMITS, most: number): LibcResult {
   const lib = linuxLibc();
   if (!lib) return UNSUPPORTED;

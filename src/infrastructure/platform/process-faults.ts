@@ -3,7 +3,7 @@ import { writeAll } from "./standard-streams.ts";
 
 const EVENTS = ["uncaughtException", "unhandledRejection"] as const;
 
-/** Receives the errors that no caller caught in this process or thread; the newest handler gets all. The answer gives them back. */
+/** Receives the errors that no caller caught in this process or thread; the newest handler gets all. The result ends that. */
 export function takeFaults(handle: (error: unknown) => void): () => void {
   const before = EVENTS.map((event) => ({
     event,

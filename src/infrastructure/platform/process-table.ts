@@ -132,7 +132,7 @@ function readProc(pid: number, file: string): string | undefined {
   return attemptOr(undefined, () => readFileSync(`/proc/${pid}/${file}`, "utf8"));
 }
 
-/** Signal 0 asks whether a process is there, and a refusal means that it is. Unreaped, as in many containers, a dead one keeps its number. */
+/** Signal 0 asks whether a process exists; a refusal means that it does. A dead one keeps its number where no parent reaps it. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0) && !isZombie(pid);

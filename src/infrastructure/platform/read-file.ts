@@ -96,7 +96,7 @@ export function readPlain(absolute: string, limitBytes: number): Uint8Array | nu
   }
 }
 
-/** As `readNoFollow`, into the caller's place, filled where there are more; returns how many. A read that ends at `expected` is the last. */
+/** As `readNoFollow`, into the caller's room, which a longer file fills; returns the count. A read that ends at `expected` is the last. */
 export function readInto(absolute: string, room: Uint8Array, from: number, expected = -1): number {
   const fd = openQuickly(absolute, READ) ?? openSync(absolute, READ);
   try {

@@ -160,7 +160,7 @@ function isTooLong(error: unknown): boolean {
   return (error as { code?: unknown }).code === "ENAMETOOLONG";
 }
 
-/** Makes every parent of `path` below `root` a folder; a link or file in its place is removed. `modeOf`: the mode of one that is created. */
+/** Makes every parent of `path` below `root` a folder, and removes a link or file in its place. `modeOf`: the mode of a new one. */
 export function makeParents(
   root: string,
   path: string,

@@ -255,7 +255,7 @@ export function toStorage(workspace: string, folder: string, trusted: boolean): 
   return { workspace, folder, outer, inside, trusted };
 }
 
-/** Takes others' rights to a storage in the home away. False, unchanged, where a part is another user's or is shared: a person must look. */
+/** Takes away others' rights to a storage in the home. False, unchanged, if a part is another user's or is shared: a person must look. */
 export function reclaimStorage({ workspace, folder }: Storage, home: string): boolean {
   if (folder !== join(home, "workspaces", workspaceId(workspace))) return false;
   const user = process.geteuid?.();

@@ -50,7 +50,7 @@ interface ForeignFilesMemory {
   readonly found: string | null;
 }
 
-/** An ordinary user's overlay cannot copy up files of another owner or group (EOVERFLOW). Whether there are any is asked once and remembered. */
+/** An ordinary user's overlay cannot copy up files of another owner or group (EOVERFLOW). Whether there are any is asked once. */
 function createForeignFiles(deps: { readonly roots: readonly string[]; readonly memory: string }) {
   const { roots } = deps;
   const file = join(deps.memory, "foreign-files.json");
@@ -165,7 +165,7 @@ async function openNetwork(settings: NetworkSettings, job: string, wanted: boole
 const SOCKET = "proxy";
 
 export interface OverlayDeps {
-  /** Where layers are moved for a check; null if they may stay. The kernel takes no layer inside another, as in a workspace with its storage. */
+  /** Where layers are moved for a check; null if they may stay. The kernel takes no layer inside another (a storage in the workspace). */
   readonly liftTo: string | null;
   readonly workspace: string;
   readonly folder: JobFolder;
@@ -414,6 +414,6 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
 export interface LaidRoot {
   readonly path: string;
   readonly upper: string;
-  /** Mounted by real root, with `redirect_dir`: a folder is renamed in one step, and an attribute of its new name says where its contents are. */
+  /** Mounted by real root, with `redirect_dir`: a folder is renamed in one step, and an attribute of it says where its contents are. */
   readonly redirects: boolean;
 }

@@ -4,7 +4,7 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { maskSecrets } from "../../domain/platform/mask.ts";
 import lists from "./home-lists.json" with { type: "json" };
 
-/** The parts of a home that jobs see. Folders are named as deep as it takes to leave out credentials beside caches (`.cargo/credentials.toml`). */
+/** The parts of a home that jobs see, named deep enough to leave out credentials beside caches (`.cargo/credentials.toml`). */
 export const ALLOWED_FOLDERS: readonly string[] = Object.values(lists.folders).flat();
 
 /** Settings that tools read. A line of them that holds a secret is left out. */

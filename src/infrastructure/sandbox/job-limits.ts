@@ -12,7 +12,7 @@ export interface JobLimits {
   readonly disk: number;
 }
 
-/** For the executor, before it hides (its own files in /proc are root's then) and anything runs in its view. The disk is watched from outside. */
+/** For the executor, before it hides (its files in /proc are root's then) and before anything runs. The disk is watched from outside. */
 export function limitThisProcess(
   { fileSize, openFiles, processes }: JobLimits,
   { spare, beside }: ProcessAllowance,

@@ -383,11 +383,10 @@ function createChunkedCutter(): BodyCutter {
 }
 
 /**
- * An HTTP forward and CONNECT proxy that reaches only what its rules allow. It looks names up and dials itself; a
- * client needs neither a resolver nor a route. One request per connection; each is judged on its own.
- *
- * Answers: 403 with the reason for what the rules refuse; 400 for what is not one plain request; 502, 504 when the
- * host cannot be reached; 431, 408 at its limits. At the limit of connections the one that has been silent longest ends. `onRefused` hears of every 403.
+ * An HTTP forward and CONNECT proxy that reaches only what its rules allow. It looks names up and dials itself; a client needs
+ * neither a resolver nor a route. One request per connection; each is judged on its own. Answers: 403 with the reason for what the
+ * rules refuse (`onRefused` hears of each); 400 for what is not one plain request; 502, 504 when the host cannot be reached; 431, 408
+ * at its limits. At the limit of connections the one that has been silent longest ends.
  */
 export interface ProxyDeps extends Pick<DialDeps, "resolve" | "connect" | "ownAddresses"> {
   readonly rules: NetworkRules;

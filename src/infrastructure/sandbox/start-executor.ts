@@ -55,7 +55,7 @@ import {
 } from "./sandbox-plan.ts";
 
 const LOOK_MS = 250;
-/** Files are counted after so many looks even if free space does not shrink, as another program may free as much. It blocks, so it is rare. */
+/** Files are counted after so many looks even if free space has not shrunk: another program may free as much. Counting blocks. */
 const AT_LEAST_EVERY_LOOKS = 1200;
 
 /**
@@ -441,7 +441,7 @@ export function createWakeable(deps: {
     return awake.executor;
   };
   const collect = () => void refused.push(...(awake?.opened.takeRefused?.() ?? []));
-  /** As `rest`, but done when nothing of the job runs any more. `gone`: the sandbox is gone too, which takes the kernel tens of milliseconds. */
+  /** As `rest`, but done when nothing of the job runs any more. `gone`: so is the sandbox, which takes the kernel tens of milliseconds. */
   const quieten = async (): Promise<{ readonly gone: Promise<void> }> => {
     if (awake === null) return { gone: Promise.resolve() };
     const { executor, opened } = awake;
