@@ -19,7 +19,7 @@ import { isTrusted } from "./trust.ts";
 import { readUsual } from "./usual-variables.ts";
 import { checkReferences, checkSchedules, validateSettings } from "./validate.ts";
 
-/** The keys that variables set; a secret's key refers to its variable. `below` has names people chose (`PICOCLAW_PROVIDERS_MY_LLM_MODEL`). */
+/** A secret's key refers to its variable. `below` has the names that people chose, as in `PICOCLAW_PROVIDERS_MY_LLM_MODEL`. */
 function readEnvironment(env: Env, root: SchemaNode, below: Tree) {
   /** Which variable set which key. */
   const variables = new Map<string, string>();

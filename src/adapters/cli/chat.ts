@@ -218,7 +218,7 @@ export function chatReplyJson(reply: Reply): Record<string, unknown> {
   return { success: reply.ok, text: reply.text, ...replyJson(reply) };
 }
 
-/** A message that no agent could answer is refused; a job or a call that ran and failed is a failure, also where its draft was thrown away. */
+/** A message that no agent could answer is refused. A job or a call that ran and failed is a failure, even if its draft was discarded. */
 function exitCodeOf({ ok, jobs, brokenJob, said = [] }: Reply): number {
   if (ok) return EXIT.done;
   const isRun = (piece: ReplyPiece) =>

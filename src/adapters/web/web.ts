@@ -183,6 +183,7 @@ export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
     return c.html(show(t.brokenTitle, t.broken), 500);
   });
   app.notFound((c) => {
+    if (c.req.path.startsWith("/api/")) return apiFailure(404, "not-found", "no such address");
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
     return c.html(standalonePage(web, c.req.raw, t.notFoundTitle, t.notFound), 404);
   });

@@ -246,7 +246,7 @@ export function createTroubleReporter(
   };
 }
 
-/** Troubles of a server, masked: a line for people, and the whole error in the log. An outage of the store is reported once, not by every part that meets it. */
+/** Masked: a line for people, and the whole error in the log. An outage of the store is reported once, not by every part that meets it. */
 export function createServeTroubles(deps: {
   readonly log: (line: string) => void;
   readonly now: () => Date;

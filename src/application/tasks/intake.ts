@@ -217,7 +217,7 @@ export interface Poll {
   readonly signal: AbortSignal;
 }
 
-/** Looks once for work: items with the label or assigned to the bot, and comments to it. The same request is taken in once, however it is seen. */
+/** Looks once for work: items with the label or assigned to the bot, and comments to it. What a webhook took in already is not repeated. */
 export async function pollRepository(
   deps: IntakeDeps,
   { repository, since, signal }: Poll,

@@ -271,7 +271,7 @@ function listNames(names: readonly string[]): string {
 /** Text that people wrote is quoted line by line, so none of it begins with this. */
 const POINTED_HEADING = "# Files that the task seems to be about";
 
-/** As in a chat: an outline, and the files that the words lead to, with their tests. Nothing for a worker CLI, which looks for itself. */
+/** As in a chat: an outline, and the files that the words lead to, with their tests. A worker CLI looks for itself. */
 function showPointed(
   { model, mask, advise }: SolveDeps,
   { task }: SolveWork,

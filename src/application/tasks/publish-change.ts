@@ -158,7 +158,7 @@ interface ReviewedChange {
   readonly lines: ChangedLines;
 }
 
-/** Answers each thread of review comments once: whether that place changed, by which commit, and the coder's words. Never fails the task. */
+/** Answers each review thread once: whether that place changed, by which commit, and the coder's words. Never fails the task. */
 async function answerReview(deps: SolveDeps, work: SolveWork, change: ReviewedChange): Promise<void> {
   const { forge, messages, mask, log } = deps;
   const { task, signal } = work;

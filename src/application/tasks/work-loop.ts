@@ -91,7 +91,7 @@ function changeTexts(message: ModelMessage, change: (text: string) => string): M
 const SHORTEST = 8;
 const HIDDEN = "***";
 
-/** A message as kept on disk, without known secrets, in calls too: a model must find its own code as it wrote it. Thoughts stay as they are. */
+/** For the disk: only known secrets are removed, also from calls, because a model must find its own code as it wrote it. Thoughts stay. */
 function withoutSecrets(message: ModelMessage, secrets: readonly string[]): ModelMessage {
   const known = secrets.filter(({ length }) => length >= SHORTEST);
   return changeTexts(message, (text) => known.reduce((all, secret) => all.replaceAll(secret, HIDDEN), text));

@@ -9,7 +9,7 @@ export const WIRE_TYPES = ["anthropic", "openai", "google", "openai-compatible",
 
 export type WireType = (typeof WIRE_TYPES)[number];
 
-/** `OLLAMA_HOST` as Ollama reads it: a host, `host:port`, a URL; every address means this machine. Null: not plain HTTP, or with a login. */
+/** `OLLAMA_HOST` as Ollama reads it: a host, `host:port`, a URL; every address means this machine. Null: not HTTP, or with a login. */
 export function ollamaAddress(given: string | undefined): string | null {
   const text = given?.trim() ?? "";
   if (text === "") return null;

@@ -49,7 +49,7 @@ const LOG_PAGES = 2_000;
 /** 120 MB (a multiple of 256 would mean `off`): pages that are logged before the commit could hide a hole in the log. */
 const MEMORY_PAGES = 30_000;
 
-/** Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another process, alone in this one. */
+/** Readers never wait for a writer. A writer waits up to ten seconds for another process; the rest of this one continues meanwhile. */
 export function openSqlite(file: string, patience?: Patience): Kysely<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   keepPrivate(file);
@@ -66,7 +66,7 @@ export function openSqlite(file: string, patience?: Patience): Kysely<Database> 
   });
 }
 
-/** Conversations are for their owner alone; SQLite gives its log the mode of the file. A file of another user is opened as it is, or fails. */
+/** Conversations are for their owner alone; SQLite gives its log the mode of the file. Another user's file is opened as it is, or fails. */
 function keepPrivate(file: string): void {
   succeeds(() => closeSync(openSync(file, "a", 0o600)));
   for (const one of [file, `${file}-wal`, `${file}-shm`]) {

@@ -249,13 +249,14 @@ describe("jobs", () => {
   });
 
   test("that do not exist are unknown, for any address", async () => {
-    for (const job of ["job_1_aaaaaaaa", "../x", "..", "job_1_aaaaaaaa/../..", "%00"])
+    for (const job of ["job_1_aaaaaaaa", "../x", "..", "job_1_aaaaaaaa/../..", "%00", "\0"])
       for (const template of ["/jobs/{job}", "/jobs/{job}/diff"]) {
         const url = template.replace("{job}", encodeURIComponent(job));
-        const { status } = await fetch(`${server.url}/api/v1${url}`, {
+        const response = await fetch(`${server.url}/api/v1${url}`, {
           headers: { authorization: `Bearer ${operator}` },
         });
-        expect([url, status]).toEqual([url, 404]);
+        const { error } = (await response.json()) as Json;
+        expect([url, response.status, error]).toEqual([url, 404, expect.objectContaining({})]);
       }
     for (const verb of ["undo", "redo", "apply", "stop"])
       expect((await call("post", `/jobs/{job}/${verb}`, { path: { job: "job_1_aaaaaaaa" } })).status).toBe(
