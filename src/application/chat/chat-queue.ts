@@ -249,7 +249,7 @@ export function createSteering() {
       };
     },
     isOpen: (chatKey: string) => desks.has(chatKey),
-    /** True once the coder that works in this chat took the message in, false when it ended before or the signal took it back; null without one. */
+    /** True once the coder of this chat took the message in, false if it ended before or the signal took it back; null without a coder. */
     offer(chatKey: string, text: string, signal: AbortSignal): Promise<boolean> | null {
       const desk = desks.get(chatKey);
       if (desk === undefined || signal.aborted) return null;

@@ -345,7 +345,7 @@ export function createLabelledAction(
   return { label: word(chat), labels, message };
 }
 
-/** The part of a reply that is remembered: an agent's own text and the plan of its work. Journals report jobs, and PicoClaw's own wording is not kept. */
+/** The remembered part of a reply: an agent's text and the plan of its work. Journals report jobs; PicoClaw's own wording is not kept. */
 export function rememberedWords({ said }: Answer): string {
   return said
     .flatMap((piece) => {

@@ -6,7 +6,7 @@ const MAY_BE_MARKUP = /^\s*(?:[#`~{[<]|-{2}|-$|\*{3}|\*{1,2}$|d$|di$|dif$|diff(?
 
 type Place = "words" | "plan" | "patch" | "other";
 
-/** A coder's answer while it is written: the plan's words, masked, and a count of the patch's lines. Without headings, words end at a fence. */
+/** A coder's answer while it is written: the plan's words, masked, and how long the patch is. Without headings, words end at a fence. */
 export function createDraftOutput(
   mask: (text: string) => string,
   pass: (words: string, lines: number) => void,

@@ -207,7 +207,7 @@ interface SessionMessage {
   readonly last: Turn;
 }
 
-/** `/rewind`: the session's messages. `/rewind N`: what going back to N changes; `--yes` does it. `/rewind redo` reverts the last rewind. */
+/** `/rewind`: the session's messages. `/rewind N`: what going back to N changes; `--yes` does it. `/rewind redo` reverts the last one. */
 export const rewind: ChatCommand<StateDeps> = async (deps, turn, rest) => {
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const [wanted] = words;
@@ -335,7 +335,7 @@ function stepWords(steps: readonly TakeBackStep[]) {
   return { jobs: those("undo"), again: those("redo") };
 }
 
-/** All or none: after a conflict the others are swapped back. A killed process leaves whole jobs on either side. `left`: could not go back. */
+/** All or none: a conflict swaps the others back, but for `left`, whose files changed. A kill leaves whole jobs on either side. */
 async function takeBackAll(workspace: StateDeps["workspace"], steps: readonly TakeBackStep[]) {
   const swap = ({ direction, job }: TakeBackStep) =>
     workspace.takeBack({ direction, name: job.jobId, force: false });

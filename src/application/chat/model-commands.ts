@@ -351,7 +351,7 @@ export async function nameAnsweringModels(
   return { chat: talks, coder: coder.head ?? writes };
 }
 
-/** The model of a role, and why it would not answer; null: none is set up. One that is still loading counts as there, and a cloud is not asked. */
+/** The model of a role, and why it would not answer; null: none is set up. A cloud is not asked; one that is loading counts as there. */
 export async function findModel(
   models: Pick<Models, "forRole">,
   role: ModelRole,

@@ -447,7 +447,7 @@ async function findUnreportedCutOver(store: SessionStore, session: Session): Pro
 
 const TWO_DAYS_MS = 48 * 3_600_000;
 
-/** The session if its day is not over, else null. Its end is computed again after a change of time zone or of a wrong clock. */
+/** The session if its day is not over, else null. Its end is computed again if the time zone changed, or a wrong clock set it too late. */
 async function keepOrNull(deps: SessionDeps, session: Session): Promise<Session | null> {
   const { clock, now, store } = deps;
   const time = now().getTime();

@@ -8,7 +8,7 @@ const REVIEWED = /^#?[\p{L}\p{N}][\p{L}\p{N}._/@^~-]*(?:\.{2,3}[\p{L}\p{N}][\p{L
 
 const PULL = /^(?:#?\d{1,9}|https?:\/\/\S+)$/;
 
-/** `/review [branch | range | commit | #12] [--post]`: a coder reads a change and changes nothing; a pull request's review can be posted. */
+/** `/review [branch | range | commit | #12] [--post]`: a coder reads a change and changes nothing; a pull request's can be posted. */
 export const review: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const isPosted = /(?:^|\s)--post(?=\s|$)/.test(rest);
   const what = rest.replace(/(?:^|\s)--post(?=\s|$)/, " ").trim();

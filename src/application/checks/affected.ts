@@ -109,7 +109,7 @@ export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   };
 }
 
-/** Repeats failing tests; where the draft only adds tests, first without those: then their old version fails, too. */
+/** Repeats failing tests. If the draft only adds tests, their old version runs first: if all are red there, it was enough. */
 async function repeatFailing<Ran extends Pick<AffectedJudgement, "results">>(
   draft: Pick<Draft, "diff">,
   names: readonly string[],
@@ -221,7 +221,7 @@ const NO_TESTS_YET = {
   results: { formats: [], listed: "all", tests: new Map(), counts: countTests(new Map()) },
 } as const;
 
-/** Runs the affected tests over the draft and the old code; null if they cannot run alone. `first`: null, too, if none is red over the draft. */
+/** Runs the affected tests over draft and old code; null if they cannot run alone. `first`: null, too, if none is red over the draft. */
 export async function judgeAffected(
   deps: AffectedDeps,
   affected: Affected,

@@ -199,7 +199,7 @@ export interface ProjectChecks {
   confirm(draft: JudgedDraft, attempt: number): Promise<JudgedAttempt>;
   /** Whether the workspace is unchanged since the draft was judged. */
   holds(draft: JudgedDraft): Promise<boolean>;
-  /** Call it before a judged draft lands, and the returned function afterwards: its results then count for the workspace. */
+  /** Call it before a judged draft lands, and the result afterwards: its checks then count for the workspace, unless others changed it. */
   rememberLanded(draft: Pick<Draft, "diff">, files: Pick<WorkspaceFiles, "look" | "read">): () => void;
   /** The facts of the last judgement; before the first, those of `none`, or null. */
   facts(): ChecksFacts | null;

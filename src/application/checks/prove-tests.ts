@@ -20,7 +20,7 @@ export interface ProofDeps extends Omit<OldTestsDeps, "baseline"> {
 /** Each file costs a run; the other files of a large change are assumed to be tested as well as these. */
 const MOST_BROKEN = 3;
 
-/** Whether fixed or new tests prove that they depend on the change. Fixed tests prove nothing beside built files, which may have fixed them. */
+/** Whether fixed or new tests prove that they depend on the change. Beside built files, fixed ones do not: those may have fixed them. */
 export function seesChange(
   { judgement, draft }: Pick<ProofDeps, "judgement" | "draft">,
   newTests: NewTests | undefined,

@@ -70,7 +70,7 @@ export function createRunMemory(deps: RunMemoryDeps) {
     // A run with less than twice the line's own time would probably be ended for nothing.
     return Math.max(limit, Math.ceil((2 * (own ?? 0)) / 1000));
   }
-  /** A run over the unchanged workspace tries those again that changed since; a run over a draft would have nothing to compare them with. */
+  /** Over the unchanged workspace, tests that changed since are tried again; over a draft, there is nothing to compare them with. */
   function readHung(draft: JudgedDraft, isBefore: boolean): Map<string, HungTest> {
     const texts = isBefore && deps.hung.length > 0 ? textsBefore(draft) : null;
     const isSame = ({ file, seen, at }: HungTest) =>
@@ -217,7 +217,10 @@ function findPart({ runs }: RunLayers, how: string, restOf: (part: string) => st
   return null;
 }
 
-/** Runs the rest of a line and joins both runs. If settings run all files of the first again, the rest is the whole; if some, the line runs. */
+/**
+ * Runs the rest of a line and joins both runs. If settings run all files of the first again, the rest is the whole; if some, the line
+ * runs.
+ */
 async function runRest(
   run: (line: string) => Promise<Checked>,
   line: string,

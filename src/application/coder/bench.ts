@@ -31,7 +31,7 @@ import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
 
-/** Carries out and judges the proposals of one coder, each over the files that the earlier ones left. The workspace changes only at `land`. */
+/** Carries out and judges one coder's proposals, each over the files that the earlier ones left. The workspace changes only at `land`. */
 export interface Bench {
   files(): ProjectFiles;
   /** Merges blocks for whole files that changed since the coder saw them; a block that cannot be merged must not be carried out. */
@@ -43,7 +43,10 @@ export interface Bench {
   judge(attempt: number): Promise<JudgedAttempt | null>;
   /** Takes the declarations about red tests, for every later judgement; returns the words without them. */
   declare?(words: string): string;
-  /** Runs a command in a scratch view of the draft, which later commands see until a proposal runs. Absent, or null, where there is none. */
+  /**
+   * Runs a command in a scratch view of the draft: later commands see its writes until a proposal runs, and they are never committed.
+   * Absent, or null, where there is no such view.
+   */
   readonly tryOut?: (command: string) => Promise<TryOutResult | null>;
   /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
   readonly lend?: () => Promise<Lending | null>;

@@ -538,6 +538,7 @@ async function commitFinished({ loop, state, words, isEmpty }: ReadAnswer): Prom
 /** Sends back, once, an answer that changes nothing without a reason: models forget the patch and believe that they wrote it. */
 function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswer): CoderStep | null {
   const isBrowsing = read.kind === "proposal" && hasFlag(read.proposal, "uses_browser");
+  // A preview needs no change, and browser work needs no patch.
   if (!isEmpty || isBrowsing || loop.preview) return null;
   // An empty patch that is sent again is meant, and an empty patch is a success.
   if (state.doubted !== null) return { end: endSaid(state, said, read.kind === "proposal") };

@@ -273,7 +273,7 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay) {
       // From now on a local model answers, so its name is needed.
       if (account.isOver() && budget.on_exceed === "local") await models.look?.(AbortSignal.timeout(LOOK_MS));
     },
-    /** Waits while requests under way may spend the rest of the day's budget. Call the result when it ended; null if the budget is spent. */
+    /** Waits while others under way may spend the rest of the day's budget. Call the result when the request ended; null: it is spent. */
     async admit(model: Model, request: ModelRequest): Promise<(() => void) | null> {
       await account.look();
       if (account.isOver()) return null;

@@ -18,7 +18,7 @@ export interface Conversation {
   handle(message: IncomingMessage, options: HandleOptions): Promise<Reply>;
   /** Whether a message must not wait for its turn: it only looks, or is about the chat's running work. `handle` answers it. */
   interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text" | "images">): boolean;
-  /** Gives words to the coder at work: true once it has them, false if it ended or the signal took them back. Null: no coder, a command, images. */
+  /** Gives words to the coder at work: true once it has them, false if it ended or the signal came. Null: no coder, a command, images. */
   steer(
     message: Pick<IncomingMessage, "channel" | "chatId" | "text" | "images">,
     signal: AbortSignal,
@@ -192,7 +192,7 @@ export type ChatEvent =
   | { readonly type: "job-finished"; readonly jobId: string; readonly success: boolean }
   | { readonly type: "undone"; readonly jobIds: readonly string[] }
   | { readonly type: "cut-over"; readonly sessionId: string }
-  /** It may follow the reply: of a hook that ran after it and failed. `texts`: for readers of each language. `step`: the same as a step of the work, for lists of steps. */
+  /** May follow the reply, as of a hook that ran after it and failed. `texts`: in each language. `step`: the same for a list of steps. */
   | {
       readonly type: "notice";
       readonly text: string;
@@ -235,8 +235,8 @@ export interface ReplyChoice {
 }
 
 /**
- * A chat's sessions, turns, notes and settings, found by the chat's key alone, so that no chat sees another's. Several processes may use it.
- * An unreadable row is neither returned nor thrown: it is left out and counted as `damaged`.
+ * A chat's sessions, turns, notes and settings, found by its key alone, so that no chat sees another's. Several processes may use it.
+ * An unreadable row neither is returned nor throws: it is left out and counted as `damaged`.
  */
 export interface SessionStore {
   /** The open session of a chat; null when there is none, or no readable one. */
@@ -247,8 +247,8 @@ export interface SessionStore {
   /** Open sessions whose time has come, oldest first. */
   due(now: Date, limit: number): Promise<Session[]>;
   /**
-   * Opens a session and closes `from` in one step, or does nothing: `moved`, another than `from` is open; `taken`, the id exists. An unreadable
-   * open session is closed regardless of `from`.
+   * Opens a session and closes `from` in one step, or does nothing: `moved`, another than `from` is open; `taken`, the id exists.
+   * An unreadable open session is closed regardless of `from`.
    */
   open(next: NewSession, from: string | null): Promise<"opened" | "moved" | "taken">;
   /** Closes `from` and opens the older one again; the turns of `from` move to its end. False: nothing was done. */
@@ -262,6 +262,7 @@ export interface SessionStore {
     sessionId: string,
     range: { readonly after: number; readonly limit: number },
   ): Promise<{ readonly turns: Turn[]; readonly damaged: number }>;
+  /** In order. */
   lastTurns(
     chatKey: string,
     sessionId: string,
@@ -276,11 +277,12 @@ export interface SessionStore {
   note(chatKey: string, sessionId: string): Promise<DailyNote | null>;
   /** Newest first. */
   notes(chatKey: string, limit: number): Promise<DailyNote[]>;
+  /** False if there is no such note. */
   removeNote(chatKey: string, sessionId: string): Promise<boolean>;
   /** Forgets the note that a session carries from before, and its running summary; its turns stay. */
   clearSummary(chatKey: string, sessionId: string): Promise<void>;
 
-  /** Keeps the turns after a position under `name`; a summary that covers one is forgotten. Positions are never given out twice. */
+  /** Moves the turns after a position out, under `name`; a summary that covers one is forgotten. Positions are never given out twice. */
   setAside(chatKey: string, sessionId: string, after: number, name: string): Promise<void>;
   putBack(chatKey: string, sessionId: string, name: string): Promise<void>;
 
@@ -400,7 +402,7 @@ export type SessionMemory = Readonly<Record<string, string>>;
 export interface NamedChats {
   /** Those of every workspace, the one that was used last first. */
   list(): Promise<readonly NamedChat[]>;
-  /** Forgets the messages of a chat here; jobs and usage stay. `busy`: it did not end answering in time. */
+  /** Forgets the messages of a chat here; jobs and usage stay. `busy`: its running answer did not end in time. */
   forget(name: string): Promise<"forgotten" | "unknown" | "busy">;
 }
 
@@ -507,8 +509,8 @@ export interface OwnCommand extends OwnCommandText {
 }
 
 /**
- * The user's own commands, the workspace's before the home's; in an untrusted folder they are only named. A file that cannot be read, is too
- * large or is behind a link is ignored.
+ * The user's own commands, the workspace's before the home's; in an untrusted folder they are only named. They are read on request; a
+ * file that cannot be read, is too large or is behind a link is ignored.
  */
 export interface OwnCommands {
   list(): readonly OwnCommand[];
@@ -519,7 +521,7 @@ export interface OwnCommands {
 
 /**
  * The right to work on a chat, among all processes of a store: a mark on one claim of work with the chat's key, a server's message or a
- * process's own work. It ends with the work or the process. Exclusion is strict; order is by the time of asking.
+ * process's own work, which no server claims. It ends with the work or the process. Exclusion is strict; order is by the time of asking.
  */
 export interface ChatTurns {
   /** Names work of this chat: the message's own where that has the chat's key, otherwise new work. */

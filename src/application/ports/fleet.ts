@@ -15,6 +15,7 @@ export interface FleetStore {
   enter(unlessSeenSince?: number): Promise<EnterResult>;
   /** Reports that this process lives, and its load. `replaced`: another incarnation has the machine's id by now. */
   beat(load: MachineLoad): Promise<"held" | "replaced">;
+  /** This process is not listed any more; after the machine's last one, its id is free. */
   leave(): Promise<void>;
   /** Whether that process of this machine is a server with a recent sign of life. */
   serves(pid: number): Promise<boolean>;

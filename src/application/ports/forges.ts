@@ -55,7 +55,7 @@ export interface Forge {
     wanted: { readonly label: string; readonly assignee: string },
     signal: AbortSignal,
   ): Promise<ForgeAnswer<readonly ForgeItem[]>>;
-  /** Who last put the label on, or assigned the user: the newest such event that still holds. Its id is unique at the forge. */
+  /** Who last put the label on, or assigned the user: the newest such event that still holds, else null. Its id is unique at the forge. */
   findRequest(
     item: ItemRef,
     wanted: { readonly label: string; readonly assignee: string },
@@ -249,7 +249,7 @@ export type Published =
 /** The repository of a workspace, read from outside of every job: no setting of it runs, nothing in it changes. Only an abort rejects. */
 export interface ProjectRepository {
   read(signal: AbortSignal): Promise<RepositoryReading>;
-  /** The work beyond the first of these bases (commits or names of git's) that is known here. Paths limit the diff. */
+  /** The work beyond the first of these bases (commits or names of git's) that is known here, else null. Paths limit the diff. */
   compare(
     bases: readonly string[],
     signal: AbortSignal,

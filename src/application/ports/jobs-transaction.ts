@@ -148,7 +148,7 @@ export interface DifferenceVerdict {
 export interface Layers {
   /** Ends the sandbox and its processes; changes stay. Idempotent. Rejects if it had ended before: its work may be half done. */
   rest(): Promise<void>;
-  /** Opens the view over the current workspace; null on success. Idempotent. `head`: needs `headPort`, and the job must rest. */
+  /** Opens the view over the current workspace; null, or why nothing ran. Idempotent. `head`: needs `headPort`, and the job must rest. */
   wake(head?: HeadSurroundings): Promise<BeginRefusal | null>;
   /** The port in an open view that leads to the socket of its head; null where it has none. */
   readonly headPort?: () => number | null;

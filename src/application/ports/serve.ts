@@ -68,6 +68,7 @@ export type Receive = (message: InboundMessage) => Promise<ReceiveResult>;
 
 export type ReceiveResult =
   | { readonly status: "accepted"; readonly messageId: string }
+  /** It is stored already; acknowledge it and do nothing else. */
   | { readonly status: "duplicate"; readonly messageId: string }
   | {
       readonly status: "refused";
@@ -121,15 +122,15 @@ type ChannelCheck =
  * Work that outlives its process: messages to answer, replies to send, tasks, orders. `Within` is the store's own transaction, so
  * that the changes of a piece of work and its end are written together or not at all.
  *
- * Work of one key is done one at a time and in the order it was added. A claim belongs to one process. It ends with `finish`, with
- * `handBack`, or because the process died: it has not called `beat` for `DEAD_AFTER_MS` by the database's clock (time in which
- * the checking process could not reach the store does not count), or is known to be gone from this machine. A process that lost a
- * claim can no longer change anything under it.
+ * Work of one key is done one at a time and in the order it was added, also when it is begun again. A claim belongs to one process.
+ * It ends with `finish`, with `handBack`, or because the process died: it has not called `beat` for `DEAD_AFTER_MS` by the
+ * database's clock (time in which the checking process could not reach the store does not count), or is known to be gone from this
+ * machine. A process that lost a claim can no longer change anything under it.
  */
 export interface WorkQueue<Within = unknown> {
   /** Adds work, in its order. With `within` it is there once that transaction is. */
   add(work: readonly NewWork[], within?: Within): Promise<void>;
-  /** With the value that `read` finds or notes in the same transaction; null when none may begin. */
+  /** The next work that may begin, with the value that `read` finds or notes in the same transaction; null when there is none. */
   claim<T>(
     request: ClaimRequest,
     read: (work: Work, within: Within) => Promise<T>,
@@ -235,7 +236,7 @@ export interface MessageStore {
   /** Notes that a message has caused a job, before anything of the job is applied. */
   noteJob(job: OwnedJob): Promise<void>;
   jobsOf(messageId: string): Promise<string[]>;
-  /** Ends a message and stores its replies, both or neither; `lost` when it belongs to another. May be repeated. `dead`: why it was given up. */
+  /** Ends a message and stores its replies, both or neither; `lost`: another has it. May be repeated. `dead`: why it was given up. */
   finish(
     work: Work,
     end: { readonly replies: readonly NewReply[]; readonly dead?: string },
@@ -244,7 +245,7 @@ export interface MessageStore {
   handBack(work: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
   /** Puts an unrequested reply into the outbox, unless `onlyIf`, asked within that transaction, says no. */
   post(reply: NewReply, onlyIf?: (within: unknown) => Promise<boolean>): Promise<void>;
-  /** Claimed, and marked as being sent; null when there is none. With `away`, of a workspace whose machine is away. */
+  /** The next reply, claimed and marked as being sent; null when there is none. With `away`, of a workspace whose machine is away. */
   claimReply(away?: AwayReplies): Promise<{ readonly work: Work; readonly reply: ClaimedReply } | null>;
   endReply(
     work: Work,
@@ -431,6 +432,7 @@ export interface AccessStore {
   token(hash: string): Promise<ApiToken | null>;
   touchToken(id: string, at: string): Promise<void>;
   removeToken(id: string): Promise<boolean>;
+  /** Forgets links, sessions and pairings whose time is over. */
   prune(now: string): Promise<void>;
 }
 

@@ -3,6 +3,7 @@ import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
 export interface StoreData {
   /** Writes everything into a new folder, as it is at one moment, while others continue to work. */
   backup(folder: string): Promise<BackupResult>;
+  /** Fills this installation's empty store from such a folder. */
   restore(folder: string): Promise<FillResult>;
   /** Fills the empty Postgres at an address from this installation's store. */
   copyTo(databaseUrl: string): Promise<FillResult>;

@@ -55,6 +55,7 @@ export interface SolveStore extends SolveReader {
 export interface ForgeEvents {
   /** Stores an event; false when it was delivered before. */
   keep(event: IntakeEvent, at: Date): Promise<boolean>;
+  /** The oldest one that no process has. */
   claim(forge: ForgeKind): Promise<ClaimedEvent | null>;
   /** As `SolveStore.firstSight`, and true again for the event that was the first: its process may have died meanwhile. */
   firstSight(eventId: string, deliveryId: string, at: Date): Promise<boolean>;
@@ -75,6 +76,7 @@ export interface SolveReader {
   find(id: string): Promise<SolveTask | null>;
   /** Newest first. */
   list(limit: number): Promise<SolveTask[]>;
+  /** Oldest first. */
   steps(id: string): Promise<readonly TaskStep[]>;
 }
 
@@ -309,7 +311,7 @@ export interface WorkerExecutor {
   }): Promise<ExecutorStarted>;
   /** One run of the CLI, as one job on the repository. A failed run is a result, not a failure of this call. */
   runWorker(prompt: string, options: RunOptions): Promise<WorkerRun>;
-  /** Lands what runs with `preview` left staged, if the user's hooks allow it (its notes name one that refused). */
+  /** Lands what runs with `preview` left staged, unless a hook of the user refuses, which its notes name. Null: nothing is staged. */
   land(options: Pick<RunOptions, "signal">): Promise<RunJob | null>;
   /** Runs a command next to the worker, in its view; its changes belong to no job and stay in the container. */
   runTest(test: { readonly command: string; readonly cwd: string }, options: RunOptions): Promise<TestRun>;

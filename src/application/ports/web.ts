@@ -5,7 +5,10 @@ import type { EnvironmentReader } from "./containers.ts";
 import type { Chat } from "./serve.ts";
 import type { TaskReader } from "./tasks.ts";
 
-/** Readers of what the console shows of other parts of PicoClaw, called when a page is viewed. A reader is absent where a part is not set up. */
+/**
+ * Readers of what the console shows of other parts of PicoClaw, called when a page is viewed. None rejects for want of data; one is absent
+ * where its part is not set up.
+ */
 export interface ConsoleSources {
   readonly sessions?: SessionReader;
   readonly tasks?: TaskReader;
@@ -32,7 +35,7 @@ export interface SessionReader {
 /** The configuration while serving: the settings in effect, and the one file that the console may write. */
 export interface SettingsStore {
   read(): Promise<SettingsRead>;
-  /** Writes these values into the file, comments kept, and has the server take them up. Null, or for a person why the file is unchanged. */
+  /** Writes these values into the file, all or none, comments kept, and has the server use them. Null, or why the file is unchanged. */
   change(edits: readonly SettingEdit[]): Promise<string | null>;
   /** The facts that a person reads before trusting the served folder, and the folders that are trusted now. */
   trust(): TrustState;

@@ -58,7 +58,7 @@ export function isOlderServer(status: number | undefined): boolean {
 
 export type ReadVariable = (name: string) => string | undefined;
 
-/** Resolves `env:NAME`, `${NAME}` and `${NAME:-default}`. An unset variable leaves out a header or entry, and a server's program. */
+/** Resolves `env:NAME`, `${NAME}` and `${NAME:-default}`. Without its variable, a header or `env` entry is left out, a server unusable. */
 export function resolveMcpServer(name: string, entry: McpServerEntry, read: ReadVariable): ResolvedMcpServer {
   const missing = new Set<string>();
   const must = (text: string): string => {

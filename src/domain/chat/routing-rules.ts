@@ -48,7 +48,7 @@ const COURTESY =
   /^(?:please|pls|plz|kindly|can you|could you|can we|could we|would you|will you|(?:i want|i need|i'd like) you to|(?:i|we) (?:want|need|have) to|you (?:should|must|need to)|let's|lets|let us|now|then|also|and|ok|okay|so|hey|hi|next|first|just|go ahead and|(?:mio|shiro|aka|ao|gin)[ ,:]|@[\w.-]+)[ ,:]+/iu;
 const MOST_COURTESY = 6;
 
-/** A message's clauses, normalised (NFKC), without code, quotations, addresses and courtesy ("ファイルは作成しないで、説明だけして"). */
+/** A message's clauses, each negated or not ("ファイルは作成しないで、説明だけして"): normalised (NFKC), without code, quotations, addresses and courtesy. */
 function splitClauses(message: string): Clause[] {
   const plain = message
     .slice(0, LOOKED_AT * 4)
@@ -148,7 +148,7 @@ export function compileTrustedRule(rule: Rule, origin: RuleOrigin): CompiledRule
   };
 }
 
-/** The first rule that matches a clause; one that yields gives way to a clear order. A negated clause matches none, a question none that acts. */
+/** The first rule that matches a clause; one that yields gives way to an order. Negated clauses match none, questions none that acts. */
 export function matchRules(rules: readonly CompiledRule[], message: string): RuleMatch | null {
   const clauses = splitClauses(message);
   const first = matchClauses(rules, clauses);

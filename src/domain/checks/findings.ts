@@ -2,8 +2,9 @@ import type { NewTests, TestCounts } from "./test-results.ts";
 import { type CheckResult, type Judgement, type LowerRung, TEST_CHANGES, type Verdict } from "./verdict.ts";
 
 /**
- * Why no check judged. `slow`: slower than `checks.auto_limit` at last. `unended`: ended at `checks.timeout`, or long after its usual time. `untrusted`: the folder is not trusted, and no sandbox is
- * available here. `unavailable`: no throw-away view can be made. `blind`: the tests also pass if the changed files are broken.
+ * Why no check judged. `slow`: slower than `checks.auto_limit` at last. `unended`: ended at `checks.timeout`, or long after its usual
+ * time. `untrusted`: the folder is not trusted, and no sandbox is available here. `unavailable`: no throw-away view can be made.
+ * `blind`: the tests also pass if the changed files are broken.
  */
 export type WhyNotChecked =
   | "no-checks"

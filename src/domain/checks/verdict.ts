@@ -51,7 +51,7 @@ export function isUnable({ results, failure }: CheckResult): boolean {
   return passed === 0 && unable > 0 && failed === unable;
 }
 
-/** The first line with an error, such as a compiler's, of the first red check without named tests; else its last; empty where all are named. */
+/** The first line with an error, as of a compiler, of the first red check without named tests, else its last; empty where all are named. */
 export function findErrorBefore(results: readonly CheckResult[]): string {
   const { failure } = results.find((one) => one.failure !== undefined && !isUnable(one)) ?? {};
   const lines = failure?.tail.trim().split("\n") ?? [];
@@ -220,7 +220,7 @@ function compare({ baseline, draft, old, demandsSame, unableBefore }: Comparison
   return { ...lists, newPassing, weakensTests: lists.weakened.length > 0 };
 }
 
-/** Names of table cases that an inserted row or another value changed (`test[styles16-x]`, `Test/#03`), paired by all but the number first. */
+/** Names of table cases that a new row or value changed (`test[styles16-x]`, `Test/#03`); those that differ in the number alone first. */
 function renumberedCases(
   names: readonly string[],
   before: TestResults,

@@ -15,7 +15,7 @@ export interface ImageStoreDeps {
 /** One statement of the embedded store is one turn of the event loop: a piece takes less than a thousandth of a second. */
 const PIECE_BYTES = 96 * 1024;
 
-/** Images and long texts as rows, for any machine of a fleet. An image's row follows its pieces; ownerless pieces go with their day's messages. */
+/** Images and long texts as rows, for any machine of a fleet. An image's row is written last; pieces without one go with their day. */
 export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps): ImageStore {
   const inChat = (chatKey: string) => ({ workspace, chat_key: storable(chatKey) });
   const imagesIn = (chatKey: string) =>

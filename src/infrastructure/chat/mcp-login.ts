@@ -1,4 +1,4 @@
-/** OAuth at MCP servers. A login is kept by the server's address: a project that gives a known name to another gets no token. */
+/** OAuth at MCP servers. A login is kept by the server's address: a project that gives a known name to another address gets no token. */
 
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";

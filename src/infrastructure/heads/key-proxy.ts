@@ -99,7 +99,7 @@ const LEFT_OUT = new Set([
   "upgrade",
 ]);
 
-/** Passes requests on to one server with keys for stand-ins, until the quota is used up. A look at the root is answered here. */
+/** Passes requests on to one server with keys for stand-ins; refuses those without one, and all once the quota is used up. */
 export async function startKeyProxy({
   upstream,
   keys: given,

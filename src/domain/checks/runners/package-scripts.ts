@@ -173,7 +173,7 @@ function withOwnPrograms(command: string, builds: readonly string[] = []): strin
   return `export PATH="$PWD/node_modules/.bin:$PATH"; ${first}${command}`;
 }
 
-/** Where a script needs a program that is not here, its package manager among them: its other calls, with the dependencies' own programs. */
+/** Where a script needs a program (or a package manager) that is not here: its other calls, with the dependencies' own programs. */
 function installedPart(files: ProjectFiles, script = "test"): FoundCommand | null {
   if (files.programs === undefined && files.isOnPath === undefined) return null;
   const chain = scriptChain(scriptsOf(files), script);

@@ -21,7 +21,7 @@ export interface WorkerKind {
   /** Variables whose value is a key. The first is the one to advise. */
   readonly keyVariables: readonly string[];
   readonly plainVariables: readonly string[];
-  /** The JSON file of settings in which it must be said that a key is its login, and which tools it lacks; `choose` adds that to the user's own. */
+  /** The JSON settings that declare a key as its login, and the tools that it lacks; `choose` adds them to the user's own. */
   readonly keySettings?: {
     readonly path: string;
     choose(
