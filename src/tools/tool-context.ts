@@ -24,7 +24,7 @@ export interface ToolPolicy {
   readonly tools: Readonly<Record<string, Verdict>>;
 }
 
-/** `unrestricted`: a path may also name another folder, and what is written there is a job of that folder. */
+/** `read-only`: no command runs, either. `unrestricted`: a path may name another folder; what is written there is a job of that folder. */
 export type WriteScope = "read-only" | "workspace-write" | "unrestricted";
 
 const ALLOW_ALL: ToolPolicy = { default: "allow", tools: {} };
