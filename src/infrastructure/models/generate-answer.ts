@@ -460,7 +460,7 @@ const LONGEST_ERROR = 64 * 1024;
 
 /** A server that fails may also never end its page about it: the limits of the try hold here, too. */
 async function readErrorStart(response: Response): Promise<string> {
-  return (await readUpTo(response.body, LONGEST_ERROR)).bytes.toString();
+  return new TextDecoder().decode((await readUpTo(response.body, LONGEST_ERROR)).bytes);
 }
 
 function newCallId(random: () => number): string {

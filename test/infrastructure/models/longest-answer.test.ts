@@ -92,3 +92,12 @@ test.each([
   expect(seen).toMatchObject({ asked: 1, isCancelled: true });
   expect(seen.pieces * piece.length).toBeLessThan(10_000);
 });
+
+test("a refusal that begins with a byte order mark is read as one without", async () => {
+  const refusing = (mark: string) =>
+    (async () => new Response(`${mark}{"error":"no such thing"}`, { status: 400 })) as unknown as Fetch;
+  const [marked, plain] = await Promise.all(
+    ["\uFEFF", ""].map((mark) => eventsOf(openModel(refusing(mark)), ask())),
+  );
+  expect(marked?.at(-1)).toEqual(plain?.at(-1) as never);
+});
