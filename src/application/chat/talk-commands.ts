@@ -36,10 +36,11 @@ const GIT_MS = 10_000;
 
 /** Whether a branch, a tag or a commit of that name is there; null where git does not say. It runs nothing of the repository's own. */
 export async function isCommit(
-  { processes, root, hostEnv }: Pick<WorkspaceDeps, "processes" | "root" | "hostEnv">,
+  { processes, root, hostEnv, random }: Pick<WorkspaceDeps, "processes" | "root" | "hostEnv" | "random">,
   name: string,
 ): Promise<boolean | null> {
-  const { runProcess } = await processes();
+  const { runProcess, killJobProcesses } = await processes();
+  const jobMarker = `review-${Buffer.from(random(8)).toString("hex")}`;
   const asked = await runProcess({
     argv: [
       "git",
@@ -50,8 +51,10 @@ export async function isCommit(
     env: { ...hostEnv, LC_ALL: "C", GIT_TERMINAL_PROMPT: "0" },
     timeoutMs: GIT_MS,
     outputLimitBytes: 4_096,
-    jobMarker: "review",
+    jobMarker,
   });
+  // Its bound lasts until then.
+  await killJobProcesses(jobMarker);
   if (asked.outcome !== "exited") return null;
   // With any other code git cannot answer: this folder is not a repository, or one of another user's.
   return asked.exitCode === 0 ? true : asked.exitCode === 1 ? false : null;
