@@ -90,7 +90,7 @@ export function readPlain(absolute: string, limitBytes: number): Uint8Array | nu
     const stats = fstatSync(fd);
     if (!stats.isFile() || stats.size > limitBytes) return null;
     const bytes = Buffer.alloc(stats.size);
-    return bytes.subarray(0, readSync(fd, bytes, 0, stats.size, 0));
+    return bytes.subarray(0, fillRoom(fd, bytes, 0));
   } finally {
     closeSync(fd);
   }
@@ -100,14 +100,19 @@ export function readPlain(absolute: string, limitBytes: number): Uint8Array | nu
 export function readInto(absolute: string, room: Uint8Array, from: number, expected = -1): number {
   const fd = openQuickly(absolute, READ) ?? openSync(absolute, READ);
   try {
-    let at = from;
-    while (at < room.length) {
-      const count = readSync(fd, room, at, room.length - at, null);
-      at += count;
-      if (count === 0 || at - from === expected) break;
-    }
-    return at - from;
+    return fillRoom(fd, room, from, expected);
   } finally {
     closeSync(fd);
   }
+}
+
+/** One call of the system may return fewer bytes than it was asked for. */
+function fillRoom(fd: number, room: Uint8Array, from: number, expected = -1): number {
+  let at = from;
+  while (at < room.length) {
+    const count = readSync(fd, room, at, room.length - at, null);
+    at += count;
+    if (count === 0 || at - from === expected) break;
+  }
+  return at - from;
 }
