@@ -25,7 +25,7 @@ export function findPlace({ jobs }: JobStack, name: string): number {
   return jobs.findIndex(({ jobId, groupId }) => jobId === name || groupId === name);
 }
 
-/** The place is of `findPlace`; some files get other contents. Only what differs from now is written. */
+/** Opens a draft over the files before the job at this place (`findPlace`), with `other` contents. Writes only what differs from now. */
 export async function openDraftBefore(
   workspace: Pick<Workspace, "openDraft">,
   stack: JobStack,
@@ -156,7 +156,7 @@ const SKIP = 125;
 /** The program cannot be started, or is not there (yet). */
 const NOT_RUN = [126, 127];
 
-/** Each probe runs in a draft over the state, several at once; the workspace is not touched. */
+/** Finds the first job or change by hand after which a command fails. Probes run in drafts, several at once, not in the workspace. */
 export async function bisectJobs(
   workspace: Pick<Workspace, "openDraft">,
   stack: JobStack,

@@ -56,7 +56,7 @@ function text(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : new TextDecoder().decode(bytes);
 }
 
-/** Seals a job whose processes are gone after a last validation: one could have acted after that of its command, and is then blamed. */
+/** Validates and seals a job whose processes are gone: one may have acted after its command was judged. The last command is blamed. */
 export async function sealValidated(
   { transaction, protection, sha1 }: GuardDeps,
   results: readonly CommandResult[],

@@ -429,7 +429,7 @@ export function gatherSealNotes(notes: readonly SealNote[]): SealNote[] {
   return [...gathered.values()];
 }
 
-/** Beside success or failure. A fact is worded for its reader; a text is a path, a program's words, or from an older version. */
+/** Information beside success or failure. A fact is worded for its reader; a text is a path, a program's words, or of an older version. */
 export type Note = string | NoteFact;
 
 /** The exit code, or why there is none. `not-run`: the hook could not be started, or was ended. */
