@@ -142,10 +142,12 @@ export interface ForgeFetchDeps {
   readonly mask: (text: string) => string;
 }
 
+type Query = Readonly<Record<string, string>>;
+
 interface ForgeReply {
   readonly value: unknown;
-  /** The forge names a next page. */
-  readonly hasMore: boolean;
+  /** What the forge's link to the next page asks for, by number or by a mark of its own; null on the last page. */
+  readonly next: Query | null;
 }
 
 /** Asks a forge for an answer of that shape. */
@@ -263,8 +265,12 @@ function readAnswer(
 ): ForgeReply | ForgeFailure {
   const json = parseJson(text);
   const read = shape.safeParse(json.value);
-  if (json.ok && read.success)
-    return { value: read.data, hasMore: /rel="?next"?/.test(headers.get("link") ?? "") };
+  if (json.ok && read.success) {
+    // Only its query: the token is not sent to an address that an answer names.
+    const link = /<([^<>]*)>;[^,<]*\brel="?next\b/.exec(headers.get("link") ?? "")?.[1];
+    const next = link === undefined ? null : URL.parse(link, url);
+    return { value: read.data, next: next && Object.fromEntries(next.searchParams) };
+  }
   const [issue] = read.error?.issues ?? [];
   const trouble =
     json.ok && issue !== undefined ? `${issue.path.join(".") || "it"}: ${issue.message}` : "no JSON";
@@ -338,8 +344,6 @@ const PAGE_SIZE = 100;
 /** A thread of a thousand comments has said what it has to say. */
 const MOST_PAGES = 10;
 
-type Query = Readonly<Record<string, string>>;
-
 export interface ForgeApiDeps {
   readonly root: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -356,11 +360,11 @@ export function createForgeApi({ root, headers, fetch }: ForgeApiDeps) {
     },
     async list<Shape extends z.ZodType>(path: string, shape: Shape, signal: AbortSignal, query: Query = {}) {
       const all: z.infer<Shape>[] = [];
-      for (let page = 1; page <= MOST_PAGES; page++) {
-        const paged = { ...query, per_page: String(PAGE_SIZE), page: String(page) };
-        const { value, hasMore } = await getPage(path, z.array(shape), signal, paged);
+      let asked: Query | null = { ...query, per_page: String(PAGE_SIZE) };
+      for (let page = 0; asked !== null && page < MOST_PAGES; page++) {
+        const { value, next }: ForgeReply = await getPage(path, z.array(shape), signal, asked);
         all.push(...(value as z.infer<Shape>[]));
-        if (!hasMore) break;
+        asked = next;
       }
       return all;
     },

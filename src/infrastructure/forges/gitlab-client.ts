@@ -197,7 +197,8 @@ export function createGitLab({ token, site, fetch }: Pick<ForgeSettings, "token"
     listFiles: async (repository, ref, signal) => {
       const shape = z.object({ type: z.string(), path: z.string() });
       const path = `${projectAt(repository)}/repository/tree`;
-      const tree = await list(path, shape, signal, { ref, recursive: "true" });
+      // By page numbers GitLab lists the whole tree for each page.
+      const tree = await list(path, shape, signal, { ref, recursive: "true", pagination: "keyset" });
       return tree.filter(({ type }) => type === "blob").map(({ path }) => path);
     },
     permissionOf: async (repository, user, signal) => {

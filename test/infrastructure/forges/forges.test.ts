@@ -225,3 +225,24 @@ test("a forge that repeats the token in its refusals gives it to no one, and is 
   expect([...said, ...seen].join("\n")).not.toContain(secret);
   expect(seen.at(-1)).toBe('{"body":"see ****"}');
 });
+
+test("a next page is asked for as the forge's link says, at the forge's own address", async () => {
+  addRepository(world, "acme/marked");
+  const { fetch } = quickFetch();
+  const forge = openForge("github", { world, url: server.url, fetch });
+  const comment = (id: number) => ({ id, created_at: "2026-01-01T00:00:00Z", body: `${id}`, user: null });
+  const link =
+    '<https://elsewhere.test/x?page=1>; rel="prev", <https://elsewhere.test/x?after=c2>; rel="next"';
+  const pages = [Response.json([comment(1)], { headers: { link } }), Response.json([comment(2)])];
+  world.faults.push({ path: /comments$/, times: 2, answer: () => pages.shift() as Response });
+  const item = {
+    forge: "github",
+    site: server.url,
+    repository: "acme/marked",
+    kind: "issue",
+    number: 1,
+  } as const;
+  const listed = await forge.listComments(item, new AbortController().signal);
+  expect(listed.ok && listed.value.map(({ id }) => id)).toEqual(["1", "2"]);
+  expect(world.requests.slice(-2).map(({ query }) => query)).toEqual([{ per_page: "100" }, { after: "c2" }]);
+});
