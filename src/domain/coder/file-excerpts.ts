@@ -19,12 +19,16 @@ const NAMED = [
   /^\s*(?:module\.)?exports\.([\w$]+)\s*=/,
   /^\s*[\w$.]+\.([\w$]+)\s*=\s*(?:async\s*)?function/,
   /^\s*["']?([\w$]+)["']?\s*:\s*(?:async\s*)?function/,
-  /^\s*(?:describe|suite|context|it|test|t\.test|specify)(?:\.\w+)*\s*\(\s*["'`](.{1,60}?)["'`]/,
+  /^\s*(?:describe|suite|context|it|test|t\.test|specify)(?:\.\w+)*\s*\(\s*(?:"(.{1,60}?)"|'(.{1,60}?)'|`(.{1,60}?)`)/,
   /^\s+(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*\*?([\w$#]+)\s*\([^;]*\)\s*(?::[^{;]+)?\{\s*$/,
   /^(?:[\w<>[\],*&:]+\s+)+\**(\w+)\s*\([^;]*(?:\)\s*\{?|,)\s*$/,
   /^\s+(?!(?:return|throw|new|await|yield|else|case|in|of|not)\b)(?:[\w<>[\],.?*&@]+\s+)+[*&]*(\w+)\s*\([^;=]*\)\s*(?:const\s*)?(?:throws\s+[\w.,\s]+)?\{\s*$/,
 ];
-const HEADING = /^#{1,6}\s+(.{1,60})/;
+const HEADING = /^#{1,6}\s+(.+)/;
+const HEADING_CHARS = 60;
+/** Images and tags of a heading, such as badges; code in backquotes is kept. */
+const DECORATION = /(`[^`]*`)|!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?|<\/?[a-z][^>]*>/g;
+const LINK = /\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g;
 const PROSE = /\.(?:md|mdx|markdown|rst|adoc|txt)$/i;
 const NO_NAMES = new Set([
   "if",
@@ -48,13 +52,18 @@ export function definitionsOf(lines: readonly string[], path: string): Definitio
   for (const [at, line] of lines.entries()) {
     if (line.length > 400) continue;
     for (const pattern of patterns) {
-      const name = pattern.exec(line)?.[1];
-      if (name === undefined) continue;
-      if (!NO_NAMES.has(name)) found.push({ line: at + 1, name: name.trim(), indent: indentOf(line) });
+      const named = pattern.exec(line)?.slice(1).find(Boolean);
+      if (named === undefined) continue;
+      const name = (pattern === HEADING ? headingWords(named) : named).trim();
+      if (name !== "" && !NO_NAMES.has(name)) found.push({ line: at + 1, name, indent: indentOf(line) });
       break;
     }
   }
   return found;
+}
+
+function headingWords(text: string): string {
+  return text.replace(DECORATION, "$1").replace(LINK, "$1").trim().slice(0, HEADING_CHARS);
 }
 
 /** `export const copy = _copy.copy`, `const copy = require("./copy")`: the name is only re-exported; its definition is elsewhere. */

@@ -290,6 +290,30 @@ test("a sentence that begins with a word of a language defines nothing", () => {
   expect(definitionsOf(["function M.of(x)"], "a.lua").map(({ name }) => name)).toEqual(["M"]);
 });
 
+test("a heading is named by its words, without badges, links and tags", () => {
+  const lines = [
+    "# qs <sup>[![Version Badge][npm-version-svg]][package-url]</sup>",
+    "## [Unreleased](https://example.com/compare/v1...HEAD)",
+    "### `Array<T>` and [its][ref] limits",
+    "[![build](https://example.com/b.svg)](https://example.com)",
+    "# ![logo](logo.svg)",
+  ];
+  expect(definitionsOf(lines, "README.md").map(({ name }) => name)).toEqual([
+    "qs",
+    "Unreleased",
+    "`Array<T>` and its limits",
+  ]);
+});
+
+test("the name of a test ends at the quote that began it", () => {
+  const lines = [`it('with "own" keys', () => {`, 'test("`depth` option", () => {', "  it(`it's`, () => {"];
+  expect(definitionsOf(lines, "a.test.js").map(({ name }) => name)).toEqual([
+    'with "own" keys',
+    "`depth` option",
+    "it's",
+  ]);
+});
+
 test("typings are not sources", () => {
   expect(["types/index.d.ts", "lib/a.pyi", "lib/a.ts"].map(fileKind)).toEqual(["docs", "docs", "source"]);
 });
