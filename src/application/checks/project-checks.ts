@@ -459,5 +459,6 @@ export function wordStateForCoder(state: ChecksState): string {
   }
   // A full stop right behind `go test ./...` would read as a part of it.
   const checks = state.checks.map((check) => ({ ...check, command: quote(check.command) }));
-  return `PicoClaw runs these after the patch, so do not run them: ${texts.state({ ...state, checks })}. ${wordDeclarations("the plan")}`;
+  const isElsewhere = checks.some(({ result }) => result?.state === "cannot-run");
+  return `PicoClaw runs these after the patch, so do not run them: ${texts.state({ ...state, checks })}.${isElsewhere ? " A check that cannot run here is run elsewhere: keep to its configuration." : ""} ${wordDeclarations("the plan")}`;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { wordStateForCoder } from "../../../src/application/checks/project-checks.ts";
 import { notChecked } from "../../../src/domain/checks/findings.ts";
+import type { CheckResult } from "../../../src/domain/checks/verdict.ts";
 
 test("a command that ends with dots is set apart from the sentence around it", () => {
   const checks = ["go test ./...", "ruff check ."].map((command) => ({ command, result: null }));
@@ -14,6 +15,18 @@ test("a command that cannot run is set apart as well", () => {
   expect(wordStateForCoder({ checks: [], none })).toStartWith(
     "Not checked: `go test ./...` cannot run here; ",
   );
+});
+
+test("the coder keeps to the configuration of a check that cannot run here, and only then reads so", () => {
+  const worded = (state: CheckResult["state"]) =>
+    wordStateForCoder({
+      checks: [{ command: "eslint .", result: { kind: "lint", command: "eslint .", state, results: null } }],
+      none: null,
+    });
+  expect(worded("cannot-run")).toContain(
+    "`eslint .` (currently: cannot run here). A check that cannot run here is run elsewhere: keep to its configuration. Declare",
+  );
+  expect(worded("green")).not.toContain("configuration");
 });
 
 test("a project without tests is described briefly, without a setting that only a person can change", () => {
