@@ -209,11 +209,13 @@ function foldExchange(exchange: Exchange, chars: number): string {
   return `- ${cutExchange(oneLine(exchange.user), SHORT_USER)} → ${outcome || NO_OUTCOME}`;
 }
 
+/** Those that a model may see and that were answered. The newest is kept in any case: "try again" refers to it. */
 function visibleExchanges(
   { local, cloudAgents }: HistoryReader,
   history: readonly Exchange[],
 ): readonly Exchange[] {
-  return local ? history : history.filter(({ agent }) => isCoderAgent(agent) || cloudAgents.has(agent));
+  const visible = history.filter(({ agent }) => local || isCoderAgent(agent) || cloudAgents.has(agent));
+  return visible.filter((one, at) => at === visible.length - 1 || exchangeOutcome(one) !== "");
 }
 
 function cutExchange(text: string, limit: number): string {

@@ -170,15 +170,20 @@ test.each([
   expect(historyBudget(models)).toBe(tokens);
 });
 
-test("a message that got no answer is shown as a sentence, which a model that repeats it can say to a person", () => {
-  const history = [
-    exchange("hello", "", { facts: () => "" }),
-    exchange("again", "Hello.", { facts: () => "" }),
-  ];
-  expect(historyFor(LOCAL, history, { exchanges: 2, chars: 300 })).toEqual([
-    { role: "user", text: "hello" },
-    { role: "assistant", text: "I could not answer that message." },
+test("a message that got no answer is left out, unless it is the newest, which a person may ask for again", () => {
+  const failed = exchange("hello", "", { facts: () => "" });
+  const answered = exchange("again", "Hello.", { facts: () => "" });
+  const said = [
     { role: "user", text: "again" },
     { role: "assistant", text: "Hello." },
+  ] as const;
+  const limit = { exchanges: 2, chars: 300 };
+  expect(historyFor(LOCAL, [answered, failed, failed, answered], limit)).toEqual([...said, ...said]);
+  expect(historyFor(LOCAL, [answered, failed, failed], limit)).toEqual([
+    ...said,
+    { role: "user", text: "hello" },
+    { role: "assistant", text: "I could not answer that message." },
   ]);
+  expect(earlier({ history: [failed, answered] })).not.toContain("nothing came of it");
+  expect(earlier({ history: [answered, failed] })).toEndWith("- hello\n  → (nothing came of it)");
 });
