@@ -143,7 +143,8 @@ export function createSecureTool<Name extends string, Schema extends z.ZodObject
         places.set(name, await resolvePathArgument(context, given));
     }
     const parsed = spec.input.safeParse(args.value);
-    if (!parsed.success) return failedResult("INVALID_ARGUMENT", describeIssues(parsed.error), "arguments");
+    if (!parsed.success)
+      return failedResult("INVALID_ARGUMENT", describeIssues(parsed.error, spec.input), "arguments");
     const complaint = refine?.(parsed.data) ?? null;
     if (complaint !== null) return failedResult("INVALID_ARGUMENT", complaint, "arguments");
     const done = await run({
@@ -206,10 +207,15 @@ function toFailure(error: unknown, mask: (text: string) => string): ToolFailure 
 
 const MOST_ISSUES = 10;
 
-function describeIssues({ issues }: z.ZodError): string {
+function describeIssues({ issues }: z.ZodError, { shape }: z.ZodObject): string {
+  const known = ` (there are ${Object.keys(shape).join(", ")})`;
   return issues
     .slice(0, MOST_ISSUES)
-    .map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
+    .map(({ path, message, code }) =>
+      path.length > 0
+        ? `${path.join(".")}: ${message}`
+        : `${message}${code === "unrecognized_keys" ? known : ""}`,
+    )
     .join("; ")
     .slice(0, 2000);
 }

@@ -22,6 +22,7 @@ export interface AgentToolkit extends ToolMethods {
   readonly context: ToolContext;
   /** Calls a tool by name or alias, with arguments of any shape. Never rejects. */
   invoke(name: string, args?: unknown, options?: CallOptions): Promise<ToolResult>;
+  /** Those that the policy and the write scope do not refuse outright. */
   available(): readonly SecureTool[];
 }
 
@@ -42,7 +43,11 @@ export function createAgentToolkit(context: ToolContext): AgentToolkit {
       return tool.invoke(context, args, options);
     },
     available: () =>
-      ALL_TOOLS.filter((tool) => policyVerdict(context.policy, [tool.name, ...tool.aliases]) === "allow"),
+      ALL_TOOLS.filter(
+        ({ name, aliases, access }) =>
+          policyVerdict(context.policy, [name, ...aliases]) === "allow" &&
+          !(access === "write" && context.writeScope === "read-only"),
+      ),
   };
 }
 

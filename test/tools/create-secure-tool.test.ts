@@ -71,6 +71,18 @@ describe("write scope", () => {
     expect(codeOf(await toolkit.invoke(name, args))).toBe("success");
   });
 
+  test("read-only offers the tools that it lets through, in whole or in part", async () => {
+    const toolkit = await bench.toolkit({ writeScope: "read-only" });
+    expect(toolkit.available().map(({ name }) => name)).toEqual([
+      "text_editor",
+      "read_file",
+      "tree",
+      "search",
+      "git_status_summary",
+      "explain_line",
+    ]);
+  });
+
   test("unrestricted writes elsewhere as a job of that folder, which undo_job undoes", async () => {
     const outside = `${bench.folder}/other/deep/a.txt`;
     const toolkit = await bench.toolkit({ writeScope: "unrestricted" });
@@ -175,7 +187,7 @@ describe("arguments", () => {
       status: "failure",
       reason: "arguments",
       message:
-        'path: Invalid input: expected string, received number; start_line: Too small: expected number to be >=1; Unrecognized key: "more"',
+        'path: Invalid input: expected string, received number; start_line: Too small: expected number to be >=1; Unrecognized key: "more" (there are path, start_line, end_line, encoding)',
       error: { code: "INVALID_ARGUMENT" },
     });
   });
