@@ -321,8 +321,8 @@ const NUMBER = { type: "integer" };
 
 const READ: ModelTool = {
   name: "read_file",
-  description: "Shows a file, or its lines from-to.",
-  parameters: object({ path: TEXT, from: NUMBER, to: NUMBER }, "path"),
+  description: "Shows a file, or some of its lines.",
+  parameters: object({ path: TEXT, start_line: NUMBER, end_line: NUMBER }, "path"),
 };
 const SEARCH: ModelTool = {
   name: "search",
@@ -483,8 +483,8 @@ function wrong(told: string): ToolResult {
 export function wishOf(given: unknown): string {
   const args = readObject(given);
   const path = stringOf(args.path) || stringOf(args.file_path) || stringOf(args.file);
-  const from = Number(args.from ?? args.offset ?? args.start_line ?? Number.NaN);
-  const to = Number(args.to ?? args.end_line ?? Number.NaN);
+  const from = Number(args.start_line ?? args.from ?? args.offset ?? Number.NaN);
+  const to = Number(args.end_line ?? args.to ?? Number.NaN);
   if (path === "" || readAskedFile(path).lines !== undefined) return path;
   if (Number.isInteger(from) && from > 0) return `${path}:${from}-${Number.isInteger(to) ? to : ""}`;
   return Number.isInteger(to) && to > 0 ? `${path}:1-${to}` : path;

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { createExplorer } from "../../../src/application/coder/explorer.ts";
+import { TOOL_DEFINITIONS } from "../../../src/tools/registry/definitions.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
 
 const project = memoryProject({
@@ -15,6 +16,12 @@ const explorer = createExplorer({
   run: async (command) => ({ exitCode: command === "false" ? 1 : 0, output: `ran ${command}: secret` }),
 });
 
+test("a coder's read_file takes lines under the names of the toolkit's", () => {
+  const read = explorer.tools.find(({ name }) => name === "read_file");
+  const { encoding: _, ...shared } = TOOL_DEFINITIONS.read_file.parameters.properties;
+  expect(Object.keys(read?.parameters.properties as object)).toEqual(Object.keys(shared));
+});
+
 test.each<[string, unknown, boolean, string]>([
   [
     "read_file",
@@ -24,7 +31,7 @@ test.each<[string, unknown, boolean, string]>([
   ],
   [
     "read_file",
-    { path: "src/a.ts", from: "4" },
+    { path: "src/a.ts", start_line: "4" },
     true,
     '<file path="src/a.ts" lines="4-4 of 4">\nfour\n</file>',
   ],
