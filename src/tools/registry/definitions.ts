@@ -139,10 +139,10 @@ export function modelTools(toolkit: Pick<AgentToolkit, "available" | "invoke">) 
 
 function resultText(result: ToolResult): { ok: boolean; text: string; jobId?: string } {
   if (result.status !== "success") return { ok: false, text: `${result.error.code}: ${result.message}` };
-  const { job_id: jobId, data, notes = [], changes } = result;
+  const { job_id: jobId, data, notes = [], changes = [] } = result;
   const text = [
     typeof data === "string" ? data : data === undefined ? "done" : JSON.stringify(data),
-    ...(changes === undefined ? [] : [`changed: ${changes.map(({ path }) => path).join(", ")}`]),
+    ...(changes.length === 0 ? [] : [`changed: ${changes.map(({ path }) => path).join(", ")}`]),
     ...notes,
   ].join("\n");
   return { ok: true, text, ...(jobId !== undefined && { jobId }) };

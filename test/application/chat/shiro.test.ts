@@ -71,6 +71,16 @@ describe("the tool loop", () => {
     expect(reply.text).toContain(`\n✗ ${command}: command failed: exit status 3: no identity\n`);
   });
 
+  test("a command that changes nothing reports no change", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? { calls: [{ name: "execute_command", arguments: { command: "echo hello" } }] }
+        : worked("."),
+    );
+    await at.send("/ops say hello");
+    expect(at.asked[1]?.messages.at(-1)?.text).not.toContain("changed:");
+  });
+
   test("a call that a small model wrote as text is made", async () => {
     at = await openConversation((_, turn) =>
       turn === 0
