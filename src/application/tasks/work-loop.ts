@@ -307,7 +307,7 @@ function workPrompt(prompt: {
   readonly today: Date;
   readonly isPull: boolean;
 }): string {
-  const tools = prompt.tools.map(({ name, description }) => `- ${name}: ${description.split("\n", 1)[0]}`);
+  const tools = prompt.tools.map(({ name }) => `- ${name}`);
   return `You are a coder of PicoClaw and work on one task in an isolated copy of the project. Today is ${prompt.today.toLocaleDateString("sv")}.
 
 # Available MCP Tools

@@ -39,8 +39,8 @@ export function isCoderRole(role: AgentRole): role is CoderRole {
 export interface SystemPrompt {
   readonly agent: AgentName;
   readonly duty: string;
-  /** Names with one line each; none for an agent that only talks. */
-  readonly tools: readonly { readonly name: string; readonly description: string }[];
+  /** Only their names are listed: the request describes each tool itself. None for an agent that only talks. */
+  readonly tools: readonly { readonly name: string }[];
   /** `system_prompt_command_executor.txt`, when environments are enabled. */
   readonly executorFragment?: string;
   readonly project?: string;
@@ -56,9 +56,7 @@ export function systemPrompt(prompt: SystemPrompt): string {
     `You are ${agent} of PicoClaw, an assistant that works on the folder ${workspace}. ${duty}\nToday is ${today}.`,
   ];
   if (tools.length > 0)
-    parts.push(
-      `# Available MCP Tools\n${tools.map(({ name, description }) => `- ${name}: ${firstSentence(description)}`).join("\n")}`,
-    );
+    parts.push(`# Available MCP Tools\n${tools.map(({ name }) => `- ${name}`).join("\n")}`);
   if (executorFragment !== undefined && executorFragment.trim() !== "") parts.push(executorFragment.trim());
   parts.push(`# Behavior Rules
 - Answer in the language of the user's message, plainly and briefly.
@@ -69,12 +67,6 @@ export function systemPrompt(prompt: SystemPrompt): string {
   if (memory !== undefined && memory.trim() !== "")
     parts.push(`# Earlier in this conversation\n${memory.trim()}`);
   return parts.join("\n\n");
-}
-
-function firstSentence(text: string): string {
-  const line = text.trim().split("\n", 1)[0] ?? "";
-  const end = line.search(/[.。](?:\s|$)/);
-  return (end === -1 ? line : line.slice(0, end + 1)).slice(0, 160);
 }
 
 type PromptFamily = "claude" | "openai" | "deepseek" | "gemini" | "other";

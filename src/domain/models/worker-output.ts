@@ -6,8 +6,14 @@ import { attemptOr } from "../platform/error-text.ts";
 export type WorkerOutput = ReturnType<typeof readWorkerOutput>;
 
 export const WORKER_CONTRACT = `When you are done, answer with one JSON object and nothing else:
-{"result": "the answer for the user, Markdown allowed", "needs_next_loop": false, "why": "why it ends or continues", "confidence": 0.9, "risk": "low", "fit": 0.85, "suggested_route": "ANALYZE"}
-fit says how well this request suits you (0 to 1); suggested_route is one of CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE.`;
+{"result": "…", "needs_next_loop": false, "why": "…", "confidence": 0.9, "risk": "low", "fit": 0.85, "suggested_route": "ANALYZE"}
+result: the answer for the user, Markdown allowed.
+needs_next_loop: true if work is left, which continues in another round.
+why: one sentence on why it ends or continues.
+confidence: how sure you are of all this, 0 to 1.
+risk: of what you did, low, medium or high.
+fit: how well this request suits you, 0 to 1; below 0.3, and with a confidence of 0.8 or more, it is handed to suggested_route.
+suggested_route: one of CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE.`;
 
 /** Asked for once where the answer is words without the object. */
 export const WORKER_FORM_AGAIN =

@@ -9,7 +9,11 @@ import {
   systemPrompt,
 } from "../../../src/domain/chat/agents.ts";
 import { ROUTES } from "../../../src/domain/config/configured-kinds.ts";
-import { readWorkerOutput, readWrittenCall } from "../../../src/domain/models/worker-output.ts";
+import {
+  readWorkerOutput,
+  readWrittenCall,
+  WORKER_CONTRACT,
+} from "../../../src/domain/models/worker-output.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 
@@ -40,12 +44,12 @@ describe("prompts", () => {
   const base = { agent: "Shiro", duty: "You look.", today: "2026-03-01", workspace: "/ws" } as const;
 
   test("the executor's fragment is between the tools and the rules, and only when there is one", () => {
-    const tools = [{ name: "read_file", description: "Reads a file. And more." }];
+    const tools = [{ name: "read_file", description: "Reads a file." }, { name: "tree" }];
     const prompt = systemPrompt({ ...base, tools, executorFragment: "# Executor\nfragment" });
     expect(prompt).toMatch(
-      /# Available MCP Tools\n- read_file: Reads a file\.\n\n# Executor\nfragment\n\n# Behavior Rules/,
+      /# Available MCP Tools\n- read_file\n- tree\n\n# Executor\nfragment\n\n# Behavior Rules/,
     );
-    expect(systemPrompt({ ...base, tools })).toMatch(/Reads a file\.\n\n# Behavior Rules/);
+    expect(systemPrompt({ ...base, tools })).toMatch(/- tree\n\n# Behavior Rules/);
     expect(systemPrompt({ ...base, tools: [], memory: "Ada likes tabs." })).toEndWith(
       "# Earlier in this conversation\nAda likes tabs.",
     );
@@ -115,6 +119,18 @@ describe("Shiro's contract", () => {
     fit: 0.85,
     suggestedRoute: "CODE3" as const,
   };
+
+  test("each field is explained in a line", () => {
+    const explained = [...WORKER_CONTRACT.matchAll(/^(\w+): /gm)].map(([, name]) => name);
+    expect(explained).toEqual(Object.keys(fields));
+    expect(readWorkerOutput(WORKER_CONTRACT)).toMatchObject({
+      ...output,
+      result: "…",
+      needsNextLoop: false,
+      why: "…",
+      suggestedRoute: "ANALYZE",
+    });
+  });
 
   test.each([
     ["alone", JSON.stringify(fields)],
