@@ -80,6 +80,10 @@ export async function runHooks(
       output: lastPart(mask(ended.output)),
     });
   }
+  // A program that a hook leaves running lives on; without one, this gives back the bound of the job.
+  const { jobId } = facts;
+  if (jobId !== undefined && (await runner.listJobProcesses(jobId)).length === 0)
+    await runner.killJobProcesses(jobId);
   return notes;
 }
 

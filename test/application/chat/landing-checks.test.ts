@@ -2,6 +2,7 @@
 import { afterEach, expect } from "bun:test";
 import { execFileSync } from "node:child_process";
 import { withChecks } from "../../e2e/node-project.ts";
+import { findOwnLeftovers } from "../../left-behind.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
@@ -162,4 +163,12 @@ withChecks("a user who saves during the checks keeps both changes, and it is che
   );
   expect((await reply).ok).toBe(true);
   expect(at.read("a.txt")).toBe("ONE\n2\n3\n4\nFIVE\n");
+});
+
+withChecks("the bound of a job is given back after its hooks", async () => {
+  at = await openConversation(() => proposal("Write", "```txt:a.txt\nx\n```"), {
+    config: "hooks: { after_landing: ['true'] }\n",
+  });
+  expect(await at.send("/code3 write a.txt")).toMatchObject({ ok: true });
+  expect(await findOwnLeftovers()).toEqual([]);
 });
