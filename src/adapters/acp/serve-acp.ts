@@ -131,7 +131,7 @@ export const ACP_MESSAGE_BYTES = 64 * 1024 ** 2;
 const NEWLINE = Buffer.from("\n");
 const INVALID_REQUEST = -32_600;
 
-/** An editor's messages; too long a one is answered with an error, for which the library would end the connection. */
+/** An editor's messages. One that is too long is answered with an error here; the library would end the connection. */
 async function* admitMessages({ input, output }: AcpStreams, limitBytes: number): AsyncGenerator<Uint8Array> {
   const frames = createFrameReader(limitBytes);
   for await (const chunk of input as AsyncIterable<Buffer>)

@@ -100,7 +100,7 @@ const LINE_CHARS = 200;
 
 /**
  * Tells a client how far a long call is: the seconds since the begin, and the last whole line printed. One notification
- * is under way at a time, which `send` resolves: a client that does not read gets fewer of them, not a queue.
+ * is under way at a time, until `send` resolves: a client that does not read gets fewer of them, not a queue.
  */
 function startProgress(
   send: (progress: { readonly progress: number; readonly message?: string }) => Promise<void>,

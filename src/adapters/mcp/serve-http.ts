@@ -65,7 +65,7 @@ export function createConnections(resumeMs = RESUME_MS) {
   };
 }
 
-/** Of a session, for a client that reconnects; the latest event always stays. */
+/** Kept of a session for a client that reconnects; the latest event always stays. */
 const MOST_EVENTS = 1_000;
 const MOST_CHARS = 4_000_000;
 

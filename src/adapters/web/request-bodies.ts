@@ -21,7 +21,7 @@ const MOST_PARTS = 200;
 /** The field is the first one in each of our forms. */
 const CSRF_FIELD = /^--[^\r\n]{1,200}\r\n[^\r\n]*;\s*name="csrf"\r\n\r\n([^\r\n]{1,200})\r\n/i;
 
-/** One with files is taken apart only after it has shown that a page of ours made it: null where it has not. */
+/** A form with files is read only after it has shown that a page of ours made it; null where it has not. */
 export async function readForm(request: Request, csrf: string): Promise<SentForm | Response | null> {
   const form = await readFields(request, csrf);
   if (form === "foreign") return null;

@@ -33,7 +33,7 @@ interface ClonedBranch {
   readonly signal: AbortSignal;
 }
 
-/** Holds a clone against the branch at the forge: forges serve commits of forks, and the project's code has run since. */
+/** Compares a clone with the branch at the forge: forges serve commits of forks, and the project's code has run since. */
 async function expectBase(forge: Forge, cloned: ClonedBranch) {
   const { repository, branch, signal } = cloned;
   const tip = async () => (await orStop(forge.readBranch(repository, branch, signal)))?.commit ?? null;

@@ -30,7 +30,7 @@ export function closesIssue(text: string, issue: ItemRef): boolean {
 /** Entities that spell no sign of a command. Any other would be decoded after we looked. */
 const HARMLESS_ENTITY = /^&(?:lt|gt|amp|quot|nbsp|mdash|ndash|hellip);/;
 
-/** Words of others as data to a forge: they call no one, close no issue, command (`/merge`) and hide nothing. */
+/** Words of others as data to a forge: they call no one, close no issue, give no command (`/merge`) and hide nothing. */
 export function defuse(forge: ForgeKind, text: string): string {
   const calm = text
     .replace(/\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g, "\n")

@@ -318,7 +318,7 @@ export interface BringBackDeps {
   readonly messages: TaskMessages;
 }
 
-/** A refreshed login makes the user's worthless: it goes back if that is unchanged and it is such a login. Else a note says so. */
+/** A login that the CLI refreshed replaces the user's, which is worthless by then, if that is unchanged. Otherwise a note says why not. */
 export async function bringBackLogins(deps: BringBackDeps): Promise<readonly string[]> {
   const { sandbox, container, credentials, messages } = deps;
   const decoder = new TextDecoder();

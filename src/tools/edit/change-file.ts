@@ -97,7 +97,7 @@ export interface FileChange {
 
 const ATTEMPTS = 5;
 
-/** Calls of this context take turns; a file that another process changes before the job begins is changed again, later is a conflict. */
+/** Calls of one context take turns. If another process writes the file before the job begins, `change` runs again; later is a conflict. */
 export function changeFile(
   call: Pick<ToolCall<unknown>, "context" | "signal">,
   place: ResolvedPath,
