@@ -47,7 +47,7 @@ export interface Bench {
    * Runs a command in a scratch view of the draft: later commands see its writes until a proposal runs, and they are never committed.
    * Absent, or null, where there is no such view.
    */
-  readonly tryOut?: (command: string) => Promise<TryOutResult | null>;
+  readonly tryOut?: (command: string) => Promise<TryOutResult | TryOutRefusal | null>;
   /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
   readonly lend?: () => Promise<Lending | null>;
   /** Whether the draft took work of sub-agents since the last attempt. */
@@ -71,6 +71,11 @@ export interface Bench {
   keep(red?: RedReason): Promise<JobResult>;
   /** Discards the draft. Idempotent, and harmless after its end. */
   drop(reason: string): Promise<void>;
+}
+
+/** Why no command can be tried out here. */
+export interface TryOutRefusal {
+  readonly refused: string;
 }
 
 export interface TryOutResult {
@@ -362,7 +367,8 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
         timeoutSeconds: TRY_OUT_SECONDS,
         onOutput: deps.onOutput,
       });
-      const [run] = tried.ok ? tried.runs : [];
+      if (!tried.ok) return { refused: tried.message };
+      const [run] = tried.runs;
       return run === undefined ? null : { exitCode: run.exitCode, output: run.output };
     },
     async lend() {

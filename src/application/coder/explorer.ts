@@ -16,7 +16,7 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
-import type { TryOutResult } from "./bench.ts";
+import type { TryOutRefusal, TryOutResult } from "./bench.ts";
 import { folderTree, LONGEST_FILE, rulesOnTheWay } from "./coder-context.ts";
 
 /** Matching nested repetitions takes exponential time on some lines. */
@@ -288,7 +288,7 @@ export interface ExplorerDeps {
   /** Characters of one result. */
   readonly limit: number;
   /** Runs a command in a throw-away view; absent if there is none, null if it cannot be made. */
-  readonly run?: (command: string) => Promise<TryOutResult | null>;
+  readonly run?: (command: string) => Promise<TryOutResult | TryOutRefusal | null>;
   /** Lets a sub-agent work; absent if there are none. Never rejects. */
   readonly delegate?: (asked: Delegation) => Promise<ToolResult>;
   readonly mask: (text: string) => string;
@@ -426,6 +426,7 @@ async function answer(
       // Another page of the same output does not run the command again.
       const ran = (from > 0 ? printed.get(command) : undefined) ?? (await run(command));
       if (ran === null) return wrong("nothing can be run here");
+      if ("refused" in ran) return wrong(`nothing can be run here: ${ran.refused}`);
       printed.set(command, ran);
       const { exitCode, output } = ran;
       const ended = exitCode === null ? "It did not end by itself." : `Exit code ${exitCode}.`;

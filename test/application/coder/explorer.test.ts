@@ -129,6 +129,20 @@ test("a search shows lines around each match where they are asked for, and all m
   expect(await search({ pattern: "absent" })).toContain("nothing found");
 });
 
+test("a command that is refused is answered with the reason", async () => {
+  const explorer = createExplorer({
+    project: () => memoryProject({}),
+    request: "",
+    limit: 2_000,
+    run: async () => ({ refused: "the folder is not trusted" }),
+    mask: (text) => text,
+  });
+  expect(await explorer.call({ id: "1", name: "run", arguments: { command: "true" } })).toEqual({
+    ok: false,
+    text: "nothing can be run here: the folder is not trusted",
+  });
+});
+
 test("the pages of a command's output lead through all of it, also where one line is longer than a page", async () => {
   const output = ["first", "x".repeat(9_000), ...Array.from({ length: 900 }, (_, at) => `line ${at}`)].join(
     "\n",
