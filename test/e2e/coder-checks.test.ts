@@ -117,10 +117,18 @@ withChecks(
 withChecks("coder.on_red: apply lands it, and says that it is worse", () => {
   project([proposal("Try", breaking), proposal("Leave", "")], { config: "coder: { on_red: apply }\n" });
   const ran = cli.chat("/code3 make one two in src/one.mjs");
-  expect(ran.out).toStartWith("Applied");
+  expect(ran.out).toStartWith("Applied: 1 file, 1 of 1 tests fail\n");
   expect(ran.out).toContain("The checks got worse");
   expect(ran.code).toBe(1);
   expect(cli.read("src/one.mjs")).toContain("one = 2");
+});
+
+withChecks("worker.transaction: none has no draft to check, and the first line says so", () => {
+  project([proposal("Try", breaking)], { config: "worker: { transaction: none }\n" });
+  const ran = cli.chat("/code3 make one two in src/one.mjs");
+  expect(ran.out).toStartWith(
+    "Applied: 1 file, NOT CHECKED: the checks could not be run separately from the workspace\n",
+  );
 });
 
 withChecks("coder.on_red: discard keeps nothing", () => {

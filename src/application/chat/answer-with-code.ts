@@ -1,5 +1,5 @@
 import { agentOf, type CoderRole, FEW_FILES, mayDelegate } from "../../domain/chat/agents.ts";
-import { type ChecksFacts, toChecksRecord } from "../../domain/checks/findings.ts";
+import { type ChecksFacts, notChecked, toChecksRecord } from "../../domain/checks/findings.ts";
 import { hasFlag } from "../../domain/coder/proposal.ts";
 import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { type JobResult, type RanJob, toKeptStatus } from "../../domain/jobs/result.ts";
@@ -73,18 +73,21 @@ export async function openBench(
   const { groupId, sessionKey, signal, preview } = turn;
   const watch = watchCommands(deps, turn);
   const about = { request, groupId, sessionKey, source: `chat:${turn.message.channel}` };
+  const { settings, memory, hasProgram } = deps.checks;
+  const now = () => deps.now().getTime();
+  const isJudged = judged && !turn.dryRun;
+  const found = isJudged ? openChecks({ files: workspace.files, settings, memory, now, hasProgram }) : null;
+  const none = found?.ok === false ? factsWithoutChecks(found) : undefined;
   if (turn.dryRun || workspace.staging.kind === "none") {
     const bench = createPlainBench({
       files: project,
       execute: ({ proposal: { patch, plan }, parsed }) =>
         workspace.execute({ ...about, ...watch, patch, parsed, plan, dryRun: turn.dryRun, preview, signal }),
     });
-    return { bench, checks: [], state: null, checked: () => null };
+    // The checks run over a draft, and here there is none.
+    const facts = isJudged ? (none ?? notChecked("unavailable")) : null;
+    return { bench, checks: [], state: null, checked: () => facts };
   }
-  const { settings, memory, hasProgram } = deps.checks;
-  const now = () => deps.now().getTime();
-  const found = judged ? openChecks({ files: workspace.files, settings, memory, now, hasProgram }) : null;
-  const none = found?.ok === false ? factsWithoutChecks(found) : undefined;
   const judge =
     found !== null && none?.notChecked !== "never"
       ? createProjectChecks({

@@ -71,6 +71,14 @@ function wordChecked(locale: Locale, facts: ChecksRecord, isDropped: boolean): s
   return [...(isSaid ? checks.beside(facts) : [checks.line(facts)]), ...checks.remarks(facts)];
 }
 
+/** The checks in the first line. What got worse is in the status of a job that was kept back, and not in that of one that landed. */
+function wordFirst(locale: Locale, { checks, facts }: Extract<ReplyPiece, { kind: "job" }>): string {
+  if (checks === undefined) return "";
+  const words = checksMessagesFor(locale);
+  const isWorse = checks.verdict === "worse" && facts.status === "applied";
+  return isWorse ? words.brief(checks) : words.headline(checks);
+}
+
 /** Whether another part of the reply says it: the job names the hook, or the remarks about the checks name the red tests. */
 function isSaidBeside({ red, checks }: CoderFacts): boolean {
   return red === "hook" || (red === "still-red" && (checks?.stillRed ?? []).length > 0);
@@ -196,8 +204,7 @@ function wordPiece(locale: Locale, piece: ReplyPiece, shownAt: ShownAt, job?: Ra
     case "job": {
       const risk = piece.risk === undefined ? "" : chat.riskNote(piece.risk);
       const plan = [piece.plan, risk].filter((line) => line !== "").join("\n");
-      const checks = piece.checks === undefined ? "" : checksMessagesFor(locale).headline(piece.checks);
-      return wordChatJob(messages, piece.facts, plan, { checks, at });
+      return wordChatJob(messages, piece.facts, plan, { checks: wordFirst(locale, piece), at });
     }
     case "refusal": {
       const why = wordRefusal(messages, piece.facts);
