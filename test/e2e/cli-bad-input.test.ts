@@ -102,7 +102,7 @@ const TARGETS: readonly Case[] = [
     name: "a diff for a file that is not there",
     run: () => cli.run(["apply"], { input: "--- a/no\n+++ b/no\n@@ -1 +1 @@\n-x\n+y\n" }),
     code: 1,
-    says: ["no: No such file"],
+    says: ["failed: no: No such file\n", "\n[1] Nothing of this edit was written."],
   },
   {
     name: "a diff that does not fit",

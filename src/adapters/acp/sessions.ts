@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import {
   type McpServer,
   type PlanEntryStatus,
@@ -437,6 +437,7 @@ export function createAcpSessions(host: AcpHost) {
 
   function admitFolder(cwd: string): void {
     const { only, realPath } = host;
+    if (!isAbsolute(cwd)) throw RequestError.invalidParams({ cwd }, "cwd is not an absolute path");
     if (only === null || (realPath(cwd) ?? cwd) === (realPath(only) ?? only)) return;
     throw RequestError.invalidParams({ cwd }, `only ${only} is served (--workspace)`);
   }

@@ -211,13 +211,14 @@ const COMMANDS: ChatCommands["commands"] = {
   export: async (...sent) => (await import("./talk-commands.ts")).exportTalk(...sent),
 };
 
+const ROUTE_NAMES = ROUTES.map((route) => route.toLowerCase());
+
 /** Joins the commands of every feature; `commands` are the names that can follow a slash, routes and the user's own too. */
 export function openConversation(given: ChatDeps) {
   const looks = { ...LOOKS, ...given.looks };
   const deps = { ...given, looks, commands: { ...looks, ...COMMANDS, ...given.commands } };
-  const routes = ROUTES.map((route) => route.toLowerCase());
   const own = deps.ownCommands.list().map(({ name }) => name);
-  const commands = [...new Set([...commandNames(deps), ...routes, ...own])];
+  const commands = [...new Set([...commandNames(deps), ...ROUTE_NAMES, ...own])];
   return { conversation: createConversation(deps), commands };
 }
 
@@ -487,7 +488,7 @@ async function refuseUnknownCommand({ deps, turn, command, request }: TurnMessag
   if (command === undefined || turn.preview || isOwn) return null;
   const { nearestCommand } = await import("./look-commands.ts");
   const own = deps.ownCommands.list().map((one) => one.name);
-  const nearest = nearestCommand(command.name, [...commandNames(deps), ...own]);
+  const nearest = nearestCommand(command.name, [...ROUTE_NAMES, ...commandNames(deps), ...own]);
   return refuseTurn({ deps, turn }, say("unknownCommand", command.name, nearest ?? null));
 }
 

@@ -406,7 +406,9 @@ function formatApplied(reports: readonly HunkReport[]): string {
 }
 
 function formatFailed(report: HunkReport): string {
-  const head = `${reportPath(report)}: ${report.message ?? report.status}`;
+  const place = `${reportPath(report)}: `;
+  const said = report.message ?? report.status;
+  const head = said.startsWith(place) ? said : `${place}${said}`;
   const candidates = report.candidates ?? [];
   if (candidates.length === 0) return head;
   const title = report.status === "ambiguous" ? "It matches at:" : "The nearest lines:";

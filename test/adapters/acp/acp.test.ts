@@ -119,6 +119,8 @@ test("what cannot be served is refused with the reason, and the session of anoth
   const { agent } = await editor.start(["--workspace", editor.workspace]);
   const elsewhere = agent.request(session.new, { cwd: editor.folder, mcpServers: [] });
   await expect(elsewhere).rejects.toThrow(`only ${editor.workspace} is served`);
+  const relative = agent.request(session.new, { cwd: "here", mcpServers: [] });
+  await expect(relative).rejects.toThrow("cwd is not an absolute path");
   const unknown = agent.request(session.prompt, { sessionId: "none", prompt: says("hello") });
   await expect(unknown).rejects.toThrow("not found");
   const bad = { sessionId: "../up", cwd: editor.workspace, mcpServers: [] };

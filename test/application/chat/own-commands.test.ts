@@ -97,6 +97,7 @@ describe("in a chat", () => {
     expect(asked()).toContain("Tidy up the cart.");
     expect((await at.send("/help")).text).toContain("/tidy — Tidies up");
     expect((await at.send("/tidi")).text).toContain("did you mean /tidy?");
+    expect((await at.send("/code9 x")).text).toContain("did you mean /code?");
     expect((await at.send("/push")).text).toContain("did you mean /pr?");
     expect((await at.send("picoclaw jobs")).text).toBe((await at.send("/jobs")).text);
     expect((await at.send("/preview /tidy the shop")).jobs[0]?.status).toBe("preview");

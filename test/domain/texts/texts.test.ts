@@ -384,6 +384,7 @@ describe("results", () => {
         "protected file cannot be modified: .env (restored)\nprotected file cannot be modified: b (restored)",
         "保護されたファイルは変更できません: .env（元に戻しました）\n保護されたファイルは変更できません: b（元に戻しました）",
       ],
+      ["a: No such file", "a: ファイルがありません"],
       ["is a directory: $& d", "フォルダです: $& d"],
     ] as const)
       expect([wordError(ja, error), wordError(en, error)]).toEqual([words, error]);

@@ -104,6 +104,7 @@ export const workTexts: typeof en.workTexts = {
     "protected file cannot be modified: ": "保護されたファイルは変更できません: ",
     " \\(restored\\)$": "（元に戻しました）",
     "file path outside workspace: ": "workspace の外のパスです: ",
+    ": No such file$": ": ファイルがありません",
     "no such file or directory: ": "ファイルまたはフォルダがありません: ",
     "is a directory: ": "フォルダです: ",
     "already exists: ": "すでに存在します: ",
