@@ -130,7 +130,7 @@ export async function executeWorkerPatch(
   const { workspace, messages } = await open(options);
   const { workspace: _w, home: _h, configFile: _c, env: _e, ...request } = options;
   const { signal = new AbortController().signal } = request;
-  const result = await workspace.execute({ patch, source: "library", ...request, signal });
+  const result = await workspace.execute({ ...request, patch, source: "library", signal });
   if (result.about === "job") return toResultJson(messages, result);
   const { why } = result;
   if (why.kind === "refused") throw new WorkerError(why.refusal.code, why.refusal.message, why.refusal);
