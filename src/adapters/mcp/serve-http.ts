@@ -12,7 +12,7 @@ import {
 import { readUpTo } from "../../domain/platform/file-bytes.ts";
 import type { McpHost } from "./host.ts";
 import { createMcpServer, createRunningCalls, type RunningCalls, withConnection } from "./mcp-server.ts";
-import { MESSAGE_BYTES, parseJson, toErrorResponse, tooLong } from "./read-message.ts";
+import { type BadMessage, MESSAGE_BYTES, parseJson, toErrorResponse, tooLong } from "./read-message.ts";
 
 /** Since this version a client has an id to come back with from the first moment of a stream on. */
 const RESUMABLE_SINCE = "2025-11-25";
@@ -254,10 +254,10 @@ function watchEnd(answered: Response, over: () => void): Response {
 
 function refusalResponse(
   status: number,
-  error: { readonly code: number; readonly message: string },
+  { id = null, ...error }: Omit<BadMessage, "id"> & Partial<BadMessage>,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return Response.json({ jsonrpc: "2.0", id: null, error }, { status, headers });
+  return Response.json(toErrorResponse({ ...error, id }), { status, headers });
 }
 
 /** Its message, or why it is refused; undefined where a request has none. */
