@@ -47,3 +47,17 @@ describe.if(isRoot).each([
     expect(getXattr(at("cap"), "security.capability").ok).toBe(false);
   });
 });
+
+test.if(isRoot)("root's job changes the mode of no device of the machine", () => {
+  const devices = ["/dev/null", "/dev/zero", "/dev/tty"];
+  const modes = () => devices.map((path) => statSync(path).mode & 0o7777);
+  const before = modes();
+  try {
+    const changes = devices.map((path) => `chmod 0640 ${path}`);
+    const line = [...changes, "chmod 0640 /etc/shadow", "echo x > /dev/null && head -c 3 /dev/zero > made"];
+    const ran = cli.apply([shell(line.join("; "))]);
+    expect([ran.code, statSync(join(cli.workspace, "made")).size, modes()]).toEqual([0, 3, before]);
+  } finally {
+    for (const [at, path] of devices.entries()) chmodSync(path, before[at] as number);
+  }
+});

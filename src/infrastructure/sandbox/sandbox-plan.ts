@@ -66,12 +66,12 @@ const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
  * capability, and becomes the executor. It first detaches from the host's mounts: later ones would otherwise appear here and
  * could be written to. If the kernel cannot mount a screen (over another kind of file system), the known sockets behind it are
  * hidden one by one. One call does not report which mount failed, so a second one mounts the missing ones; it skips existing
- * mounts, and the stage must be visible again for it. Separate terminals are last, and are optional. Hidden paths cannot be
- * written either, so that a command which tries gets an error instead of losing its output.
+ * mounts, and the stage must be visible again for it. Last and optional are separate terminals, and devices whose mode root
+ * cannot change. Hidden paths cannot be written either, so that a command which tries gets an error instead of losing its output.
  * The executor starts in parallel where possible, because the start of the runtime takes as long: its last argument is the pid
  * of the mounting process, and it does nothing before that process has ended successfully.
  * Arguments: whether the executor starts "beside" or "after", whether the host's mounts are shared, the stage, the screens,
- * the table of mounts, what to hide, "--", the command.
+ * the table of mounts, the one of devices, what to hide, "--", the command.
  */
 const SETUP = `set -e
 lay() {
@@ -85,14 +85,16 @@ lay() {
     printf %s "$3" > "$1/table"
     mount -a -T "$1/table"
   fi
-  shift 3
+  devices=$4
+  shift 4
   if [ "$1" != -- ]; then : > "$stage/nothing"; fi
   while [ "$1" != -- ]; do
     if [ -d "$1" ]; then mount -t tmpfs -o ro,mode=0755 tmpfs "$1"
     elif [ -e "$1" ]; then mount -o bind,ro "$stage/nothing" "$1"; fi
     shift
   done
-  if [ -d /dev/pts ]; then mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 picoclaw /dev/pts 2> /dev/null || :; fi
+  printf %s "$devices" > "$stage/devices"
+  mount -a -T "$stage/devices" 2> /dev/null || :
 }
 how=$1
 shift
@@ -126,7 +128,7 @@ function mountTable(plan: SandboxPlan, stage: string): string {
   const how = overlayOptions(plan.redirects);
   const empty = (folder: string) => ["picoclaw", folder, "tmpfs", "mode=0755"];
   const lines = [
-    ...closed.map(({ path, isFolder }) => (isFolder ? empty(path) : ["/dev/null", path, "none", "bind"])),
+    ...closed.map(({ path, isFolder }) => (isFolder ? empty(path) : ["/dev/null", path, "none", READ_ONLY])),
     ...homes.map(({ path }) => empty(path)),
     ...homes.flatMap(({ path, shown }, i) =>
       shown.map((folder) => [
@@ -153,6 +155,16 @@ function mountTable(plan: SandboxPlan, stage: string): string {
   ];
   return lines.map((line) => `${line.map(escapeField).join(" ")} 0 0\n`).join("");
 }
+
+/** Terminals of the sandbox's own. Devices of the host belong to root, who could set their modes through a mount that can be written. */
+function deviceTable({ confined, uid }: SandboxPlan): string {
+  const kept = confined && uid === 0 ? DEVICES : [];
+  const lines = kept.map((device) => `picoclaw /dev/${device} none remount,${READ_ONLY} 0 0\n`);
+  return ["picoclaw /dev/pts devpts newinstance,ptmxmode=0666,mode=0620 0 0\n", ...lines].join("");
+}
+
+/** With what the mount of a container's engine may require. */
+const READ_ONLY = "bind,ro,nosuid,noexec";
 
 /** Folders over themselves, without an upper: such an overlay wants a second folder below, and that one is empty. */
 function screenTable({ screened }: SandboxPlan, stage: string): string {
@@ -279,7 +291,8 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   if (plan.confined) args.push("--seccomp", String(FILTER_DESCRIPTOR));
   args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox");
   args.push(showsProgramThroughout(plan) ? "beside" : "after", plan.sharesMounts ? "shared" : "own", stage);
-  args.push(screenTable(plan, stage), mountTable(plan, stage), ...plan.hidden, "--", ...command);
+  args.push(screenTable(plan, stage), mountTable(plan, stage), deviceTable(plan));
+  args.push(...plan.hidden, "--", ...command);
   return args;
 }
 
