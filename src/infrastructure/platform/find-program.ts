@@ -10,5 +10,5 @@ export function findProgram(name: string, path: string): string | null {
   const folders = path.split(":").filter((folder) => folder.startsWith("/"));
   const places = name.includes("/") ? [resolve(name)] : folders.map((folder) => join(folder, name));
   const mayRun = (file: string) => succeeds(() => accessSync(file, constants.X_OK));
-  return places.find((file) => mayRun(file) && statSync(file).isFile()) ?? null;
+  return places.find((file) => mayRun(file) && statSync(file, { throwIfNoEntry: false })?.isFile() === true) ?? null;
 }
