@@ -9,6 +9,7 @@ export const SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw
 export function findProgram(name: string, path: string): string | null {
   const folders = path.split(":").filter((folder) => folder.startsWith("/"));
   const places = name.includes("/") ? [resolve(name)] : folders.map((folder) => join(folder, name));
-  const mayRun = (file: string) => succeeds(() => accessSync(file, constants.X_OK));
-  return places.find((file) => mayRun(file) && statSync(file, { throwIfNoEntry: false })?.isFile() === true) ?? null;
+  const isProgram = (file: string) =>
+    succeeds(() => accessSync(file, constants.X_OK)) && statSync(file, { throwIfNoEntry: false })?.isFile();
+  return places.find(isProgram) ?? null;
 }
