@@ -1,3 +1,4 @@
+import { relative, resolve } from "node:path";
 import { findPlace, readState, walkStates } from "../../application/history/earlier-draft.ts";
 import { diffText, nameJobId, resolveJobName, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
 import type { HandEdit, JobStack } from "../../application/ports/history.ts";
@@ -114,14 +115,5 @@ export async function showFile(
 
 /** A path as a person types it, relative to the workspace: from the current folder, if that is below the root. */
 export function belowRoot(root: string, cwd: string, path: string): string {
-  const from = cwd.startsWith(`${root}/`) ? `${cwd.slice(root.length + 1)}/` : "";
-  const absolute = path.startsWith(`${root}/`)
-    ? path.slice(root.length + 1)
-    : `${path.startsWith("/") ? "" : from}${path}`;
-  const parts: string[] = [];
-  for (const part of absolute.split("/")) {
-    if (part === "..") parts.pop();
-    else if (part !== "." && part !== "") parts.push(part);
-  }
-  return parts.join("/");
+  return relative(root, resolve(cwd.startsWith(`${root}/`) ? cwd : root, path));
 }

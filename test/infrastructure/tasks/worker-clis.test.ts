@@ -89,7 +89,7 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
       });
       const runs = record.loops.flatMap((turn) => (turn.run ? [turn.run] : []));
       const [edited, reused, refused, killed] = runs;
-      expect([edited?.error, reused?.error]).toEqual([null, null]);
+      expect([edited?.error, reused?.error], record.end?.summary).toEqual([null, null]);
       expect(edited?.summary).toBe("done");
       // There is no network: the way to the model is the one that adds the key.
       expect([...model.keys]).toEqual(["key-of-the-test-1234567"]);
@@ -142,7 +142,8 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
       noMeta: true,
     };
     const red = await at.run({ ...task, id: "red", prompts: [run("true")] });
-    expect([red.record.end?.code, red.record.loops[0]?.test?.output]).toEqual([
+    const { end, loops } = red.record;
+    expect([end?.code, loops[0]?.test?.output], end?.summary).toEqual([
       "test",
       expect.stringContaining("test_greet"),
     ]);
