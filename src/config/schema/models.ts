@@ -303,7 +303,7 @@ export const checks = section({
   timeout: positive(300, "Time limit for one check, in seconds."),
   auto_limit: count(
     60,
-    "With `enabled: auto`: checks that took longer than this many seconds are not run automatically.",
+    "With `enabled: auto`: if the checks take longer than this many seconds, only the affected tests run.",
   ),
   network: flag(false, "Let checks reach the network."),
   enabled: choice(
