@@ -52,7 +52,7 @@ describe("one message for an agent", () => {
     const [first, second] = cli.asked;
     const session = /--session-id (\S+)/.exec(String(first?.headers["x-args"]))?.[1];
     expect(String(second?.headers["x-args"])).toContain(`--resume ${session} `);
-    expect(second?.body).toContain("Passed before, and fail now, are skipped or are gone:");
+    expect(second?.body).toContain("Passed before; now they fail, are skipped or are missing:");
     expect(cli.asked.map(({ headers }) => headers["x-api-key"])).toEqual(
       Array(2).fill(cli.env.ANTHROPIC_API_KEY),
     );
@@ -125,7 +125,7 @@ describe("one message for an agent", () => {
     await cli.send("/undo");
     await cli.send("/head claude is it two?");
     expect(JSON.parse(cli.asked[1]?.body ?? "").prompt).toMatch(
-      /^The last change in this conversation, by you or by another agent:\n#1: Done, then TAKEN BACK by the user; the files are as before\. It had modified a\.txt\.\n\nis it two\?$/,
+      /^The last change in this conversation, by you or by another agent:\n#1: Done, then UNDONE by the user; the files are as before\. It had modified a\.txt\.\n\nis it two\?$/,
     );
   });
 

@@ -216,10 +216,10 @@ function createRoots(host: Pick<McpHost, "root" | "workspaceIsGiven" | "realPath
         uris = await asked;
       } catch (error) {
         if (known === asked) known = null;
-        return `the client did not tell its roots (${(error as Error).message}); name the folder with --workspace`;
+        return `the client did not report its roots (${(error as Error).message}); name the folder with --workspace`;
       }
       if (uris.length === 0 || uris.some((uri) => contains(folderOf(uri, host), host.root))) return null;
-      return `the workspace ${host.root} lies in none of the client's roots (${uris.slice(0, 5).join(", ").slice(0, 500)}); start the server in one of them, or name the folder with --workspace`;
+      return `the workspace ${host.root} is in none of the client's roots (${uris.slice(0, 5).join(", ").slice(0, 500)}); start the server in one of them, or name the folder with --workspace`;
     },
     forget(): void {
       known = null;
@@ -259,7 +259,7 @@ const ROOTS_TIMEOUT_MS = 10_000;
 const RESOURCE_NOT_FOUND = -32002;
 
 const INSTRUCTIONS =
-  "Tools over one workspace. Every write and every command is a job that can be taken back exactly: " +
+  "Tools for one workspace. Every write and every command is a job that can be undone exactly: " +
   "undo_job with the job_id of a result, or without one for the last job. Paths are relative to the workspace.";
 
 /** The SDK's low-level class: tools check their own arguments, and their definitions exist already. */
@@ -437,14 +437,14 @@ const PROMPTS: readonly PromptEntry[] = [
     prompt: {
       name: "change_safely",
       title: "Change the project, safely",
-      description: "Make a change, have the project's own tests judge it, take it back if they got worse",
+      description: "Make a change, run the project's own tests, and undo it if they got worse",
       arguments: [{ name: "request", description: "What should be different", required: true }],
     },
     async fill({ request = "" }) {
       if (request.trim() === "") return "request: required";
       return [
         userMessage(
-          `${request}\n\nWork with the tools of PicoClaw, whose every write and command is a job that can be taken back exactly. ` +
+          `${request}\n\nWork with PicoClaw's tools: each of their writes and commands is a job that can be undone exactly. ` +
             "First find out how the project is tested, and run its tests with execute_command. Then make the change with text_editor or apply_patch. " +
             "Run the tests again. If something that passed before fails now and you cannot fix it, undo your jobs with undo_job, newest first. " +
             "End with what changed, the tests before and after, and the job ids.",
@@ -456,7 +456,7 @@ const PROMPTS: readonly PromptEntry[] = [
     prompt: {
       name: "review_job",
       title: "Review a job",
-      description: "Look over what a job changed",
+      description: "Review what a job changed",
       arguments: [JOB],
     },
     async fill({ job_id: name }, host) {
@@ -466,8 +466,8 @@ const PROMPTS: readonly PromptEntry[] = [
       if (diff === null) return `job_id: no such job: ${jobId.slice(0, 100)}`;
       return [
         userMessage(
-          `Review what ${jobId} changed. Name mistakes, what is missing, and what to test, most important first. ` +
-            "Change nothing. If it should not stay, say so: undo_job takes it back.",
+          `Review what ${jobId} changed. Name mistakes, omissions, and what to test, most important first. ` +
+            "Change nothing. If the job should be undone, say so: undo_job does that.",
         ),
         { role: "user", content: { type: "resource", resource: diff } },
       ];
@@ -476,15 +476,15 @@ const PROMPTS: readonly PromptEntry[] = [
   {
     prompt: {
       name: "take_back",
-      title: "Take back a job",
-      description: "Undo a job and tell what became of it",
+      title: "Undo a job",
+      description: "Undo a job and report the result",
       arguments: [JOB],
     },
     async fill({ job_id: name }) {
       const which = name ? `the job ${name}` : "the last job";
       const rest =
-        "Tell which files are as they were before. If there is a conflict, name it and change nothing else.";
-      return [userMessage(`Take back ${which} with undo_job. ${rest}`)];
+        "Report which files are restored. If there is a conflict, name it and change nothing else.";
+      return [userMessage(`Undo ${which} with undo_job. ${rest}`)];
     },
   },
 ];

@@ -347,7 +347,7 @@ export async function answerMcp(web: Web, request: Request): Promise<Response> {
 
 /** The API reads a request by its schema, and describes it by the same. */
 const newMessage = z.object({
-  text: z.string().max(100_000).default("").describe("May be empty where there are images."),
+  text: z.string().max(100_000).default("").describe("May be empty if there are images."),
   images: z
     .unknown()
     .optional()
@@ -386,7 +386,7 @@ const jobsQuery = z.object({
     .string()
     .max(200)
     .optional()
-    .describe("Words that all stand in the request, the title, a path or the id."),
+    .describe("Words that all occur in the request, the title, a path or the id."),
   status: z.enum(JOB_STATUSES).optional().describe("What became of them."),
   chat: z.string().optional().describe("The chat whose message made them: `<channel>:<chat>`."),
   day: z.iso.date().optional().describe("The day they began, in `zone`."),
@@ -396,7 +396,7 @@ const jobsQuery = z.object({
     .optional()
     .describe("The time zone of `day`, as in `Europe/Paris`. Default: `session.timezone`."),
   path: z.string().optional().describe("A part of a changed path."),
-  page: wholeNumber(999_999).optional().describe("Which page; one that is not there is the last."),
+  page: wholeNumber(999_999).optional().describe("Which page; beyond the last one, the last."),
 });
 
 const usageQuery = z.object({ days: wholeNumber(366).default(30).describe("How far back.") });
@@ -414,7 +414,7 @@ const queryParameters = (schema: z.ZodObject) =>
   );
 
 const COMMON = {
-  "401": failure("No token, or one that is not known."),
+  "401": failure("No token, or an unknown one."),
   "403": failure("The token lacks the scope, or an operator's is needed."),
 };
 

@@ -135,7 +135,7 @@ export function answerApiTrouble(error: Error): Response {
   // Parts of the program are gone: until it is started again nothing else will be answered.
   if (missingPiece(error) !== null)
     return apiFailure(503, "replaced", "PicoClaw was replaced or moved while it ran: restart it");
-  const full = "the disk of the store is full: nothing was taken in, try again later";
+  const full = "the disk of the store is full: nothing was accepted, try again later";
   if (/disk is full|no space left/i.test(error.message)) return apiFailure(503, "no-space", full);
   return apiFailure(500, "internal", "internal error");
 }

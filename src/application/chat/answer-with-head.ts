@@ -252,7 +252,7 @@ function wordRequest(
     ...(checks.length === 0
       ? []
       : [
-          `When you finish, these checks run over your work: ${checks.join(", ")}. Failures are sent back to you. ${wordDeclarations("your last message")}`,
+          `When you finish, these checks run on your work: ${checks.join(", ")}. Failures are sent back to you. ${wordDeclarations("your last message")}`,
         ]),
     "Do not commit or push unless you are asked to. You cannot change secrets such as .env, or git hooks: PicoClaw restores them.",
     "End with a few sentences on what you did, in the language of the request.",

@@ -275,12 +275,12 @@ function wordReturned(
     ...(failed.length === 0
       ? []
       : [
-          `Not used, because it failed when it ran again over files that were saved meanwhile: ${failed.join("; ")}`,
+          `Not used, because it failed when it was repeated on files that were saved meanwhile: ${failed.join("; ")}`,
         ]),
     ...(held.length === 0
       ? []
       : [
-          `Not run, since it reaches outward; propose it yourself: ${held.map(({ target }) => target).join("; ")}`,
+          `Not run, because it affects other systems; propose it yourself: ${held.map(({ target }) => target).join("; ")}`,
         ]),
     ...(conflicts.length === 0 ? [] : [wordReturnConflicts(conflicts, CONFLICT_CHARS)]),
   ];

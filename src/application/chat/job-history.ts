@@ -141,7 +141,7 @@ function wordPastJob(job: StoredJob, events: readonly JobEvent[]): string {
 function jobStateText({ state, outcome }: StoredJob): string {
   switch (state) {
     case "undone":
-      return "Done, then TAKEN BACK by the user; the files are as before. It had";
+      return "Done, then UNDONE by the user; the files are as before. It had";
     case "staged":
       return "Kept as a preview, not applied. It would have";
     case "discarded":

@@ -16,21 +16,21 @@ interface ProcessToolsDeps {
 const PROCESS: ModelTool = {
   name: "process",
   description:
-    "Background processes of the workspace that outlive this message: a dev server, a watcher, a database. They run over the real folder; what they write there cannot be undone. fetch reads a page from one by name and path. Do not start commands here that end by themselves.",
+    "Background processes of the workspace that outlive this message: a dev server, a watcher, a database. They run in the real folder; what they write there cannot be undone. fetch reads a page from one by name and path. Do not start commands that finish by themselves.",
   parameters: {
     type: "object",
     properties: {
       action: { type: "string", enum: ["list", "start", "log", "fetch", "restart", "stop"] },
-      name: { type: "string", description: "Which one; start: a short name for it" },
+      name: { type: "string", description: "The process; start: a short name for it" },
       command: { type: "string", description: "start: one line for bash, in the foreground" },
-      port: { type: "integer", description: "start: the port it will listen on, given to it as PORT" },
+      port: { type: "integer", description: "start: the port to listen on, passed to it as PORT" },
       restart_on_landing: {
         type: "boolean",
-        description: "start: restart it after each change that lands",
+        description: "start: restart it after each applied change",
       },
       over: {
         type: "string",
-        description: "start: the job id of a preview to run over, instead of the real folder",
+        description: "start: the job id of a preview to run on, instead of the real folder",
       },
       path: { type: "string", description: "fetch: such as /api/health; / by default" },
       lines: { type: "integer", description: "log: how many of the last lines; 50 by default" },
@@ -97,7 +97,7 @@ async function callProcess(deps: ProcessToolsDeps, given: Given, signal: AbortSi
   if (deps.readOnly && (action === "start" || action === "restart" || action === "stop"))
     return {
       ok: false,
-      text: "nothing may be started or ended here: a preview, dry mode, or the policy of tools",
+      text: "nothing may be started or ended here: this is a preview or dry mode, or the tool policy forbids it",
     };
   const processes = await deps.processes();
   switch (action) {

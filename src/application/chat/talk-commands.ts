@@ -67,10 +67,10 @@ function reviewRequest(what: string): string {
       ? "what is not committed yet (`git status --short`, `git diff HEAD`, new files by reading them); if that is empty, the current branch since it left the main branch (`git diff $(git merge-base HEAD main)` or master)"
       : what.includes("..")
         ? `\`git diff ${what}\``
-        : `\`${what}\`: if it is a branch, what it has beyond the main branch (\`git diff main...${what}\` or master); if it is a commit, \`git show ${what}\``;
+        : `\`${what}\`: if it is a branch, what it adds to the main branch (\`git diff main...${what}\` or master); if it is a commit, \`git show ${what}\``;
   return [
     `Review a change of this project and change nothing: write no patch and no edit, only text. The change is ${shown}.`,
-    "Look at it with run, read the code around it, and try out what you doubt.",
+    "Read the change with run, read the code around it, and test what you doubt.",
     REVIEW_ANSWER,
   ].join("\n");
 }

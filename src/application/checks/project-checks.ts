@@ -56,7 +56,7 @@ function wordRedCheck(
 
 /** The lists of tests in a report to the coder, in this order. */
 const LISTED = [
-  ["worse", "Passed before, and fail now, are skipped or are gone"],
+  ["worse", "Passed before; now they fail, are skipped or are missing"],
   ["newFailing", "New and failing"],
   ["stillRed", "Red before, and still red"],
   ["redBefore", "Red before your change, and unrelated to it"],
@@ -107,13 +107,13 @@ const RED = {
   unnamed: ({ unnamed }) =>
     `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan or your last message, with your reason instead of REASON; no further change is needed for that:\n${wordDisowning(unnamed)}\nSuch a line is refused if the failure passes through your change or is a different one now. For a test that you removed on purpose: \`Removes: NAME\`.`,
   unended: ({ unended: { commands, seconds } }) =>
-    `With your change these checks did not end in ${seconds} seconds, and before it they did: ${quoteEach(commands)}.`,
+    `With your change these checks did not end in ${seconds} seconds; without it they did: ${quoteEach(commands)}.`,
   onlyWith: ({ onlyWith }, { verdict }) =>
     `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
   testRunLines: ({ testRunLines }, { isRed }) =>
     `${isRed ? "The checks are no worse than before your change" : "The checks pass"}, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${wordNames(testRunLines.slice(0, NAMES).map(({ path, line }) => `${path}: ${line}`))}\nRemove them and fix the code. If the request needs them, change nothing more and say why; the reply shows them to the user.`,
   rewritten: ({ rewritten }) =>
-    `These tests failed before and pass only with your changes of the tests: you rewrote them, or a new test makes them pass. With the old tests they still fail.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
+    `These tests failed before and pass only with your changes to the tests: you rewrote them, or a new test makes them pass. With the old tests they still fail.\n${wordNames(rewritten)}\nRestore what they expect and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
   unstable: ({ unstable }) =>
     `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, change nothing more; the reply names them to the user.`,
 } satisfies Partial<
@@ -455,10 +455,10 @@ export function wordStateForCoder(state: ChecksState): string {
       none.notChecked === "no-checks"
         ? "No tests of the project were found"
         : texts.state({ ...state, none });
-    return `${why}. If one command line tests this here, write it alone in a section ## Check.`;
+    return `${why}. If a single command can test the change here, write it alone in a section ## Check.`;
   }
   // A full stop right behind `go test ./...` would read as a part of it.
   const checks = state.checks.map((check) => ({ ...check, command: quote(check.command) }));
   const isElsewhere = checks.some(({ result }) => result?.state === "cannot-run");
-  return `PicoClaw runs these after the patch, so do not run them: ${texts.state({ ...state, checks })}.${isElsewhere ? " A check that cannot run here is run elsewhere: keep to its configuration." : ""} ${wordDeclarations("the plan")}`;
+  return `PicoClaw runs these after the patch, so do not run them: ${texts.state({ ...state, checks })}.${isElsewhere ? " A check that cannot run here runs elsewhere: follow its configuration." : ""} ${wordDeclarations("the plan")}`;
 }

@@ -90,7 +90,7 @@ function wordFirst<Item>(all: readonly Item[], word: (item: Item, at: number) =>
 }
 
 /** Lines that an edit gave as unchanged, and that differ in the file, are not written. */
-const DRIFTED = " (unchanged lines of your edit differ from the file, and the file's were kept: read them)";
+const DRIFTED = " (unchanged lines of your edit differ from the file, which keeps its own: read them)";
 
 /** How each command of an attempt ended, in order, so that a coder sends only the failed ones again. */
 export function wordStatuses(results: readonly CommandResult[]): string {
@@ -198,7 +198,7 @@ function wordDoubt(doubt: Doubt): string {
     case "unseen":
       return `${path} exists and you have not seen it, yet your block would replace all of it. It is shown below: change only what must change.`;
     case "elision":
-      return `${path}: the line "${doubt.line}" would become part of the file. Write all of the text, or change only the lines that differ.`;
+      return `${path}: the line "${doubt.line}" would become part of the file. Write the text in full, or change only the lines that differ.`;
     case "shrinks":
       return `${path} would shrink from ${doubt.from} to ${doubt.to} lines. Change only what must change. If this is what you want, send the same block again.`;
   }

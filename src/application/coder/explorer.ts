@@ -332,7 +332,7 @@ const SEARCH: ModelTool = {
 };
 const TREE: ModelTool = {
   name: "tree",
-  description: "Lists the files below a folder, or all.",
+  description: "Lists the files in a folder, or all files.",
   parameters: object({ path: TEXT }),
 };
 const RUN: ModelTool = {
@@ -347,7 +347,7 @@ export const DELEGATE_TOOL = "delegate";
 const DELEGATE: ModelTool = {
   name: DELEGATE_TOOL,
   description:
-    "Gives a part of the work to a sub-agent: it answers a question or, with write, changes files, which are then in your draft. Calls in one answer run in parallel. It knows only the task and the workspace.",
+    "Gives a part of the work to a sub-agent: it answers a question or, with write, changes files in your draft. It knows only the task and the workspace. Calls in one answer run in parallel.",
   parameters: object(
     { task: TEXT, files: { type: "array", items: TEXT }, write: { type: "boolean" } },
     "task",
@@ -429,7 +429,7 @@ async function answer(
       if ("refused" in ran) return wrong(`nothing can be run here: ${ran.refused}`);
       printed.set(command, ran);
       const { exitCode, output } = ran;
-      const ended = exitCode === null ? "It did not end by itself." : `Exit code ${exitCode}.`;
+      const ended = exitCode === null ? "It was ended before it finished." : `Exit code ${exitCode}.`;
       return { ok: exitCode === 0, text: `${ended}\n${showOutput(output, from, Math.min(limit, 8_000))}` };
     }
     case DELEGATE_TOOL: {

@@ -222,7 +222,7 @@ export function textOf(bytes: Uint8Array | null | undefined): string | null | un
 }
 
 const ASK_AGAIN =
-  "The file is shown as it is now. Answer with the changes that it still needs, so that both changes hold; repeat your edit only if it applies to the file as it is now.";
+  "The file is shown as it is now. Answer with the changes that it still needs, so that both changes are kept; repeat your edit only if it applies to the file as it is now.";
 
 /** The message to a coder about edits that did not run: who changed the file, and two of the three texts; the current one follows. */
 export function wordStaleEdits(stale: readonly StaleEdit[], limitChars: number): string {

@@ -127,9 +127,9 @@ function priorProgressText({ ended, edited, checks }: PriorProgress): string[] {
   return [
     ...(ended === null || ended.message === ""
       ? []
-      : [`It ended before: ${cutMiddle(ended.message, TOLD_CHARS)}`]),
+      : [`It ended earlier: ${cutMiddle(ended.message, TOLD_CHARS)}`]),
     ...(edited.length === 0 ? [] : [`Files that you edited: ${cutMiddle(edited.join(", "), TOLD_CHARS)}`]),
-    ...(ran.length === 0 ? [] : [`The checks then, with their exit codes: ${ran.join(", ")}`]),
+    ...(ran.length === 0 ? [] : [`The checks at that time, with their exit codes: ${ran.join(", ")}`]),
   ];
 }
 
@@ -226,7 +226,7 @@ function failedInstallText(
     ...(refused.length === 0 ? [] : [refusedText(refused)]),
     ...(leftOut === null
       ? []
-      : [`PicoClaw then installed the rest by itself, without: ${leftOut.join(", ") || "none"}.`]),
+      : [`PicoClaw then installed the rest, without: ${leftOut.join(", ") || "none"}.`]),
   ];
 }
 
@@ -284,7 +284,7 @@ function showPointed(
     coderContext(withoutRules(project), { request, budget: contextBudget(coder, "full"), advise }),
   );
   if (shown === "") return [];
-  const heading = `${POINTED_HEADING}\n\nAs they were cloned. What was left out is marked; the tools show the rest.`;
+  const heading = `${POINTED_HEADING}\n\nTheir state when cloned. Gaps are marked; read the rest with the tools.`;
   return [{ role: "user", text: mask(`${heading}\n\n${shown}`) }];
 }
 
@@ -346,8 +346,8 @@ async function showProject(deps: SolveDeps, work: SolveWork, environment: TaskEn
       : [`## Rules of ${SETTINGS}`, own.rules.map((rule) => `- ${rule}`).join("\n")]),
     "## Checks",
     checks.length === 0
-      ? "No tests or linters were found; your own commands are the only judge."
-      : `These judge your change when you are done: ${checks.map((command) => `\`${command}\``).join(", ")}.`,
+      ? "No tests or linters were found; verify the change with commands of your own."
+      : `These checks judge your change when you are done: ${checks.map((command) => `\`${command}\``).join(", ")}.`,
     ...(await failedInstallWords(environment, mask, signal)),
     // The context has an outline of them.
     ...(pointed.length > 0 ? [] : ["## Files", fileList(files)]),

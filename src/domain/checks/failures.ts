@@ -103,7 +103,7 @@ export function foldAccounts(
     }
   }
   const many = seen.size === 1 ? "1 test" : `${seen.size} tests`;
-  if (at !== -1) kept.splice(at, 0, `… what ${many} printed that cannot pass without your change either …`);
+  if (at !== -1) kept.splice(at, 0, `… the output of ${many} that cannot pass without your change either …`);
   return kept.join("\n");
 }
 

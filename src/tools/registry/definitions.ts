@@ -14,7 +14,7 @@ const CHANGE_SCHEMA = {
 const BESIDE_SCHEMA = {
   job_id: { type: "string", description: "The job that was made; undo_job takes it back" },
   changes: { type: "array", items: CHANGE_SCHEMA, description: "What the job changed" },
-  notes: { type: "array", items: { type: "string" }, description: "What to know beside the data" },
+  notes: { type: "array", items: { type: "string" }, description: "Remarks on the data" },
 } as const;
 
 const FAILED_SCHEMA = {

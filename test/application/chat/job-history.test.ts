@@ -75,7 +75,7 @@ test.each<[StoredJob["state"], StoredJob["outcome"], string]>([
   [
     "undone",
     "committed",
-    "Done, then TAKEN BACK by the user; the files are as before. It had modified src/a.ts.",
+    "Done, then UNDONE by the user; the files are as before. It had modified src/a.ts.",
   ],
   ["staged", "staged", "Kept as a preview, not applied. It would have modified src/a.ts."],
   ["evicted", "committed", "Done: modified src/a.ts."],
@@ -258,7 +258,7 @@ test("the changes of a message are its files and places by job, without their co
   );
   expect(await told.changes("cli:default#1")).toEqual([
     "job_1: Done: modified src/a.ts (at line 4), added b.ts.",
-    "job_2: Done, then TAKEN BACK by the user; the files are as before. It had modified src/a.ts.",
+    "job_2: Done, then UNDONE by the user; the files are as before. It had modified src/a.ts.",
   ]);
   expect(await told.changes("cli:default#9")).toEqual([]);
   const names = ["src/a.ts", 'say "hi"\n.md', "日本 2026-01-02 .md", "gone.ts"];

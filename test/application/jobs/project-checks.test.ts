@@ -175,7 +175,7 @@ describe.if(confines)("a draft over a green project", () => {
       brief: "1 of 2 tests fail",
       facts: { worse: ["two"], isFlaky: false },
     });
-    expect(result.report).toContain("Passed before, and fail now, are skipped or are gone:\n- two");
+    expect(result.report).toContain("Passed before; now they fail, are skipped or are missing:\n- two");
     expect(result.report).toContain("$ make test\nTAP version 13");
   });
 

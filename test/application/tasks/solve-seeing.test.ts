@@ -111,7 +111,7 @@ describe("what a coder sees", () => {
     ];
     kit.issue.body = "once more";
     const shown = await of();
-    expect(shown).toContain("installed the rest by itself, without: @no/such-linter.");
+    expect(shown).toContain("installed the rest, without: @no/such-linter.");
     expect(shown).toContain("start, and that do not exist: `no-such-linter`.");
     expect(shown).toContain("not installed: `@no/such-linter`.");
   });

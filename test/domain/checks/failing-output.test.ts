@@ -211,7 +211,7 @@ describe("the accounts of tests that cannot pass without the change either", () 
     expect(fold(pytest, ["tests/test_3rd_party.py", "tests/test_b.py::TestB::test_b"])).toEqual([
       "tests/test_a.py::test_a FAILED [ 50%]",
       pytest[2] as string,
-      "… what 2 tests printed that cannot pass without your change either …",
+      "… the output of 2 tests that cannot pass without your change either …",
       ...pytest.slice(8, 13),
       pytest.at(-1) as string,
     ]);
@@ -237,7 +237,7 @@ describe("the accounts of tests that cannot pass without the change either", () 
     ];
     expect(fold(node, ["greets"])).toEqual([
       "TAP version 13",
-      "… what 1 test printed that cannot pass without your change either …",
+      "… the output of 1 test that cannot pass without your change either …",
       ...node.slice(5),
     ]);
     expect(fold(node, ["another"])).toEqual(node);

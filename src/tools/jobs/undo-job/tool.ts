@@ -7,19 +7,19 @@ const input = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("The job or group to take back, as another tool returned it; absent: the last job"),
+    .describe("The job or group to undo, as another tool returned it; absent: the last job"),
 });
 
 const output = z.object({
-  undone: z.array(z.string()).describe("The jobs that were taken back"),
-  changes: z.array(z.object({ path: z.string(), kind: z.string() })).describe("What was put back"),
+  undone: z.array(z.string()).describe("The jobs that were undone"),
+  changes: z.array(z.object({ path: z.string(), kind: z.string() })).describe("The restored paths"),
 });
 
 export const undoJob = createSecureTool({
   name: "undo_job",
   title: "Undo a job",
   description:
-    "Takes back a job exactly: every file it created, changed or deleted. What was changed since is never overwritten but reported as a conflict.",
+    "Undoes a job exactly: every file it created, changed or deleted. Later changes are never overwritten but reported as a conflict.",
   input,
   output,
   access: "write",

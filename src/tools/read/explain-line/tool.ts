@@ -13,7 +13,7 @@ export const explainLine = createSecureTool({
   name: "explain_line",
   title: "Explain a line",
   description:
-    "Says which job of PicoClaw wrote a line: the request in the user's words, model, plan, checks, and what it replaced; for older lines the commit.",
+    "Reports which job of PicoClaw wrote a line: the request in the user's words, model, plan, checks, and what it replaced; for older lines the commit.",
   input,
   output,
   access: "read",

@@ -53,7 +53,7 @@ function field(record: string, count: number): string {
 }
 
 const input = z.strictObject({
-  max_paths: z.int().min(1).max(10_000).optional().describe("Paths listed per kind at most; 200 by default"),
+  max_paths: z.int().min(1).max(10_000).optional().describe("The most paths listed per kind; 200 by default"),
 });
 
 const output = z.object({
@@ -76,7 +76,7 @@ export const gitStatusSummary = createSecureTool({
   name: "git_status_summary",
   title: "Git status",
   description:
-    "Tells the branch, its upstream, and which files of the workspace are staged, modified, untracked or in conflict.",
+    "Reports the branch, its upstream, and which files of the workspace are staged, modified, untracked or in conflict.",
   input,
   output,
   access: "read",

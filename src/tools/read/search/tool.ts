@@ -275,7 +275,7 @@ const input = z.strictObject({
     .min(1)
     .optional()
     .describe("Only files whose path matches this glob, such as *.ts or src/**"),
-  ignore_case: z.boolean().optional().describe("Take upper and lower case as the same"),
+  ignore_case: z.boolean().optional().describe("Treat upper and lower case as equal"),
   include_ignored: z.boolean().optional().describe("Also search what .gitignore leaves out"),
   max_results: z
     .int()
@@ -297,7 +297,7 @@ export const search = createSecureTool({
   name: "search",
   title: "Search files",
   description:
-    "Searches text files for a regular expression and returns the matching lines with their paths and line numbers. Leaves out .git, what .gitignore names, binary files and files over 16 MB.",
+    "Searches text files for a regular expression and returns the matching lines with their paths and line numbers. Leaves out .git, files ignored by .gitignore, binary files and files over 16 MB.",
   input,
   output,
   access: "read",

@@ -71,7 +71,7 @@ const output = z.object({
 export const tree = createSecureTool({
   name: "tree",
   title: "List a folder",
-  description: "Lists a folder as a tree. Leaves out .git and what .gitignore names.",
+  description: "Lists a folder as a tree. Leaves out .git and files ignored by .gitignore.",
   input,
   output,
   access: "read",

@@ -14,7 +14,7 @@ const input = z.strictObject({
 });
 
 const output = z.object({
-  exit_code: z.int().describe("-1 when it did not end by itself"),
+  exit_code: z.int().describe("-1 if the command was ended before it finished"),
   stdout: z.string(),
   stderr: z.string(),
   duration_ms: z.number(),
