@@ -237,7 +237,7 @@ test("a job with no record of its undo data is refused, with what can be done", 
   for (const args of [["doctor"], ["doctor", "--repair"]]) {
     const { out } = cli.run(args);
     expect(out).toContain("The job can be neither undone nor applied again.");
-    expect(out).toContain(`lie in ${join(dirname(plan), "slots")}: copy what you need.`);
+    expect(out).toContain(`are in ${join(dirname(plan), "slots")}: copy what you need.`);
   }
   expect(cli.run(["undo", job]).code).not.toBe(0);
 });

@@ -75,7 +75,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n#1 ended in the middle and applied nothing, so there is nothing to undo.\n`,
+      err: `Refused\n#1 ended before it applied anything, so there is nothing to undo.\n`,
     });
     expect(cli.run(["jobs"]).out).toContain("Interrupted");
     expect(cli.run(["doctor", "--repair"]).out).toContain("#1 ended in the middle");

@@ -275,7 +275,7 @@ describe("a draft that is open", () => {
       const [job] = /#\d+/.exec(jobs.out) ?? [""];
       const next = start("/jobs");
       expect(await new Response(next.stderr).text()).toContain(
-        `${job} ended in the middle and applied nothing`,
+        `${job} ended before it applied anything`,
       );
       await next.exited;
     },

@@ -164,7 +164,7 @@ describe.if(here)("doctor", () => {
     const open = { PICOCLAW_WORKER_CONFINE: "off", PICOCLAW_WORKER_TRANSACTION: "copy" };
     const off = cli.run(["doctor"], { env: open });
     expect(off.out).toContain("! Commands are NOT confined");
-    expect(off.out).toContain("! A preview is NOT kept from the network");
+    expect(off.out).toContain("! A preview is NOT cut off from the network");
     const none = cli.run(["doctor"], { env: { PICOCLAW_WORKER_TRANSACTION: "none" } });
     expect(none.out).toContain("✗ Undo does NOT cover what commands do");
   });

@@ -202,7 +202,7 @@ describe.if(here).each(["overlay", "copy"] as const)("what a job (%s) leaves", (
     const before = mode(".");
     const touched = target.apply([shell("touch -d 2001-01-01 plain")], [], { env });
     expect(touched.out).not.toMatch(/^Applied/);
-    expect(touched.out).toContain("plain: only the time was changed, and that does not land");
+    expect(touched.out).toContain("plain: only the time was changed, which is not applied");
     const opened = target.apply([shell("chmod 777 .; echo more >> plain")], [], { env });
     expect(opened.out).toMatch(/^Applied/);
     expect(opened.out).toContain("The workspace's own folder keeps its mode, which the job had changed.");

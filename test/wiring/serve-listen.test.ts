@@ -90,7 +90,7 @@ test.each([
         ok: false,
         exitCode: 3,
         message: expect.stringMatching(
-          /picoclaw\.db was deleted, replaced, emptied or cut[^\n]+\nStop the server, restore/,
+          /picoclaw\.db was deleted, replaced, emptied or truncated[^\n]+\nStop the server, restore/,
         ),
       });
     const workspace = await openWorkspace(env, { cwd });

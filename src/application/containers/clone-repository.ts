@@ -283,7 +283,7 @@ async function* packClone({ signal, timeoutMs }: CloneDeps, run: RunIn): AsyncGe
     });
     const piece = Buffer.concat(parts);
     signal.throwIfAborted();
-    if (piece.length === 0) throw new Error("the clone broke off on its way");
+    if (piece.length === 0) throw new Error("the clone was cut off while it was copied");
     yield piece;
     at += piece.length;
   }

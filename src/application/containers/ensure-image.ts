@@ -134,7 +134,7 @@ async function buildOne(
 const ROOT_LABEL = "picoclaw.image-root";
 
 const NO_REGISTRY =
-  "npm is not there to say where its registry is: install npm, or set command_executor.install.npm_registry";
+  "npm is not installed, so its registry is unknown: install npm, or set command_executor.install.npm_registry";
 
 function needsRegistry(files: readonly ContextFile[]): boolean {
   const dockerfile = files.find(({ path }) => path === "Dockerfile");

@@ -340,7 +340,7 @@ function stopOf({ mask }: SolveDeps, published: Exclude<Published, PushedBranch>
     case "protected":
       return new SolveStop("protected-paths", published.paths.join(", "));
     case "branch-taken":
-      return new SolveStop("push-failed", "the branch moved meanwhile, and the change does not fit onto it");
+      return new SolveStop("push-failed", "the branch moved meanwhile, and the change does not apply to it");
     case "rejected":
       return new SolveStop(published.reason, mask(published.message));
     case "failed":

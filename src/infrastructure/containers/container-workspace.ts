@@ -344,7 +344,7 @@ function createContainerTransactions(deps: ContainerTransactionDeps): Transactio
       takeEdits: () => ({ ok: true, edits: [] }),
       openCheck: async ({ over }) =>
         over === "baseline"
-          ? { ok: false, message: "a container has no view of its project without the draft" }
+          ? { ok: false, message: "the project in a container cannot be viewed without the draft" }
           : { ok: true, check: checkView(processes, async () => {}) },
     };
   }

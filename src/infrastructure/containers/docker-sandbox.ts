@@ -91,8 +91,8 @@ export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
     onUse: (container) => leases.touch(container, now()),
     async restart(container, why) {
       const text = {
-        stuck: "even KILL did not end a command",
-        crowded: "what commands left behind uses up every process",
+        stuck: "a command could not be ended, even by SIGKILL",
+        crowded: "processes that commands left behind use up the process limit",
       }[why];
       warn(`${container}: ${text}; the container is restarted`);
       await engine.call("POST", `/containers/${container}/restart`, { query: { t: 0 } });
@@ -413,7 +413,7 @@ async function startColdContainer(
   if (!started.ok)
     return giveUp(
       /"perl": executable file not found/.test(started.detail)
-        ? sandboxFailure("bad-spec", `${spec.image} has no perl, and was not made fit for an environment`)
+        ? sandboxFailure("bad-spec", `${spec.image} has no perl, and was not prepared for an environment`)
         : started,
     );
   const ready = await prepareFolders(deps, id, spec, signal);

@@ -52,7 +52,7 @@ export async function openInsideProgram(
     else hello.resolve(failure);
   };
   const breakOff = () =>
-    end(sandboxFailure("disconnected", "an answer from the container is not of PicoClaw's program"));
+    end(sandboxFailure("disconnected", "an answer from the container is not from PicoClaw's program"));
   const readFrames = createFrameReader(
     longestFrame,
     (frame) => {
@@ -85,7 +85,7 @@ export async function openInsideProgram(
         readStreams(bytes);
       },
       onClose: (error) => {
-        const words = state.noise.trim() || "the connection to the container broke off";
+        const words = state.noise.trim() || "the connection to the container was lost";
         end(sandboxFailure(NO_ROOM.test(words) ? "no-resources" : "disconnected", words, error));
       },
     },

@@ -42,7 +42,7 @@ async function ensureProxyImage(
   const known = await inspectImage(engine, image, signal);
   if (known.ok) return image;
   if (known.code !== "image-missing" && !/no such image/i.test(known.detail)) return known;
-  let last: SandboxFailure = sandboxFailure("no-proxy", "no image to make the proxy of");
+  let last: SandboxFailure = sandboxFailure("no-proxy", "no image for the proxy");
   for (const base of bases) {
     const made = await makeProxyImage(engine, program, base, signal);
     if (made === undefined) {
@@ -288,7 +288,7 @@ async function proxyProgram(): Promise<ProxyProgram | SandboxFailure> {
   } catch (error) {
     return sandboxFailure(
       "no-proxy",
-      `the network proxy could not be made: ${(error as Error).message}`,
+      `the network proxy could not be created: ${(error as Error).message}`,
       error,
     );
   }

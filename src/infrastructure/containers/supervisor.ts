@@ -33,7 +33,7 @@ export function readEnding(
   const refuse = (failure: SandboxFailure) => failedEnding(failure, "not-started");
   switch (KINDS[kind]) {
     case "no-cwd":
-      return refuse(sandboxFailure("cwd-missing", `no such folder, or not yours to enter: ${cwd}`));
+      return refuse(sandboxFailure("cwd-missing", `the folder does not exist or may not be entered: ${cwd}`));
     case "outside":
       return refuse(sandboxFailure("outside", `the working directory is outside the workspace: ${cwd}`));
     case "no-program":
@@ -45,7 +45,7 @@ export function readEnding(
       };
     case "lost":
       return failedEnding(
-        sandboxFailure("disconnected", "a process inside killed the one that watched the command"),
+        sandboxFailure("disconnected", "a process in the container killed the one that watched the command"),
       );
     case "ended":
       break;

@@ -345,7 +345,7 @@ test("/undo that waited behind a message which changed nothing leaves earlier jo
   for (const reply of await Promise.all(waiting))
     expect(reply).toMatchObject({
       ok: false,
-      text: "Nothing to undo: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now undoes the last of them.",
+      text: "Nothing to undo: the message that /undo waited for changed nothing. Earlier jobs stay applied; /undo now undoes the last of them.",
     });
   expect(at.tree()).toEqual({ "a.txt": "x\n" });
   expect((await at.send("/undo")).ok).toBe(true);

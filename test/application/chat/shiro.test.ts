@@ -162,7 +162,7 @@ describe("limits", () => {
     const reply = await at.send("/analyze x");
     expect(reply).toMatchObject({
       ok: false,
-      text: "The same call of read_file failed again and again; this is how far it got.",
+      text: "The same call of read_file failed repeatedly; this is how far it got.",
     });
     expect(at.asked).toHaveLength(5);
   });

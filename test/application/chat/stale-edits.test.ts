@@ -245,7 +245,7 @@ describe("a save that the coder replaces after it was shown it", () => {
   };
   const secondLine = (text: string) => text.split("\n")[1] ?? "";
   const named =
-    /^While the coder worked, others changed a\.txt; the coder saw that and replaced it\. To undo it: \/undo #(\d+)$/;
+    /^While the coder worked, others changed a\.txt; the coder saw those changes and replaced them\. To undo it: \/undo #(\d+)$/;
 
   test("is named in the second line, with the undo that brings it back", async () => {
     await open([saves, () => proposal("Mine", block("a.txt", first))]);

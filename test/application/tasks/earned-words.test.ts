@@ -155,7 +155,7 @@ describe("words are earned", () => {
     const commit = git(kit.repository.folder ?? "", "rev-parse", BRANCH).slice(0, 10);
     expect(to(line.id)).toEqual([`Changed at this place in ${commit}.\n\n> Fi\u200bxes #99 @\u200balice`]);
     expect(to(far.id)).toEqual([
-      `This file was changed in ${commit}, but nothing near this line.\n\n> A comment line.`,
+      `This file was changed in ${commit}, but not near this line.\n\n> A comment line.`,
     ]);
     expect(to(other.id)).toEqual(["This file was not changed.\n\n> It is: 1 + 2 is 3."]);
     expect(to(strange.id)).toEqual([]);

@@ -43,7 +43,7 @@ describe("a change that is not a case", () => {
   const obstacle = (files: readonly (typeof source)[], text = request) =>
     findObstacle({ request: text, files })?.code ?? null;
   test.each([
-    ["brings no tests", [source], "no-tests"],
+    ["adds no tests", [source], "no-tests"],
     ["changes tests alone", [tests], "no-sources"],
     ["changes tests and documentation alone", [tests, { ...source, path: "docs/price.md" }], "no-sources"],
     ["deletes its tests", [source, { ...tests, after: null as unknown as string }], "no-tests"],

@@ -198,7 +198,7 @@ describe("a file of the store that is no longer the opened one takes no writes",
     truncateSync(file, 0);
     expect(await write()).toBe("gone");
     const said = await tryWrite(db, new Date(1)).catch(String);
-    expect(said).toContain(`${file} was deleted, replaced, emptied or cut`);
+    expect(said).toContain(`${file} was deleted, replaced, emptied or truncated`);
     expect(said).toContain("restore a backup");
   });
 });

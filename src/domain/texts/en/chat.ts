@@ -238,12 +238,12 @@ export const chatTexts = {
   coderStopped: {
     attempts: (limit: number) => `Still failing after ${many(limit, "attempt")} (the limit: coder.attempts).`,
     same: "The same failure occurred twice; the coder is making no progress.",
-    "gave-up": "The coder had nothing more to propose.",
-    conflict: "The coder was shown their change twice and did not settle it.",
+    "gave-up": "The coder proposed nothing more.",
+    conflict: "The coder was shown the conflicting change twice and did not resolve the conflict.",
   },
   heads: wordCandidates,
   headsAlone:
-    "Several coders were asked for, but only one can work here: the others have no key, /dry is on, or drafts are not possible.",
+    "You asked for several coders, but only one can work here: the others have no key, /dry is on, or drafts are not possible.",
   coderBudget: (usd: number) =>
     `The budget for one message, $${usd.toFixed(2)}, is spent (coder.budget_usd).`,
   coderCost: (usd: number) => `Cost: $${usd.toFixed(4)}`,
@@ -265,7 +265,7 @@ export const chatTexts = {
   mcpCalled: (names: readonly string[]) =>
     `MCP tools called: ${names.join(", ")}. What they did cannot be undone.`,
   mcpLate: (seconds: number) =>
-    `The MCP servers were not up within ${seconds} s; the coder works without them this time.`,
+    `The MCP servers did not start within ${seconds} s; the coder works without them this time.`,
   mcpToolsLeftOut: (names: readonly string[]) =>
     `Too many MCP tools for one request; the coder is not offered: ${names.join(", ")}.`,
   /** Rules of the project that do not fit beside the request. */
@@ -313,7 +313,7 @@ export const chatTexts = {
   cloudLabel: (provider: string) => `Use ${provider} for questions too`,
   cloudUsage:
     "/cloud on: the model that writes code answers questions too, in the cloud. /cloud off: questions stay on local models.",
-  cloudForOwner: "Only the owner of this machine decides that: in a terminal, picoclaw chat /cloud on.",
+  cloudForOwner: "Only the owner of this machine can change that: in a terminal, picoclaw chat /cloud on.",
   cloudNone: "No cloud model writes code here. Add a key first: picoclaw login",
   cloudRefused: (why: string) => `The configuration was not changed. ${why}`,
   cloudOn: (provider: string) =>
@@ -338,7 +338,7 @@ export const chatTexts = {
     `Stopped after ${many(loops, "round")}, the most for one message (loop.max_loops); this is how far it got.`,
   timeLimit: (seconds: number) =>
     `Stopped after ${seconds} s, the time limit for one message (loop.max_millis); this is how far it got.`,
-  stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it got.`,
+  stuck: (tool: string) => `The same call of ${tool} failed repeatedly; this is how far it got.`,
 
   // Commands
   noJobs: "There are no jobs yet.",
@@ -354,7 +354,7 @@ export const chatTexts = {
   asideUsage: "What do you want to know? /btw QUESTION",
   workGoesOn: "The work continues.",
   waitedForNothing:
-    "Nothing to undo: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now undoes the last of them.",
+    "Nothing to undo: the message that /undo waited for changed nothing. Earlier jobs stay applied; /undo now undoes the last of them.",
   noDiff: "There are no differences.",
   diffCut: (lines: number) => `… ${lines} more lines`,
   unknownCommand: (name: string, nearest: string | null) =>
@@ -383,14 +383,14 @@ export const chatTexts = {
   helpAll: ["/help all", "every command"] as HelpLine,
   helpMore: [
     ["/chat /plan", "talk or plan with Mio"],
-    ["/analyze /ops /research", "Shiro looks into it or operates"],
+    ["/analyze /ops /research", "Shiro investigates, or carries out commands"],
     ["/code1 /code2 /code3", "that coder alone: Aka, Ao, Gin"],
     ["/code plan REQUEST", "a coder plans and changes nothing; go carries it out"],
     ["/code all REQUEST", "every coder tries it in a draft of its own; the best one is applied"],
     ["/head NAME REQUEST", "your own agent (Claude Code, Codex, Gemini, ACP) works on it"],
     [
       "/review [branch|A..B|#12]",
-      "a coder reads a change and says what is wrong with it; #12 --post posts it on the pull request",
+      "a coder reviews a change; #12 --post posts the review on the pull request",
     ],
     ["/commit [message]", "commit what is staged, or the last change, on this branch; nothing is pushed"],
     ["/pr [title]", "commit the work on a branch, push it, and open a pull request (--draft, --base BRANCH)"],
@@ -405,7 +405,7 @@ export const chatTexts = {
     ["/dry on|off", "show proposals, run nothing"],
     [
       "/why [FILE:LINE|removed text]",
-      "which job wrote that line, or removed it; without a word: why the last message went where it went",
+      "which job wrote that line, or removed it; without an argument: why the last message was routed as it was",
     ],
     ["/route X", "where it should have gone; it is sent there"],
     ["/remember", "keep what /route taught"],
@@ -482,10 +482,10 @@ export const chatTexts = {
     })[what],
   badChatName: (name: string) =>
     `${name} is not a valid chat name: use letters, digits, - and _, at most 40.`,
-  noSuchChat: (name: string) => `Nothing was said in the chat ${name} in this folder.`,
+  noSuchChat: (name: string) => `The chat ${name} has no messages in this folder.`,
   chatTaken: (name: string) => `The chat ${name} already exists. Choose another name: --name`,
   chatForgotten: (name: string) => `The chat ${name} was forgotten. Its jobs stay: picoclaw jobs`,
-  chatBusy: (name: string) => `The chat ${name} is being answered. Try again when that has ended.`,
+  chatBusy: (name: string) => `The chat ${name} is being answered. Try again when the answer is complete.`,
   noChats: "There are no chats yet. Start one: picoclaw chat --name NAME",
   chatsHeader: {
     name: "chat",
@@ -628,7 +628,7 @@ export const memoryTexts = {
       ["From before", memoryTokens === 0 ? "nothing" : aboutTokens(memoryTokens), "/notes"],
       ["Kept by name", String(facts.memos), "/memo"],
       [facts.agent, `${model ?? "cannot be asked"}${fills}`, "/model"],
-      ["Start over", "the models get nothing of this conversation any more", "/new"],
+      ["Start over", "the models no longer see this conversation", "/new"],
     ];
   },
   status: ({ dry, lastJobs, spentUsd, dailyUsd, ...facts }: StatusFacts): readonly ContextLine[] => [
@@ -684,7 +684,7 @@ export const memoryTexts = {
     "Nothing is kept in this session. /memo name = value keeps something in mind, /memo forget name forgets it.",
   noMemo: (name: string) => `Nothing is kept under this name: ${name}`,
   memoKept: (name: string, value: string) => `Kept in mind for this session: ${name} = ${value}`,
-  memoTooMuch: "That is too much: up to 50 names, of 60 characters, with values of 1,000.",
+  memoTooMuch: "That is too much: at most 50 names of 60 characters, with values of 1,000.",
   forgotten: (pattern: string) => `Forgotten: ${pattern}`,
   ruleProblem: wordBy<"kind", RuleProblem>("kind", {
     "not-a-pattern": ({ pattern, detail }) =>

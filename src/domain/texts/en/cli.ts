@@ -63,7 +63,7 @@ export const helpTexts = {
     },
     jobs: {
       does: "list past jobs",
-      "--ids": "with the id of each job, which every folder and JSON know it by",
+      "--ids": "with the id of each job, which is valid in every folder and in JSON",
       "--limit N": "how many jobs",
       "--all": "of every workspace",
       "--live": "list running jobs, refreshed every second at a terminal (q quits)",
@@ -211,7 +211,7 @@ export const helpTexts = {
     init: {
       does: "choose models available on this machine, test them, and write a first configuration file",
       "--yes": "ask nothing; take the recommended choice (questions stay on this machine)",
-      "--force": "write it again; the old file is kept next to it",
+      "--force": "replace the file; the old one is kept next to it",
     },
     login: {
       does: "ask for an API key, test it, and keep it for you alone (also: picoclaw login PROVIDER < FILE)",

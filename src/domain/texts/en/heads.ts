@@ -50,7 +50,7 @@ export const headTexts = {
     "login-refused": ({ name, variables }) =>
       `${name} is logged in with Google, and Google's terms do not let another program use that login. Set ${variables.join(" or ")}.`,
     "not-confined":
-      "Your own agent runs only where it can be confined: bubblewrap and overlays must work, `worker.confine` must not be off, and the workspace must not contain your home folder. `picoclaw doctor` says what is missing.",
+      "Your own agent runs only if it can be confined: bubblewrap and overlays must work, `worker.confine` must not be off, and the workspace must not contain your home folder. `picoclaw doctor` says what is missing.",
     busy: ({ name }) =>
       `${name} is already working for this chat in another process. Try again when it has finished.`,
     unauthorized: ({ name, variables }) =>
@@ -64,14 +64,14 @@ export const headTexts = {
       `${name} was ended: it said nothing for ${seconds} seconds (\`head.silence\`). Its session is kept.`,
     flooded: ({ name }) => `${name} was ended: its output did not stop.`,
     asking: ({ name, times }) => `${name} was ended: it asked for permission ${times} times.`,
-    "session-lost": ({ name }) => `${name} has lost its earlier session; a new one is started.`,
+    "session-lost": ({ name }) => `${name} has lost its earlier session and starts a new one.`,
     failed: ({ name, detail }) => `${name} ended with an error: ${detail}`,
   }),
   dryRun: (name: string) =>
-    `Dry mode: ${name} is not started, as it would work at once. \`/preview\` shows its work without applying it.`,
+    `Dry mode: ${name} is not started, because it would change files at once. \`/preview\` shows its work without applying it.`,
   usage: (names: readonly string[]) =>
     `/head NAME REQUEST lets your own agent work on one message: ${names.join(", ")}.`,
   ready: "ready",
-  unknown: (name: string) => `There is no agent named ${name}. To see which there are: /head`,
+  unknown: (name: string) => `There is no agent named ${name}. To list them: /head`,
   always: (name: string) => `Messages to a coder go to ${name} (roles.coder.head).`,
 };

@@ -3,12 +3,12 @@ import { jobOrder, many, type WordTable, wordBy } from "../format-text.ts";
 import { runningTexts } from "./jobs-running.ts";
 
 const causes: WordTable<"code", NotACase> = {
-  "no-tests": "brings no tests",
+  "no-tests": "adds no tests",
   "no-sources": "changes no source files",
-  "no-request": "no request that says what is wanted",
+  "no-request": "no request that describes the change",
   "too-large": ({ files }) => `changes ${files} files`,
   "unknown-names": ({ names }) =>
-    `the request does not tell the names that the tests need: ${names.slice(0, 5).join(", ")}`,
+    `the request does not mention names that the tests need: ${names.slice(0, 5).join(", ")}`,
   gone: "the files before it are no longer kept",
   "changed-by-hand": "files were changed by hand between its jobs",
   "no-runner": "no test command is known",
@@ -24,7 +24,7 @@ const causes: WordTable<"code", NotACase> = {
   dropped: "dropped by you",
   same: ({ id }) => `the change of ${id}`,
 };
-const notACase = wordBy("code", causes, ({ code }) => `a newer PicoClaw wrote why (${code})`);
+const notACase = wordBy("code", causes, ({ code }) => `the reason was written by a newer PicoClaw (${code})`);
 
 export const historyTexts = {
   whyUsage: "Name a line or a removed text: picoclaw why src/app.ts:12, or picoclaw why --removed 'text'",
@@ -95,7 +95,7 @@ export const historyTexts = {
     `The command already fails before the oldest of the ${many(jobs, "job")} whose originals are kept.`,
   cannotRun: (message: string) => `The command could not be run: ${message}`,
   compareUsage:
-    "Name who is to be compared: picoclaw compare coder1 coder3, a model (claude/claude-sonnet-5-5) or an agent (claude-code). Also: picoclaw compare cases",
+    "Name what to compare: picoclaw compare coder1 coder3, a model (claude/claude-sonnet-5-5) or an agent (claude-code). Also: picoclaw compare cases",
   sameContestant: (word: string) =>
     `${word} is named twice: a contestant cannot be compared with itself. To repeat the plays: --repeat 3`,
   badContestant: (word: string) =>
@@ -104,7 +104,7 @@ export const historyTexts = {
     "not-confined":
       "Nothing can be compared here: without a sandbox, a contestant could read the answers. picoclaw doctor says what is missing.",
     "own-checkout":
-      "Nothing can be compared here: PicoClaw itself runs from this folder, so that its sandbox must show it. Use an installed PicoClaw, or a clone of the project.",
+      "Nothing can be compared here: PicoClaw itself runs from this folder, so its sandbox has to show it. Use an installed PicoClaw, or a clone of the project.",
   },
   compareBusy: "The same comparison is running in another process.",
   noCases: "No case counts here yet. To see why: picoclaw compare cases",
@@ -133,7 +133,7 @@ export const historyTexts = {
   },
   cutOff: (failure: string) => `its model's server failed in the middle of the work (${failure})`,
   givenUp: (contestant: string, failures: number) =>
-    `  ! ${contestant} is not asked any more: it failed ${failures} times in a row.`,
+    `  ! ${contestant} is left out from here on: it failed ${failures} times in a row.`,
   compareHeader: "contestant|cases|solved|95 %|verified|false done|requests|tokens|cost|time".split("|"),
   costUnknown: "?",
   compareEnd: {

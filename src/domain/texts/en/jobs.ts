@@ -51,9 +51,9 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "overlay-available": "bubblewrap is available",
   "no-bubblewrap": "bubblewrap is not installed",
   "no-user-namespaces": "user namespaces are not allowed",
-  "mount-below-workspace": "another mount lies inside the workspace",
+  "mount-below-workspace": "the workspace contains another mount",
   "foreign-group": "files of another group or owner cannot be changed in an overlay",
-  "folds-case": "this file system does not tell upper from lower case",
+  "folds-case": "this file system does not distinguish upper and lower case",
   "not-linux": "this is not Linux",
   "overlay-failed": "the overlay could not be made",
 };
@@ -161,8 +161,8 @@ export const workTexts = {
     "worker.confine is on, but commands cannot be confined here, so nothing was run. worker.confine: auto runs them unconfined.",
   headRefused: (reason: TransactionReason | "unconfined") =>
     reason === "unconfined"
-      ? "Your own agent runs confined only, and worker.confine is off. Nothing was run. Set worker.confine: auto."
-      : `Your own agent runs in an overlay only, and there is none here: ${REASONS[reason]}. Nothing was run. \`picoclaw doctor\` says what helps.`,
+      ? "Your own agent runs only when confined, and worker.confine is off. Nothing was run. Set worker.confine: auto."
+      : `Your own agent runs only in an overlay, which is not available here: ${REASONS[reason]}. Nothing was run. \`picoclaw doctor\` says what helps.`,
   previewUnavailable:
     "With worker.transaction: none there is no preview of commands, so nothing was run. Set worker.transaction: auto.",
   nothingApplied: (jobId: string) => `Nothing of ${jobId} was applied.`,
@@ -219,11 +219,11 @@ export const workTexts = {
       ? "A damaged record of the undo data was rebuilt; nothing is lost."
       : `A damaged record of the undo data was rebuilt. These paths can no longer be undone or applied again:${paths(lost)}`,
   undoDamagedRemedy: (slots: string) =>
-    `PicoClaw cannot restore it. The files that the job kept lie in ${slots}: copy what you need. Other jobs are not affected.`,
+    `PicoClaw cannot restore it. The files that the job kept are in ${slots}: copy what you need. Other jobs are not affected.`,
   undoDataGone: (action: string, jobId: string, list: readonly string[]) =>
     `The ${action === "undo" ? "undo data" : "data"} for these files of ${jobId} is gone, so nothing was changed:${paths(list)}`,
   repairImpossible: (jobId: string, file: string, isNewer: boolean) =>
-    `${jobId} was interrupted half-way and cannot be completed, because its record ${isNewer ? "was written by a newer PicoClaw" : "is damaged"}: ${file}\nThe files stay as they are now, and what was moved lies in the folder \`slots\` beside that record: copy what you need. ${isNewer ? "To complete it, run this with the newer version: picoclaw doctor --repair. " : ""}Other jobs can be applied and undone again.`,
+    `${jobId} was interrupted half-way and cannot be completed, because its record ${isNewer ? "was written by a newer PicoClaw" : "is damaged"}: ${file}\nThe files stay as they are now, and what was moved is in the folder \`slots\` beside that record: copy what you need. ${isNewer ? "To complete it, run this with the newer version: picoclaw doctor --repair. " : ""}Other jobs can be applied and undone again.`,
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or discard.`,
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
     `${jobId} is a preview: nothing of it is applied, so there is nothing to undo. ` +
@@ -263,18 +263,18 @@ export const workTexts = {
   machineAway: (machine: string) =>
     `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later. Start picoclaw serve or picoclaw join there, then try again.`,
   orderUnsettled: (machine: string) =>
-    `${machine} began with it and has not said how it ended. Look at the job again in a moment.`,
+    `${machine} started this and has not reported the result yet. Look at the job again in a moment.`,
   machineGone: (machine: string) =>
-    `${machine}, the machine that holds this job, went away while it was doing this. When it is back, the job shows what happened.`,
+    `${machine}, the machine that holds this job, became unreachable while it was doing this. When it is back, the job shows what happened.`,
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
   jobDied: (jobId: string) =>
-    `${jobId} ended in the middle and applied nothing, so there is nothing to undo.`,
+    `${jobId} ended before it applied anything, so there is nothing to undo.`,
   homeAside: (path: string) =>
     `A job left the private home of jobs unusable. It was moved aside, and later jobs started with a fresh one: ${path}`,
   homeRepaired: (path: string) =>
     `The private home of jobs that was moved aside was repaired and is in use again: ${path}`,
   homeBusy: (path: string) =>
-    `The private home of jobs that was moved aside cannot be brought back while a job runs: ${path}`,
+    `The private home of jobs that was moved aside cannot be restored while a job runs: ${path}`,
   jobInterrupted: (jobId: string, direction: Interruption["direction"]) =>
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}. The next command that changes something repairs it, or: picoclaw doctor --repair`,
   interruptedFiles: {
@@ -297,7 +297,7 @@ export const workTexts = {
   asideRemoved: ({ jobId, files, bytes }: KeptAsideFolder) =>
     `Removed for good: the originals that were kept aside for job ${jobId} (${many(files, "file")}, ${formatBytes(bytes)})`,
   asideNone: (jobId: string) =>
-    `Nothing is kept aside for a job with exactly this name: ${jobId}. picoclaw doctor lists the jobs for which something is.`,
+    `No originals are kept for a job with exactly this name: ${jobId}. picoclaw doctor lists the jobs that have some.`,
   asideNeedsJob: "Name the job: picoclaw discard JOB --aside (picoclaw doctor lists them)",
   asideUnfinished: (jobId: string) =>
     `The roll-back of job ${jobId} has not ended, so nothing was removed. First run: picoclaw doctor --repair`,
@@ -319,7 +319,7 @@ export const workTexts = {
   notARepository: (path: string) => `Not a git repository: ${path}`,
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
   replacedChange: (paths: readonly string[]) =>
-    `While the coder worked, others changed ${paths.join(", ")}; the coder saw that and replaced it.`,
+    `While the coder worked, others changed ${paths.join(", ")}; the coder saw those changes and replaced them.`,
   mergedWith: (path: string, by: string | null) =>
     by === null ? `merged with a change from outside in ${path}` : `merged with job ${by} in ${path}`,
   hookRefused: ({ command, ended, output }: HookRun) =>
@@ -393,7 +393,7 @@ const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: strin
   ],
   "preview-offline": [
     "A preview has no network (unless --allow-net).",
-    "A preview is NOT kept from the network.",
+    "A preview is NOT cut off from the network.",
   ],
   "loopback-reachable": [
     "Where the network is on, commands also reach 127.0.0.1 and abstract sockets of this machine.",
@@ -499,7 +499,7 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   power: (names) =>
     `${names}: set-user-id, set-group-id or sticky bits were removed; a job may not grant privileges`,
   "root-mode": () => "The workspace's own folder keeps its mode, which the job had changed.",
-  times: (names) => `${names}: only the time was changed, and that does not land`,
+  times: (names) => `${names}: only the time was changed, which is not applied`,
 };
 
 /** The entries that a seal did not carry over as the job left them. */
@@ -571,7 +571,7 @@ export const reportTexts = {
     discard: (jobId: string) => `The preview ${jobId} was discarded. Nothing else changed.`,
   },
   outOfReach: (action: string, jobId: string, list: readonly string[]) =>
-    `Nothing of ${jobId} was ${action === "redo" ? "applied again" : "undone"}, because the system does not allow it:${paths(list)}\nMake these files and their folders accessible, or the disk, and try again.`,
+    `Nothing of ${jobId} was ${action === "redo" ? "applied again" : "undone"}, because the system does not allow it:${paths(list)}\nMake these files, their folders or the disk accessible, and try again.`,
   inTheWay: (action: string, jobId: string, list: readonly string[]) =>
     `Nothing was ${action === "redo" ? "applied again" : "undone"}, because these were changed after ${jobId}:${paths(list)}`,
   together: (numbers: readonly number[]) => `Undo ${numberList(numbers)}`,

@@ -13,9 +13,9 @@ export const serveTexts = {
   machineBack: (name: string) => `${name} is back and continues with the messages that waited.`,
   machineTaken: (name: string, home: string) =>
     `Another machine (${name}) runs with the same machine id. Was its PicoClaw home copied? Give each machine a home of its own, or delete ${home}/machine-id here.`,
-  machineReplaced: "Another machine has taken over this machine's id, so PicoClaw stops here.",
+  machineReplaced: "Another machine has taken over this machine's id, so PicoClaw stops on this machine.",
   schemaAdded: (names: string) =>
-    `A later version of PicoClaw has added to the database (${names}). This process keeps running; start the later version here when it suits you.`,
+    `A later version of PicoClaw has added to the database (${names}). This process keeps running; start the later version here when convenient.`,
   schemaBroken: (names: string) =>
     `A later version of PicoClaw has changed the database (${names}), and this version cannot use it any more: it finishes what is running and ends. Start the later version here.`,
   // On the terminal.
@@ -25,7 +25,7 @@ export const serveTexts = {
   nothingListens: (address: string) =>
     `Nothing is listening on ${address} yet. Start the server within ten minutes: picoclaw serve`,
   storeGone: (file: string) =>
-    `The server of this home has lost its database: ${file} was deleted, replaced, emptied or cut while it runs. It would never see what is stored now, so PicoClaw stores nothing beside it.\nStop the server, restore a backup (picoclaw restore FOLDER; without one it begins with an empty database), and start it again: picoclaw serve`,
+    `The server of this home has lost its database: ${file} was deleted, replaced, emptied or truncated while the server runs. The server would never see what is stored now, so PicoClaw stores nothing.\nStop the server, restore a backup (picoclaw restore FOLDER; without one it begins with an empty database), and start it again: picoclaw serve`,
   demoLinkNote: "The link works once, within ten minutes; start the demo again for another.",
   demo: [
     "This is a demo: a scripted model, which knows only a few sentences, and a throw-away workspace.",
@@ -50,7 +50,7 @@ export const serveTexts = {
   pairUsage: (channels: readonly string[]) =>
     `Usage: picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
   pairWaiting: "waiting",
-  nobodyPaired: "No one is registered yet. Anyone who writes from a chat service is given a code.",
+  nobodyPaired: "No one is registered yet. Anyone who writes from a chat service receives a code.",
   personAdded: (who: string, role: string) => `Registered: ${who} (${role})`,
   personRemoved: (who: string) => `No longer registered: ${who}`,
   personUnknown: (who: string) => `Not registered: ${who}`,

@@ -42,9 +42,9 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
     `The change touches files that PicoClaw must not change (${detail}). Change them yourself, or allow it with \`tasks.allow_ci_files: true\`.`,
   budget: (detail) =>
     `Today's budget is spent (${detail}). Raise \`budget.daily\`, or run \`picoclaw solve\` with this address tomorrow: it continues from here.`,
-  stuck: (detail) => `The model made the same call again and again, and it failed each time: ${detail}`,
+  stuck: (detail) => `The model repeated the same call, and it failed each time: ${detail}`,
   cut: () =>
-    "The model's answers reached their maximum length again and again. Raise `max_tokens` of the coder's model, or ask for less at a time.",
+    "The model's answers reached their maximum length repeatedly. Raise `max_tokens` of the coder's model, or ask for less at a time.",
   "secret-in-change": (detail) =>
     `The change contains a secret of this configuration (${detail}). Nothing was pushed; remove it and try again.`,
   "protected-branch": (detail) => `The branch is protected and cannot be pushed to: ${detail}`,
@@ -141,7 +141,7 @@ export const solveTexts = {
   since: (verdict: ChecksFacts["verdict"], worse: readonly string[]) => {
     if (worse.length > 0) return `Did not fail before this change: ${nameFew(worse, more)}.`;
     if (verdict === "still-red") return "It was red before this change, and still is.";
-    if (verdict === "unknown") return "It was red before this change as well; by which tests is not known.";
+    if (verdict === "unknown") return "It was red before this change as well; which tests failed is not known.";
     return verdict === "red-before" || verdict === "better"
       ? "It was red before this change as well, by the same tests."
       : "Did not fail before this change.";
@@ -149,7 +149,7 @@ export const solveTexts = {
   notesHeading: "Notes",
   noChecks: "The project has no tests or linters that PicoClaw recognises.",
   asCloned: (paths: readonly string[]) =>
-    `Ran with ${nameFew(paths, more)} as before this change, which decides how the checks run.`,
+    `Ran with ${nameFew(paths, more)} as it was before this change, because it decides how the checks run.`,
   checkLine: (command: string, { isRed, exitCode, seconds, tests }: CheckEnd) =>
     `${!isRed ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${tests === null ? "" : `${checks.counts(tests)}, `}${seconds} s)`,
   tableHead: ["command", "result", "time"] as readonly [command: string, result: string, time: string],
@@ -161,7 +161,7 @@ export const solveTexts = {
   followUpMessage: "Follow up on the review",
   reviewChangedHere: (commit: string) => `Changed at this place in ${commit}.`,
   reviewChangedElsewhere: (commit: string) =>
-    `This file was changed in ${commit}, but nothing near this line.`,
+    `This file was changed in ${commit}, but not near this line.`,
   reviewChanged: (commit: string) => `This file was changed in ${commit}.`,
   reviewUnchanged: "This file was not changed.",
   // Notes
@@ -272,9 +272,9 @@ export const tasksTexts = {
     `${kind} was refused by its model's server: the key or login is wrong. Log in on this machine, or set ${variables.join(" or ")}.`,
   unreachable: (kind: string, detail: string) => `${kind} cannot reach its model's server: ${detail}`,
   loginReadable: (kind: string, list: readonly string[]) =>
-    `The login of ${kind} (${paths(list)}) is in the container's memory while the task runs, where the project's own code could read it. A key would stay outside.`,
+    `The login of ${kind} (${paths(list)}) is in the container's memory while the task runs, where the project's own code could read it. An API key would stay outside.`,
   loginKept: (path: string, why: keyof typeof LOGIN) =>
-    `The login ~/${path} was changed inside the container and not brought back: ${LOGIN[why]}. If this machine is signed out, log in again.`,
+    `The login ~/${path} was changed inside the container and not copied back: ${LOGIN[why]}. If this machine is signed out, log in again.`,
   noCredentials: (kind: string, variables: readonly string[]) =>
     `${kind} has no credentials here: log in on this machine, or set ${variables.join(" or ")}, or runner.worker.env in the task file.`,
 

@@ -176,7 +176,7 @@ export const consoleTexts = {
   jobSource: runningTexts.source,
   changesTitle: "Changes",
   notDiscarded:
-    "The machine that holds this preview is away, or has not answered yet. Check again in a moment.",
+    "The machine that holds this preview is unreachable, or has not answered yet. Check again in a moment.",
   machine: "Machine",
   machineAway: (name: string) => `${name} (away)`,
   diffAway:
@@ -191,7 +191,7 @@ export const consoleTexts = {
   changesLater: "The changes appear here when the job has ended.",
   diffBinary: (bytes: number) => `Binary file, ${many(bytes, "byte")}.`,
   diffNotes: {
-    unknown: "Changed again since; what it was is no longer known.",
+    unknown: "Changed again since; its earlier content is no longer known.",
     "too-large": "Too large to show here. picoclaw show --diff prints it.",
     cut: "The rest is left out. picoclaw show --diff prints all of it.",
   },
@@ -326,7 +326,7 @@ export const manageTexts = {
   peopleTitle: "People",
   peopleIntro: "Who may talk to PicoClaw from chat services.",
   noPeople:
-    "No one is registered yet. Anyone who writes from a chat service is given a code, which appears here.",
+    "No one is registered yet. Anyone who writes from a chat service receives a code, which appears here.",
   waitingTitle: "Waiting for approval",
   waitingUntil: "valid until",
   letIn: "Approve",
