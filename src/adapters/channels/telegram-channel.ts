@@ -67,7 +67,7 @@ function toDelivered(error: unknown): NotDelivered {
   const { error_code: code, description, parameters } = error;
   const reason = `Telegram: ${code} ${description}`;
   if (code === 429) return { status: "later", reason, afterMs: (parameters.retry_after ?? 30) * 1000 };
-  // 403: the person blocked the bot, or it was put out of the group.
+  // 403: the person blocked the bot, or it was removed from the group.
   if (code === 403 || (code === 400 && NEVER.test(description))) return { status: "impossible", reason };
   return { status: "later", reason };
 }
@@ -97,7 +97,7 @@ function threadOf({ thread }: TelegramPlace) {
   return thread === undefined ? {} : { message_thread_id: thread };
 }
 
-/** Markdown as replies are written, in the few marks of HTML that Telegram reads. */
+/** Converts a reply's Markdown into the few HTML tags that Telegram reads. */
 export function toTelegramHtml(text: string): string {
   return mapMarkdown(text, {
     prose: proseToHtml,
@@ -252,12 +252,12 @@ export interface TelegramChannelDeps {
   readonly describe: (event: ChatEvent) => string | null;
   /** The address of a file, by the path that Telegram names; it holds the token. */
   readonly fileUrl: (path: string) => string;
-  /** Why polling brings nothing, if so. */
+  /** Why polling fails, if it does. */
   readonly pollTrouble: () => ServiceTrouble | null;
   readonly onClose: () => Promise<void>;
 }
 
-/** Telegram knows no keys and shows bots no history: only this process remembers how far each reply got. */
+/** Telegram has no idempotency keys and shows bots no history: only this process knows how much of each reply was sent. */
 export function createTelegramChannel(deps: TelegramChannelDeps): Channel {
   const { client, texts, fileUrl, pollTrouble, onClose } = deps;
   const status = createTelegramStatus(deps);
@@ -377,7 +377,7 @@ export function createTelegramUpdates(deps: { readonly client: Api; readonly rec
 
   return async (update) => {
     const { update_id: id, message, callback_query: pressed } = update;
-    // Sent again, it would have the same shape, and Telegram sends nothing else before it is taken.
+    // Sent again, it would have the same shape, and Telegram sends nothing else until it is accepted.
     if (!isUpdateInShape(update)) return;
     const eventId = `update:${id}`;
     if (pressed?.data !== undefined && pressed.message !== undefined) {
@@ -509,7 +509,7 @@ export interface PollDeps {
   readonly texts: () => Pick<ChannelMessages, "pollsElsewhere">;
   readonly timers: Timers;
   readonly onPolled: (trouble: ServiceTrouble | null) => void;
-  /** Of a poll in words, of an update that could not be stored as it was thrown. */
+  /** A poll's error in words; the error of an update that could not be stored, as thrown. */
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -537,7 +537,7 @@ export async function pollTelegram(
 
   async function poll(): Promise<readonly Update[] | null> {
     try {
-      // A webhook that was set before would keep everything from us.
+      // A webhook that was set earlier would receive all updates.
       if (!webhookGone) await client.deleteWebhook({}, grammySignal(signal));
       webhookGone = true;
       const options = { offset: next, timeout: POLL_SECONDS, allowed_updates: [...HEARD_UPDATES] };

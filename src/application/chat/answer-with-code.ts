@@ -63,7 +63,7 @@ interface BenchRequest {
   readonly beside?: SharedBench | undefined;
 }
 
-/** Where a message's proposals run. `state`: of the checks so far; null where nothing is going to be judged. */
+/** Where a message's proposals run. `state`: the checks so far; null if nothing will be judged. */
 export async function openBench(
   deps: CoderDeps,
   turn: ChatTurn,
@@ -84,7 +84,7 @@ export async function openBench(
       execute: ({ proposal: { patch, plan }, parsed }) =>
         workspace.execute({ ...about, ...watch, patch, parsed, plan, dryRun: turn.dryRun, preview, signal }),
     });
-    // The checks run over a draft, and here there is none.
+    // The checks need a draft, which does not exist here.
     const facts = isJudged ? (none ?? notChecked("unavailable")) : null;
     return { bench, checks: [], state: null, checked: () => facts };
   }
@@ -263,7 +263,7 @@ function withLineCounts({ archive }: Pick<ChatDeps["workspace"], "archive">, fac
 /** Characters of files that a coder is shown with a report. */
 const SHOWN_AGAIN = 24_000;
 
-/** Characters that one look by a tool shows. */
+/** Characters that one lookup by a tool shows. */
 const LOOK_CHARS = 16_000;
 
 /** A coder route: proposals run at once in a draft until it is green, and land as one job; the answer is its facts. */
@@ -393,7 +393,7 @@ function toDoingEvent(
   return { type: "doing", attempt, doing, detail, tokens, cost_usd: costUsd };
 }
 
-/** A look as the observer sees it: the tool, and its arguments. */
+/** A lookup as shown to the observer: the tool and its arguments. */
 const LOOKS: Readonly<Record<string, CoderLook>> = {
   read_file: "read",
   tree: "read",
@@ -401,12 +401,12 @@ const LOOKS: Readonly<Record<string, CoderLook>> = {
   run: "run",
 };
 
-/** Without the tool's name where the kind of the look says it. */
+/** Without the tool's name if the kind of lookup implies it. */
 function wordCall({ name, arguments: given }: ToolCall): string {
   const wish = name === "read_file" ? wishOf(given) : "";
   if (wish !== "") return oneLine(wish).slice(0, 100);
   const all = typeof given === "object" && given !== null ? Object.values(given) : [];
-  // Numbers, such as lines of context, are left out: they say nothing to people.
+  // Numbers, such as lines of context, are left out: they mean nothing to users.
   const values = all.filter((value) => typeof value === "string");
   const isSaid = ownMember(LOOKS, name) !== undefined && values.length > 0;
   return oneLine([...(isSaid ? [] : [name]), ...values].join(" ")).slice(0, 100);

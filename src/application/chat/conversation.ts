@@ -74,7 +74,7 @@ export function createBackground(logger: Logger) {
 /** Characters; more is a file, not a message. */
 const LONGEST_MESSAGE = 1_000_000;
 
-/** Line ends made one, other control characters and lone surrogates taken out: they steer terminals and break requests. */
+/** Normalises line ends and removes other control characters and lone surrogates: they control terminals and break requests. */
 function cleanMessage(text: string): string {
   return text
     .replace(/\r\n?/g, "\n")
@@ -84,7 +84,7 @@ function cleanMessage(text: string): string {
 
 const MOST_MESSAGE_PIECES = 5;
 
-/** After a route's command, lines that begin with another one (`/code3 …`) are parts of their own, answered in order. */
+/** After a route's command, each line that begins with another one (`/code3 …`) is a separate part; parts are answered in order. */
 function splitMessage(message: string): string[] {
   if (readExplicitRoute(message) === undefined) return [message];
   const parts: string[][] = [];
@@ -179,7 +179,7 @@ async function openTurn(
   };
 }
 
-/** Sorts by time, and is found by its chat. */
+/** Ids sort by time and contain the chat. */
 function newGroupId({ now, random }: ChatBase, sessionKey: string): string {
   const tail = [...random(4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return `${groupPrefix(sessionKey)}${now().getTime().toString(36)}-${tail}`;
@@ -222,10 +222,10 @@ export function openConversation(given: ChatDeps) {
   return { conversation: createConversation(deps), commands };
 }
 
-/** Those that neither wait for what runs nor touch it, or end it. */
+/** Commands that do not wait for running work: they leave it alone, or end it. */
 const ASIDE_NAMES: ReadonlySet<string> = new Set(["stop", "btw"]);
 
-/** Commands that may ask a model: `/route` asks again what was asked before, `/new` has the session summarised. */
+/** Commands that may ask a model: `/route` repeats the last request, `/new` summarises the session. */
 const ASKS_A_MODEL: ReadonlySet<string> = new Set([
   "preview",
   "route",
@@ -269,7 +269,7 @@ interface TurnMessage {
   readonly deps: ChatDeps;
   command: SlashCommand | undefined;
   turn: ChatTurn;
-  /** The message, or what a command of the user's own says in its place. */
+  /** The message, or the text of the user's own command that it names. */
   request: string;
 }
 
@@ -352,7 +352,7 @@ function createConversation(deps: ChatDeps): Conversation {
   };
 }
 
-/** The message may run in another process; its job is taken back there. */
+/** The message may run in another process, which then undoes its job. */
 async function stopRunning({ deps, command, sessionKey }: ReceivedMessage): Promise<Reply | null> {
   if (command?.name !== "stop") return null;
   const stopped = await deps.queue.stop(sessionKey);
@@ -529,7 +529,7 @@ async function answerByRoutes({ deps, turn, request }: TurnMessage): Promise<Rep
   return toReply(deps, turn, merged, asked[0]?.decision);
 }
 
-/** `/route X`: what was asked before, by the route it should have gone to. */
+/** `/route X`: repeats the last request on the right route. */
 async function answerAgain(
   deps: CoderDeps & StateDeps,
   begun: ChatTurn,
@@ -581,7 +581,7 @@ function withImageMarks(said: string, { images }: Pick<ChatTurn, "images">): str
   return [said, ...marks].join("\n");
 }
 
-/** One route's answer, and at most one more when Shiro says that it is not for it. */
+/** One route's answer, and at most one more if Shiro says that another route fits. */
 async function answerAll(
   deps: CoderDeps & StateDeps,
   turn: ChatTurn,
@@ -685,13 +685,13 @@ function plainReply(deps: ChatBase, saying: ReplyPiece): Reply {
   return toPassingReply(deps, createAnswer([saying], false));
 }
 
-/** A listener that fails is the listener's trouble. */
+/** A listener that fails does not affect the message. */
 function withoutThrowing(listener: HandleOptions["onEvent"]): (event: ChatEvent) => void {
   return (event) => {
     try {
       listener?.(event);
     } catch {
-      // The message is answered all the same.
+      // The message is answered nevertheless.
     }
   };
 }

@@ -43,7 +43,7 @@ import {
 } from "./chat-turn.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 
-/** Ends the way to a pull request; the caller says why. */
+/** Ends the attempt to open a pull request; the caller gives the reason. */
 class PullStopped extends Error {
   constructor(readonly stop: PullStop) {
     super(stop.why);
@@ -62,11 +62,11 @@ interface PullPlan {
   /** The variable of the token that is missing. */
   readonly missing: string;
   readonly cloneUrl: string | null;
-  /** The branches of the remote; null where the forge itself is asked, or where the remote did not tell. */
+  /** The branches of the remote; null if the forge itself is asked, or if the remote did not answer. */
   readonly heads: ReadonlyMap<string, string> | null;
   readonly base: string;
   readonly beyond: WorkBeyond | null;
-  /** Paths that are committed now. */
+  /** Paths to commit now. */
   readonly changed: readonly string[];
   readonly branches: boolean;
 }
@@ -212,7 +212,7 @@ async function planPull(deps: ServiceDeps, turn: ChatTurn, wantedBase: string | 
   const repository =
     forge === null ? null : await orPullStop(ref, forge.readRepository(ref.repository, turn.signal));
   if (repository?.archived === true) return stopWith({ why: "archived", repository: ref.repository });
-  // Without a token the remote itself says which branch is its default: what is known here may be missing or outdated.
+  // Without a token the remote itself names its default branch: the local knowledge may be missing or outdated.
   const asked = forge === null ? await readRemoteHeads(turn, found) : null;
   if (asked?.status === "failed" && wantedBase !== null) return stopWith(cannotAsk(found, asked, wantedBase));
   const heads = asked?.status === "read" ? asked.branches : null;
@@ -264,7 +264,7 @@ function cannotAsk(
 const OWN_BRANCHES = "picoclaw/";
 const SHARED_NAMES: ReadonlySet<string> = new Set(["main", "master", "trunk", "develop"]);
 
-/** Whether a branch is shared, or may be: it only takes work through a pull request. */
+/** Whether a branch is shared, or may be: then it is changed only through a pull request. */
 function isShared(branch: string, defaultBranch: string | null): boolean {
   if (branch === defaultBranch || SHARED_NAMES.has(branch.toLowerCase())) return true;
   return defaultBranch === null && !branch.startsWith(OWN_BRANCHES);
@@ -277,13 +277,13 @@ const PROMPT_DIFF_CHARS = 30_000;
 
 interface WordedChange {
   readonly kind: "pull request" | "commit";
-  /** Of earlier commits, for their style. */
+  /** Earlier commits, as examples of style. */
   readonly subjects: readonly string[];
   readonly changed: readonly string[];
   readonly beyond: WorkBeyond | null;
 }
 
-/** The words about the change: the coder's, or where none can be asked, what the jobs and files say. */
+/** The words about the change: the coder's, or if none can be asked, derived from the jobs and files. */
 async function wordChange(
   deps: AgentDeps,
   turn: ChatTurn,
@@ -407,11 +407,11 @@ function slugOf(words: string): string {
 
 interface CommittedWork {
   readonly commit: string;
-  /** The job that made it; null where nothing was to be committed and no branch to be made. */
+  /** The job that made it; null if there was nothing to commit and no branch to create. */
   readonly job: (Pick<Answer, "jobs"> & { readonly jobId: string }) | null;
 }
 
-/** The branch and the commit are a job like any other: all or nothing, and `/undo` takes it back. */
+/** The branch and the commit are a job like any other: all or nothing, and `/undo` reverts it. */
 async function commitWork(
   deps: JobDeps,
   turn: ChatTurn,
@@ -448,7 +448,7 @@ interface GitJob {
   readonly source: string;
 }
 
-/** All or nothing; a text says why it was nothing. */
+/** All or nothing; a text is the reason for nothing. */
 async function runGitJob(deps: JobDeps, turn: ChatTurn, { commands, title, source }: GitJob) {
   const result = await deps.workspace.execute({
     patch: JSON.stringify(commands),
@@ -515,7 +515,7 @@ async function publishWork(deps: JobDeps, turn: ChatTurn, plan: PullPlan, ready:
   return finished(deps, commit, [say("pullOpened", pull)], true);
 }
 
-/** A change that could not be pushed is not left behind as a commit either. */
+/** If a change could not be pushed, its commit is removed, too. */
 async function takeBackCommit(
   { workspace }: JobDeps,
   { ref, missing }: PullPlan,
@@ -548,7 +548,7 @@ interface PullReview {
   readonly isPosted: boolean;
 }
 
-/** A coder reads a pull request; its words are posted there where that was asked for. */
+/** A coder reviews a pull request; its words are posted there if the user asked for that. */
 export async function reviewPull(
   deps: ServiceDeps,
   turn: ChatTurn,

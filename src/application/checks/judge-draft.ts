@@ -393,7 +393,7 @@ function settleByDeclarations(
   return settleRedTests({ ...judged, declarations, changed: diff.map(({ path }) => path), texts, diff });
 }
 
-/** Decides which red tests the change answers for, by facts and by what the coder declares. */
+/** Decides which red tests the change is responsible for, by facts and by what the coder declares. */
 async function settleRed(judging: Judging): Promise<null> {
   const settled = settleByDeclarations(judging, { ...judging, before: judging.baseline.results });
   judging.judgement = settled.judgement;
@@ -531,7 +531,7 @@ async function isKnownQuick(deps: JudgeDraftDeps, pending: Promise<Baseline>): P
   return record !== null && !record.wasEnded && record.durationMs <= QUICK_MS;
 }
 
-/** Whether a red result of the affected tests goes back to the coder at once, without a run of the others. */
+/** Whether a red result of the affected tests is sent back to the coder at once, without a run of the others. */
 function isRedEarly({ judgement: { verdict, worse, newFailing }, results }: SettledAffected): boolean {
   const isNamed = worse.length > 0 || results.some(({ state }) => state === "timed-out");
   return (verdict === "worse" && isNamed) || (verdict === "new-failing" && newFailing.length > 0);

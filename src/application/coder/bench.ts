@@ -50,15 +50,15 @@ export interface Bench {
   readonly tryOut?: (command: string) => Promise<TryOutResult | TryOutRefusal | null>;
   /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
   readonly lend?: () => Promise<Lending | null>;
-  /** Whether the draft took work of sub-agents since the last attempt. */
+  /** Whether the draft received work of sub-agents since the last attempt. */
   readonly hasReturned?: () => boolean;
-  /** Commands that reach outward and have not run. */
+  /** Commands that affect other systems and have not run. */
   readonly heldCommands?: () => readonly PatchCommand[];
   /** Writes into the journal, if it exists by now. */
   readonly journal?: (event: JobEvent) => void;
   /** Before the draft lands: the last verdict, or a new one if the workspace changed since. */
   confirm(attempt: number): Promise<JudgedAttempt | null>;
-  /** Runs, once, the commands that reach outward; they wait until the rest is green. */
+  /** Runs, once, the commands that affect other systems; they wait until the rest is green. */
   sendOut(attempt: number): Promise<void>;
   changes(): readonly Change[];
   /** Resets these files of the draft to the workspace's. */
@@ -118,7 +118,7 @@ export interface DraftBenchDeps {
   readonly filesOf: (files: WorkspaceFiles) => ProjectFiles;
   /** Null without a judge. */
   readonly checks: ProjectChecks | null;
-  /** Whether a shell command sends something out that cannot be taken back. */
+  /** Whether a shell command sends something to another system that cannot be undone. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
   readonly onOutput: (text: string) => void;
   readonly onEvent: (event: JobEvent) => void;
@@ -144,7 +144,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
   /** Files with work of sub-agents. */
   const returned = new Set<string>();
   let hasReturned = false;
-  /** Commands of the last attempt that get their result from the checks. */
+  /** Commands of the last attempt whose result the checks provide. */
   let covered: readonly CoveredCommand[] = [];
   /** The base contents of the commands that were settled last. */
   let bases = new Map<string, Uint8Array | null>();
@@ -472,7 +472,7 @@ interface CoveredCommand {
 
 async function sortCommands({ checks, reachesOutward }: DraftBenchDeps, commands: readonly PatchCommand[]) {
   const now: PatchCommand[] = [];
-  /** Reach outward: they wait until the rest is green. */
+  /** Commands that affect other systems: they wait until the rest is green. */
   const later: PatchCommand[] = [];
   /** Checks that only the coder proposed: their output is shown to the coder, and the files that they write are discarded. */
   const checked: PatchCommand[] = [];

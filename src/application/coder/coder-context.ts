@@ -33,7 +33,7 @@ const CONTEXT = {
   small: { rules: 1_500, map: 800, files: 8_000, guessed: 3_000, whole: 3_000 },
 } as const satisfies Readonly<Record<string, ContextBudget>>;
 
-/** A window of this many tokens has room for the large budget and the work itself. */
+/** A window of this many tokens can hold the large budget and the work itself. */
 const LARGE_WINDOW = 60_000;
 
 /** The budget depends on the model's window; an unknown window of a local model counts as small, as `ollama.max_context` is. */
@@ -166,7 +166,7 @@ const MEASURED = 200;
 const TRIED = 12;
 const MOST_LARGEST = 3;
 
-/** Most changes are in the largest sources: a message that leads to no file gets these to start from. */
+/** Most changes are in the largest sources: if the message leads to no file, the coder starts from these. */
 function takeLargest(gathering: Gathering): void {
   const { project, shown, paths, terms, called, changed } = gathering;
   if (shown.size + called.length + changed.length > 0) return;
@@ -280,7 +280,7 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
   const counts = new Map<keyof typeof MOST, number>();
   const picked: Picked[] = [];
   let defining = 0;
-  // Beside a file that defines a name of the request, common words lead to nothing better; beside one that holds one, to one source.
+  // If a file defines a name of the request, common words add no file; if a file only contains one, they add one source.
   const isHeld = ranked.find(({ kind }) => kind === "source")?.holds === true;
   let untold = ranked.some(({ defines }) => defines === true) ? 0 : isHeld ? 1 : ranked.length;
   for (const file of ranked) {
@@ -291,7 +291,7 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
     }
     if (file.score < best * (file.kind === "test" ? WORTH_AS_TEST : WORTH_SHOWING)) continue;
     const group = file.kind === "source" && file.score >= best * LIKELY ? "likely" : file.kind;
-    // A small budget goes first to files that are likely to change.
+    // A small budget is spent first on files that are likely to change.
     const share = group === "likely" ? 1 : Math.min(1, budget / FULL_BUDGET);
     const before = counts.get(group) ?? 0;
     counts.set(group, before + 1);
@@ -613,7 +613,7 @@ const LONG_LINES = 400;
 const ABOUT_ALL =
   /\b(?:translat|sort|reformat|rewrit|convert|regenerat|alphabeti|deduplicat)|\b(?:every|all|each|whole|entire)\b|翻訳|並べ替え|ソート|整形|全(?:部|体|て)|すべて|統一|書き直/i;
 
-/** Whether a named file is a long changelog, table or document: the message means one place of it, and all of it would fill the context. */
+/** Whether a named file is a long changelog, table or document: the message is about one place in it, and it would fill the context. */
 function isLongData({ path, text }: ShownText, request: string): boolean {
   const kind = fileKind(path);
   if (kind === "test" || ABOUT_ALL.test(request)) return false;

@@ -257,7 +257,7 @@ function lengthOf(text: string, { from, to }: LineRange): number {
     .reduce((sum, line) => sum + line.length + 1, 0);
 }
 
-/** A path may itself end in a text that looks like a range. */
+/** A path may itself end in text that looks like a range. */
 function resolveAskedFile(project: SearchedFiles, text: string): AskedFile {
   const plain = text.trim().replace(/^\.?\//, "");
   return project.read(plain, 1) === null ? readAskedFile(text) : { path: plain };

@@ -63,7 +63,7 @@ export interface ActionFacts {
   /** `damaged`, `closed`: the file of the record that cannot be read; `data-gone`: the paths without undo data. */
   readonly paths?: readonly string[];
   readonly pid?: number;
-  /** Another machine that carried it out, or was asked to. */
+  /** The other machine that carried it out, or was asked to. */
   readonly machine?: string;
   /** Commands that failed in a preview which was applied nevertheless. */
   readonly failedCmds: number;
@@ -269,7 +269,7 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, shownAt: S
   switch (action) {
     case "stop":
       return `${first}\n${words.verb.stop(name)}`;
-    // A user who discards a preview has stopped nothing.
+    // Discarding a preview stops nothing.
     case "discard":
       return words.verb.discard(name);
     case "undo":
@@ -288,10 +288,10 @@ function nameAt(facts: ActionFacts, at: Surface): ActionFacts {
   return at === "chat" && facts.machine !== undefined ? facts : nameByNumber(facts);
 }
 
-/** Conflicts that an undo or redo with force passes: no folder that is missing, unreadable or a link. */
+/** Conflicts that force overrides in an undo or redo: not a folder that is missing, unreadable or a link. */
 const FORCED: readonly string[] = ["changed", "exists", "missing", "open"];
 
-/** The swapped jobs, and the paths that they left alone on purpose. */
+/** The swapped jobs, and the paths that were skipped on purpose. */
 function wordDone(messages: Messages, { done, action }: ActionFacts): string {
   const { verb } = reportMessages(messages.locale);
   const lines = done.map(({ jobId }) => verb[action](jobId));

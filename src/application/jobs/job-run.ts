@@ -51,19 +51,19 @@ import { endReason, nameJobId } from "./job-facts.ts";
 import { JobProcesses, type RunningJob, type RunOptions } from "./job-processes.ts";
 import type { RunCommandsDeps } from "./run-shell.ts";
 
-/** No such path was reported; if there is one nevertheless, it does not land. */
+/** No such path was reported; one that exists nevertheless is not committed. */
 const dropGitPaths: ValidateDifference = ({ changes }) => ({
   drop: changes.map(({ path }) => path).filter(mayMatterToGit),
   rewrite: new Map(),
 });
 
-/** The first job of its kind says how changes are staged here, and why so. */
+/** The first job of a kind reports how changes are staged here, and why. */
 function kindNotes(
   { staging, archive, config }: WorkspaceDeps,
   { kind, processes, isLimited }: Transaction,
 ): NoteFact[] {
   if (kind === "direct" || !archive.isFirstOf(kind)) return [];
-  // An overlay where one can be had is as it should be, and no news.
+  // An overlay is the normal case, so it is not reported.
   const isUsual = kind === "overlay" && staging.reason === "overlay-available";
   const notes: NoteFact[] = isUsual ? [] : [{ code: "staging", kind, reason: staging.reason }];
   if (config.confine !== "off" && kind === "copy" && processes === undefined)
@@ -91,15 +91,15 @@ function logCommand(
   else logger.error("worker", ...LOG.commandFailed, { ...fields, error: event.error });
 }
 
-/** Characters of a command from which reading, doing and telling it are steps between which others have their turn. */
+/** For a command of this many characters or more, the event loop gets control between reading, running and reporting it. */
 const LONG_COMMAND = 50_000;
 const LONGEST_BREATH_MS = 50;
 
 /**
  * Carries out commands in the order of the patch, in a view. Per command:
  *   1. run it (an edit in process, a shell line or git as a process of the job)
- *   2. take the change set it really caused
- *   3. after a process, put back what it may not touch
+ *   2. record the changes that it really caused
+ *   3. after a process, restore what it may not change
  *   4. write to the journal
  */
 async function runCommands(
@@ -110,7 +110,7 @@ async function runCommands(
   const edits: PatchEdits = {};
   let breathed = deps.clock();
   for (const [index, command] of commands.entries()) {
-    // A signal of the system is heard between two turns of the event loop, and edits alone make none.
+    // The runtime handles signals between two turns of the event loop, and edits alone cause none.
     const breathe = async () => {
       if (deps.clock() - breathed <= LONGEST_BREATH_MS && command.content.length < LONG_COMMAND) return;
       await new Promise((resolve) => setImmediate(resolve));
@@ -203,7 +203,7 @@ function viewFaultReason({ code }: ViewFault): FailureReason | undefined {
 
 interface CarryOut extends RunOptions {
   readonly attempt?: number;
-  /** Works in the place of the one command. */
+  /** Replaces the single command. */
   readonly head?: HeadProcess | undefined;
   readonly onEvent?: ((event: JobEvent) => void) | undefined;
 }
@@ -238,7 +238,7 @@ export async function openJob(
   const begun = await beginView(deps, begin);
   if (!begun.ok) return begun;
   const { transaction, insteadOf, repaired } = begun;
-  // Where something else had to serve than was chosen, the job says so.
+  // The job reports that another kind of staging was used than the chosen one.
   const isOther = insteadOf !== undefined && transaction.kind !== "direct";
   const staging = isOther
     ? { ...deps.staging, kind: transaction.kind, reason: insteadOf.reason }
@@ -248,7 +248,7 @@ export async function openJob(
 
 interface OpenedJob extends Pick<Extract<BeginResult, { ok: true }>, "ok"> {
   readonly job: JobRun;
-  /** The earlier swap that was finished first, or could not be. */
+  /** The earlier swap that was finished first, or that could not be finished. */
   readonly repaired: RepairedJob | undefined;
 }
 
@@ -265,7 +265,7 @@ async function beginView({ transactions, root }: WorkspaceDeps, request: BeginRe
 export class JobRun implements RunningJob {
   readonly #story: JobStory;
   readonly #processes: JobProcesses;
-  /** HEAD before the job, where commits are made around it. */
+  /** HEAD before the job, if commits are made before and after it. */
   #from: string | null = null;
 
   constructor(
@@ -299,7 +299,7 @@ export class JobRun implements RunningJob {
     this.#notes.push(...notes);
   }
 
-  /** Says of files that another's change was merged into them, or is lost, in the result and in the journal. */
+  /** Reports in the result and the journal that another's change was merged into a file, or was lost. */
   noteMerged(merged: readonly MergedNote[]): void {
     for (const { path, by, lost } of merged) {
       const one = { path, by, ...(lost && { lost }) };
@@ -351,7 +351,7 @@ export class JobRun implements RunningJob {
     });
   }
 
-  /** Names the job while it runs, so that it is known as dead when its process is gone. */
+  /** Records the running job, so that others recognise it as dead when its process is gone. */
   saveRunning(): void {
     this.deps.archive.save(this.#story.record("running"));
   }
@@ -362,7 +362,7 @@ export class JobRun implements RunningJob {
     this.emit({ type: "rolled_back", reason });
   }
 
-  /** The commit before the first command, where it is wanted; a refusal when it failed. */
+  /** The commit before the first command, if configured; a refusal if it failed. */
   async commitBefore(more: { readonly except?: readonly string[] } = {}): Promise<RefusedJob | null> {
     const { autoCommit, signal } = this.#request;
     if (!autoCommit) return null;
@@ -448,7 +448,7 @@ export class JobRun implements RunningJob {
       if (error !== before[index]?.error) this.emit({ type: "command_judged", index, success, error });
   }
 
-  /** The before-commit failed: only our git ran, and nothing is remembered of the job but its journal. */
+  /** The commit before the job failed: only our git ran, and only the journal of the job is kept. */
   private async refuse(before: Exclude<AutoCommitResult, { ok: true }>): Promise<RefusedJob> {
     await this.endProcesses();
     await this.forget();
@@ -461,7 +461,7 @@ export class JobRun implements RunningJob {
     this.deps.archive.save({ ...this.#story.record(outcome), ...endReason(reason) });
   }
 
-  /** Drops the staged changes, as far as a broken disk permits. */
+  /** Drops the staged changes, as far as a failing disk permits. */
   private async broken(error: unknown): Promise<JobBroken> {
     try {
       await this.forget();
@@ -473,7 +473,7 @@ export class JobRun implements RunningJob {
     return new JobBroken(this.jobId, this.deps.root, error, nameJobId(this.deps.archive, this.jobId));
   }
 
-  /** Commits the changes, keeps them as a preview or rolls them back. If `still`, asked under the lock, says no, the job continues. */
+  /** Commits the changes, keeps them as a preview or rolls them back. If `still`, called under the lock, is false, the job continues. */
   async end(
     settled: readonly CommandResult[],
     endedBefore: readonly string[],
@@ -521,7 +521,7 @@ export class JobRun implements RunningJob {
     }
   }
 
-  /** Returns the work that is left for after the lock is released. */
+  /** Returns the work to be done after the lock is released. */
   async #sealAndSwap(
     { results: looked, gitCommit, ended }: LookedAt,
     { preview, red }: JobEnding,
@@ -561,7 +561,7 @@ export class JobRun implements RunningJob {
     }
     this.#notes.push(...sealed.notes);
     this.#noteHome();
-    // A preview without a change would wait to be applied for nothing.
+    // A preview without changes would wait to be applied in vain.
     const isKept = preview && (sealed.changes.length > 0 || red !== undefined);
     const ending = isKept ? "staged" : "committed";
     this.deps.archive.save({
@@ -576,7 +576,7 @@ export class JobRun implements RunningJob {
     const swapped = await held.commit(jobId, { may: () => this.mayCommit() });
     if (swapped.status === "late") return () => this.dropAll(end, null);
     if (isWorkspaceGone(swapped)) {
-      // The seal compared the job with a folder that is not there.
+      // The seal compared the job with a folder that does not exist.
       for (const note of sealed.notes) this.#notes.splice(this.#notes.indexOf(note), 1);
       const reason = this.deps.messages.workspaceGone(this.deps.root, transaction.kind);
       return () => this.dropAll({ ...end, swapped }, reason);
@@ -619,7 +619,7 @@ export class JobRun implements RunningJob {
     return { results, gitCommit: after.ok ? after.commit : null };
   }
 
-  /** Nothing of the job stays. A reason of null: it was stopped. */
+  /** Discards all of the job. A reason of null: the job was stopped. */
   private async dropAll(end: JobEnd, reason: string | null): Promise<RanJob> {
     await this.deps.transactions.discard(this.jobId);
     this.emit({ type: "rolled_back", reason: reason ?? "aborted" });
@@ -646,7 +646,7 @@ export class JobRun implements RunningJob {
     this.#request.onEvent?.(event);
   };
 
-  /** Everything dies with its job; a server that ran in it is named. */
+  /** Ends all processes of the job, and names a server that was among them. */
   endProcesses(): Promise<readonly string[]> {
     return this.#processes.end();
   }

@@ -16,14 +16,14 @@ export type { Decision, Route } from "../../domain/config/configured-kinds.ts";
 /** The chat as channels see it. Messages of one chat are answered in order. `handle` never rejects: a failure is in the reply. */
 export interface Conversation {
   handle(message: IncomingMessage, options: HandleOptions): Promise<Reply>;
-  /** Whether a message must not wait for its turn: it only looks, or is about the chat's running work. `handle` answers it. */
+  /** Whether a message must not wait for its turn: it only reads, or is about the chat's running work. `handle` answers it. */
   interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text" | "images">): boolean;
-  /** Gives words to the coder at work: true once it has them, false if it ended or the signal came. Null: no coder, a command, images. */
+  /** Passes words to the coder at work: true once it has them, false if it ended or was aborted. Null: no coder, a command, images. */
   steer(
     message: Pick<IncomingMessage, "channel" | "chatId" | "text" | "images">,
     signal: AbortSignal,
   ): Promise<boolean> | null;
-  /** Whether a message is answered without a model: a command that looks, takes back or sets something. */
+  /** Whether a message is answered without a model: a command that reads, undoes or sets something. */
   needsNoModel(text: string): boolean;
 }
 
@@ -38,7 +38,7 @@ export interface IncomingMessage {
   readonly text: string;
   /** Shown to the model that answers; a message of images alone needs no text. */
   readonly images?: readonly MessageImage[];
-  /** MCP servers that the editor brought along, for this message's tools. */
+  /** MCP servers of the editor, for this message's tools. */
   readonly editorServers?: readonly McpServerSettings[];
   /** A route that replaces rules and classifier; an explicit command still wins unless `strict`. */
   readonly forcedRoute?: Route;
@@ -64,19 +64,19 @@ export interface MessageImage {
   readonly name: string;
 }
 
-/** Images that came with messages. Looked up by the chat's key only, so that no chat sees another's. */
+/** Images attached to messages. Looked up by the chat's key only, so that no chat sees another's. */
 export interface ImageStore {
   /** Stores the images of one message, all of them or, where one cannot be shown to a model, none. */
   keep(chatKey: string, files: readonly ImageFile[]): Promise<KeptImages>;
-  /** Notes the message that they came with, so that later messages of the chat find them. */
+  /** Records the message that they belong to, so that later messages of the chat find them. */
   attach(chatKey: string, ids: readonly string[], groupId: string): Promise<void>;
   /** In the order of the ids; one that is gone is left out. */
   load(chatKey: string, ids: readonly string[]): Promise<readonly LoadedImage[]>;
-  /** A text that came as a file, as long as one may be. */
+  /** A text that was sent as a file; its length is limited. */
   keepText(chatKey: string, text: string): Promise<StoredText>;
-  /** Null where it is gone. */
+  /** Null if it is no longer kept. */
   loadText(chatKey: string, stored: StoredText): Promise<string | null>;
-  /** Those of earlier messages, the newest last, at most so many. */
+  /** Images of earlier messages, the newest last, at most this many. */
   ofGroups(chatKey: string, groupIds: readonly string[], limit: number): Promise<readonly RecalledImage[]>;
 }
 
@@ -106,7 +106,7 @@ export interface HandleOptions {
   readonly onEvent?: (event: ChatEvent) => void;
   /** Whether a coder's answer is streamed (`drafting`). Default: no, because it is many events. */
   readonly tellsDrafts?: boolean;
-  /** Under which a server answers it. Absent: the conversation begins the work itself. */
+  /** The work under which a server answers the message. Absent: the conversation begins the work itself. */
   readonly claim?: MessageClaim;
 }
 
@@ -144,7 +144,7 @@ export type ChatEvent =
     }
   | {
       readonly type: "proposed";
-      /** Whose it is, where several coders work. */
+      /** The coder that it is about, if several work. */
       readonly agent?: Agent;
       readonly plan: string;
       readonly commands: number;
@@ -164,7 +164,7 @@ export type ChatEvent =
       readonly tokens: number;
       readonly costUsd: number;
     }
-  /** A sub-agent of the coder: it began, it does something else by now, or it ended. */
+  /** A sub-agent of the coder: it began, it changed its activity, or it ended. */
   | {
       readonly type: "agent";
       readonly jobId: string;
@@ -175,7 +175,7 @@ export type ChatEvent =
       readonly state: "working" | AgentEnd;
       /** Its latest step: a path, a command, a model. */
       readonly doing: string;
-      /** Files of its work that the draft took in. */
+      /** Files of its work that are now in the draft. */
       readonly files: number;
       readonly tokens: number;
       readonly costUsd: number;
@@ -269,7 +269,7 @@ export interface SessionStore {
     limit: number,
     after: number,
   ): Promise<{ readonly turns: Turn[]; readonly damaged: number }>;
-  /** Left as it is when the one that is kept reaches further. */
+  /** Changes nothing if the stored summary covers more turns. */
   saveSummary(chatKey: string, sessionId: string, summary: Summary): Promise<void>;
 
   /** One note a session; saving it again replaces it. */
@@ -282,7 +282,7 @@ export interface SessionStore {
   /** Forgets the note that a session carries from before, and its running summary; its turns stay. */
   clearSummary(chatKey: string, sessionId: string): Promise<void>;
 
-  /** Moves the turns after a position out, under `name`; a summary that covers one is forgotten. Positions are never given out twice. */
+  /** Moves the turns after a position out, under `name`; a summary that covers one is forgotten. Positions are never reused. */
   setAside(chatKey: string, sessionId: string, after: number, name: string): Promise<void>;
   putBack(chatKey: string, sessionId: string, name: string): Promise<void>;
 
@@ -308,7 +308,7 @@ export interface Session {
 
 export type NewSession = Omit<Session, "closedAt" | "summary" | "turns">;
 
-/** When a session ends, and by which clock that was reckoned (`Asia/Tokyo 00:00`). */
+/** When a session ends, and by which clock that was computed (`Asia/Tokyo 00:00`). */
 interface CutTime {
   readonly at: string;
   readonly clock: string;
@@ -381,7 +381,7 @@ export interface Rewound {
   readonly sessionId: string;
   readonly name: string;
   readonly jobIds: readonly string[];
-  /** Those of them that were brought in again; the others were taken back. */
+  /** Those of them that were applied again; the others were undone. */
   readonly again: readonly string[];
 }
 
@@ -444,7 +444,7 @@ export interface StoredDecision extends NewDecision {
 
 interface Correction {
   readonly route: Route;
-  /** A rule that was offered and waits for a yes; null once it is answered or when none could be made. */
+  /** A rule that was offered and awaits confirmation; null once that is answered, or if none could be made. */
   readonly offered: string | null;
 }
 
@@ -466,7 +466,7 @@ export interface ChatSchedules {
   add(schedule: NewChatSchedule): Promise<ChatSchedule | "never" | "too-many">;
   enable(number: number, enabled: boolean): Promise<void>;
   remove(number: number): Promise<void>;
-  /** Notes that a person started it now. */
+  /** Records that a person started it now. */
   noteRun(name: string, messageId: string | null): Promise<void>;
   /** Newest first. */
   runs(name: string, limit: number): Promise<readonly ScheduleRun[]>;
@@ -494,7 +494,7 @@ export interface ChatSchedule extends NewChatSchedule {
 
 export interface ScheduleRun {
   readonly at: string;
-  /** A user had it run; otherwise its time had come. */
+  /** A user started it; otherwise it was due. */
   readonly isAsked: boolean;
   /** `unknown`: not kept, or answered where no server kept it. */
   readonly outcome: "waits" | "answered" | "failed" | "unknown";

@@ -11,7 +11,7 @@ export interface Change {
   readonly ignored?: string;
 }
 
-/** The changes that reports list and count: no folder that came or went with its files, but one that was a file or got another mode. */
+/** The changes that reports list and count: without folders added or deleted with their files, but with other folder changes. */
 export function changedFiles<One extends Pick<Change, "path" | "kind">>(changes: readonly One[]): One[] {
   const folders = new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/")))));
   return changes.filter(({ path, kind }) => kind === "modified" || !folders.has(path));
@@ -22,7 +22,7 @@ export function findGitFolder(path: string): string | undefined {
   return /^(?:.*?\/)?\.git(?=\/)/s.exec(path)?.[0];
 }
 
-/** The user's files count; git's bookkeeping counts once a repository, and only where nothing else changed. */
+/** The user's files count; git's bookkeeping counts once per repository, and only if nothing else changed. */
 export function countFiles(changes: readonly Change[]): number {
   const folders = changedFiles(changes).map(({ path }) => findGitFolder(path));
   return folders.filter((folder) => folder === undefined).length || new Set(folders).size;
@@ -50,7 +50,7 @@ export interface CommandResult {
   readonly reason?: FailureReason;
   /** How a shell command ended and what it printed, stream by stream; absent where nothing was started. */
   readonly process?: ProcessEnd;
-  /** It ran as a check, in a view that was thrown away: nothing of it is left to undo. */
+  /** The command ran as a check, in a view that was discarded, so there is nothing to undo. */
   readonly checked?: boolean;
   /** Milliseconds. */
   readonly duration: number;
@@ -86,16 +86,16 @@ export interface Conflict {
     | "missing"
     | "open"
     | "parent-missing"
-    /** Another job moved it away: that one is to be undone, or redone, first. */
+    /** Another job moved it away and has to be undone, or redone, first. */
     | "undo-first"
     | "redo-first"
     | "no-access"
     | "no-space"
     | "disk-error"
     | "interrupted"
-    /** It would become live for git, and was never judged as git's. */
+    /** The file would take effect in git, but was not validated as a file of git. */
     | "unjudged"
-    /** It had been moved, and could not be put back. */
+    /** The entry was moved and could not be restored. */
     | "kept-aside"
     /** A file in the record of an interrupted job, which cannot be completed without it; `newer`: of a newer version. */
     | "damaged"
@@ -104,7 +104,7 @@ export interface Conflict {
   readonly by?: string;
 }
 
-/** Whether a job itself is half done, or was put back but for some paths: then something changed. */
+/** Whether a job itself is half done, or was restored except for some paths: then something changed. */
 export function isHalfDone(conflicts: readonly Conflict[], jobId?: string): boolean {
   return conflicts.some(
     ({ reason, by }) =>
@@ -138,7 +138,7 @@ export interface BeginRefusal {
     | "no-space"
     | "read-only"
     | "permission"
-    /** The place where jobs are kept cannot be made. */
+    /** The folder in which jobs are kept cannot be created. */
     | "storage"
     /** A file of the program itself is missing; `message` is its path. */
     | "installation"
@@ -158,18 +158,18 @@ interface AutoCommitRefusal {
   readonly message: string;
 }
 
-/** The configuration asks for what cannot be had: confinement on a machine without, a preview without staging. */
+/** The configuration requires something unavailable: confinement on a machine without it, a preview without staging. */
 export interface SettingRefusal {
   readonly code: "confinement" | "network" | "preview";
   readonly message: string;
 }
 
-/** An agent of the user works in a confined overlay only; the reason why there is none. `message`: in English. */
+/** The user's own agent works only in a confined overlay; the reason why there is none. `message`: in English. */
 type HeadRefusal = Readonly<{ code: "head"; reason: TransactionReason | "unconfined"; message: string }>;
 
 export type JobRefusal = BeginRefusal | AutoCommitRefusal | SettingRefusal | HeadRefusal;
 
-/** The result of a job, in no language: every surface, stored reply and printed document is made of it. */
+/** The result of a job, in no language: every surface, stored reply and printed document is built from it. */
 export type JobResult = RefusedJob | RanJob;
 
 export interface RefusedJob {
@@ -186,7 +186,7 @@ export interface JobFigures {
   readonly groupId: string;
   readonly workspace: string;
   readonly kind: string;
-  /** Every command succeeded, and what it was to bring in is in, or staged. */
+  /** Every command succeeded, and its changes are applied or staged as requested. */
   readonly success: boolean;
   /** Commands of the patch; more than there are results where the job stopped early. */
   readonly totalCmds: number;
@@ -214,7 +214,7 @@ export interface RanJob extends JobFigures {
   /** Lines that changed in a file, by its path; only if they were counted. */
   readonly lineCounts?: Readonly<Record<string, LineCounts>>;
   readonly undo: UndoState;
-  /** How it ended where nothing of it was to stay, or where that could not be had. */
+  /** The outcome if the job was to leave nothing, including whether that succeeded. */
   readonly ending?: "rolled-back" | "aborted" | "kept-after-failure" | "workspace-gone";
   readonly conflicts: readonly Conflict[];
   readonly evicted: readonly EvictedJob[];
@@ -262,7 +262,7 @@ type EndedJob = Omit<
 > &
   Partial<Pick<RanJob, keyof typeof NOTHING_BESIDE>>;
 
-/** `keptAfterFailure`: it could not be rolled back; `workspaceGone`: there was no folder any more to bring it into. */
+/** `keptAfterFailure`: it could not be rolled back; `workspaceGone`: the folder to apply it to no longer exists. */
 export function toRanJob(
   ended: EndedJob,
   {
@@ -304,7 +304,7 @@ function toPlainCommand({
   return { command, ...result };
 }
 
-/** A command as it would run: a script with all its lines, so that none is out of sight. */
+/** A command as it would run: a script with all its lines, so that none is hidden. */
 export function wholeCommand({ type, action, target, content }: PatchCommand): string {
   const isScript = type === "shell_command" && content !== "";
   const text = (isScript ? `${target} ${content}` : target).replaceAll("\r\n", "\n").trim();
@@ -331,7 +331,7 @@ export type NotCovered = "network" | "daemons" | "other-folders" | "forge";
 /** A commit, undo or redo that was cut off, as by a kill or a power cut. */
 export interface Interruption {
   readonly direction: "commit" | "undo" | "redo";
-  /** `open`: not repaired yet. `taken-back`: everything is as before. */
+  /** `open`: not repaired yet. `taken-back`: everything was restored. */
   readonly outcome: "open" | "finished" | "taken-back";
   /** Paths that were edited before the repair, which left them unchanged. */
   readonly left: readonly string[];
@@ -339,12 +339,12 @@ export interface Interruption {
   readonly aside?: KeptAside;
 }
 
-/** Entries of before a swap whose folder is gone or whose path is occupied since. Only the user removes them. */
+/** Entries from before a swap whose folder is gone or whose path is occupied now. Only the user removes them. */
 export interface KeptAside {
   /** Where they are, each under its path; absolute. */
   readonly folder: string;
   readonly paths: readonly string[];
-  /** The folder is not there any more: a person removed it, or moved it away. */
+  /** The folder no longer exists: a person removed it or moved it away. */
   readonly removed?: true;
 }
 
@@ -448,9 +448,9 @@ export type NoteFact =
   | { readonly code: "auto-commit-failed"; readonly error: string }
   /** `by`: the job whose change it was; null where it was made outside of PicoClaw. `lost`: the coder saw it and replaced it. */
   | { readonly code: "merged"; readonly path: string; readonly by: string | null; readonly lost?: true }
-  /** A hook that did not let the job land. */
+  /** A hook that prevented the job from landing. */
   | (HookRun & { readonly code: "hook-refused" })
-  /** A hook after the fact that failed; nothing depends on it. */
+  /** A hook that failed after the job was done; nothing depends on it. */
   | (HookRun & { readonly code: "hook-failed"; readonly moment: string })
   | {
       readonly code:
@@ -492,7 +492,7 @@ export type NoteFact =
         | "foreign-owner-met";
     };
 
-/** Thousands of files of one tool are one name: its own, or with a folder that many share. */
+/** Groups the thousands of files of one tool under one name: the tool's, or with a folder that many of them share. */
 export function homeLeftOut(paths: readonly string[]): NoteFact {
   const named = paths.map((path) => {
     const parts = path.split("/");
@@ -505,7 +505,7 @@ export function homeLeftOut(paths: readonly string[]): NoteFact {
 
 const SHARED_FOLDERS: ReadonlySet<string> = new Set([".config", ".cache", ".local"]);
 
-/** The hook that did not let a job land; undefined: none, or it has landed since. */
+/** The hook that prevented a job from landing; undefined: none, or the job has landed since. */
 export function findHookRefusal(notes: readonly Note[]) {
   return notes.find(isHookRefusal);
 }
@@ -528,7 +528,7 @@ export function isSameNote(one: Note, other: Note): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Secrets go from every text in a note. */
+/** Masks secrets in every text of a note. */
 export function maskNote(note: Note, mask: (text: string) => string): Note {
   if (typeof note === "string") return mask(note);
   if ("paths" in note) return { ...note, paths: note.paths.map(mask) };
@@ -539,7 +539,7 @@ export function maskNote(note: Note, mask: (text: string) => string): Note {
 
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-/** Nothing else may become the name of a folder. */
+/** No other text may become the name of a folder. */
 export function isJobId(name: string): boolean {
   return /^job_\d{1,12}_[0-9a-z]{8}$/.test(name);
 }
@@ -583,7 +583,7 @@ export function nameByNumber<Facts extends { readonly numbers?: JobNumbers }>(fa
 /**
  * The status of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is not applied
  * because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that the user discarded. A
- * `running` or `interrupted` job has no result; of an `unreadable` one it is not known.
+ * `running` or `interrupted` job has no result; that of an `unreadable` one is unknown.
  */
 export const JOB_STATUSES = [
   "applied",
@@ -673,7 +673,7 @@ export function toUndoState({
   changeCount,
   unsettled,
 }: Pick<JobStatusFacts, "state" | "kind" | "changeCount" | "unsettled">): UndoState {
-  // An undo finishes what was begun, and takes it back.
+  // An undo finishes the interrupted swap, and then reverts it.
   if (unsettled === "halted") return "unavailable";
   if (unsettled === "begun") return changeCount > 0 ? "available" : "none";
   if (state === "undone") return changeCount > 0 ? "undone" : "none";

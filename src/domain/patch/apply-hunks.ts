@@ -111,7 +111,7 @@ function similarityAt(target: MatchTarget, oldKeys: readonly string[], start: nu
   return Math.round((sum / oldKeys.length) * 100) / 100;
 }
 
-/** A whole line that holds the searched one as a part of it, if that is not short: the searched one was cut. */
+/** A whole line that contains the searched one, unless that is short: the searched line was cut. */
 function compareWith(wanted: string): (key: string) => number {
   const pairs = new Map<number, number>();
   for (const pair of pairsOf(wanted)) pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
@@ -141,7 +141,7 @@ function pairsOf(text: string): number[] {
   return pairs;
 }
 
-/** One change of a file: at a line, so many lines go and these come. */
+/** One change of a file: at a line, a number of lines is replaced by these. */
 interface Splice {
   /** 0-based line of the file before the edit. */
   readonly at: number;
@@ -212,7 +212,7 @@ function neighbourEol(file: TextLines, at: number, end: number): string {
   return file.mainEol() || "\n";
 }
 
-/** Whose habits hold: git's for diffs (bytes as written, claimed lines), ours for the formats of models. */
+/** Whose rules apply: git's for diffs (bytes as written, claimed lines), ours for the formats of models. */
 export type MatchRule = "diff" | "v4a" | "search-replace";
 
 export interface HunksApplied {
@@ -306,7 +306,7 @@ function applyToLines(
   return { ok: false, text: file.text, reports: refused };
 }
 
-/** Of the longest line that it deletes, nothing is left, however lines are compared. */
+/** The longest line that it deletes occurs nowhere, under any comparison. */
 function isGone(text: string, lines: readonly HunkLine[], { budget }: MatchTarget): boolean {
   const keys = lines.map(({ tag, text }) => (tag === "-" ? lineKey("indent", text) : ""));
   const longest = keys.reduce((best, key) => (key.length > best.length ? key : best), "");
@@ -574,7 +574,7 @@ export function editFile(
   return { ok: done.ok, bytes: done.ok ? fromBytesText(done.text) : bytes, reports: done.reports };
 }
 
-/** The text of a UTF-16 file with a mark, and the way back; null for any other, and where it would not survive the way. */
+/** The text of a UTF-16 file with a mark, and its encoder; null for any other file, and if the bytes would not survive the round trip. */
 function readWideText(bytes: Uint8Array) {
   const little = bytes[0] === 0xff && bytes[1] === 0xfe;
   const big = bytes[0] === 0xfe && bytes[1] === 0xff;

@@ -112,7 +112,7 @@ function byteLook(entries: Iterable<WalkedEntry>): ByteLook {
   return look;
 }
 
-/** Which of them a job made, changed or took away. `goesWhole`: whether the folder of a path is gone as a whole. */
+/** Which of them a job created, changed or removed. `goesWhole`: whether the folder of a path is gone as a whole. */
 function touchedBytes(
   before: ByteLook,
   now: ByteLook,
@@ -163,7 +163,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   const all = [...walkFolder(root.copy, { unlock: true, enter, unreadable, noText: true })];
   const found = all.filter(({ noText }) => noText !== true);
   const folders = new Set(found.filter(({ stats }) => stats.isDirectory()).map(({ path }) => path));
-  // The job did not see all of their contents, so that it cannot remove them as a whole.
+  // The job did not see all of their contents, so it cannot remove them as a whole.
   const above = new Set([...manifest.hidden].flatMap((path) => [...foldersAbove(path)]));
   const goesWhole = (path: string) => goesWithItsFolder(path, manifest, folders, above);
   const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), goesWhole);
@@ -237,7 +237,7 @@ function takeFolders(folder: JobFolder, made: readonly { op: Op; from: string; m
   for (const { op, from, mode } of [...made].reverse()) {
     const to = opSlotPath(folder, op.n, "b");
     if (readdirSync(from).length === 0) takeOut(from, () => renameSync(from, to));
-    else mkdirSync(to); // It holds what is not carried over.
+    else mkdirSync(to); // It holds entries that are not carried over.
     chmodSync(to, mode);
   }
 }
@@ -332,7 +332,7 @@ function openCopy(state: OpenCopy): Transaction {
   const snapshot = (before: CopyLook) => lookAtCopies(copies, before);
   const markOf = ({ kind, ctime }: Identity) => (kind === "directory" ? FOLDER : BigInt(ctime));
 
-  /** The last look, brought up to date where our own edits went. */
+  /** The state at the last look, updated with our own edits. */
   function glance(before: CopyLook): CopyLook {
     const now = new Map(before);
     for (const path of touched) {
@@ -390,7 +390,7 @@ function openCopy(state: OpenCopy): Transaction {
     return { root, entries, below, key: `${index}:${below}`, absolute };
   }
 
-  /** Brings the last look up to date at a path. */
+  /** Updates the state of the last look at a path. */
   function lookAgain({ root, below, key }: ReturnType<typeof place>): void {
     const now = identify(root.copy, below);
     if (now === null) last?.delete(key);
@@ -409,7 +409,7 @@ function openCopy(state: OpenCopy): Transaction {
     );
   }
 
-  /** So that the file is known again when the user changes it now and takes that back later, and can be merged with. */
+  /** Recognises the file if the user changes it now and reverts that later, and makes it available for a merge. */
   function noteOriginal(path: string): void {
     const { root, entries, below, key } = place(path);
     const a = entries.get(below);
@@ -443,7 +443,7 @@ function openCopy(state: OpenCopy): Transaction {
     );
   }
 
-  /** The commands that could not be ended: with a file they have open they could write after the commit. */
+  /** The commands that could not be ended: they could write after the commit through a file that they have open. */
   async function endJob(): Promise<readonly string[]> {
     const { createProcessRunner } = await import("../platform/process-runner.ts");
     const { boundRunner, findReachedBound } = await import("../sandbox/process-bound.ts");

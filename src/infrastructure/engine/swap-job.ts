@@ -81,7 +81,7 @@ import {
   type SwapStep,
 } from "./swap-places.ts";
 
-/** A swap that was cut off, as its intent and the record of the job tell it. */
+/** A swap that was cut off, according to its intent and the record of the job. */
 function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
   const direction: Direction = intent.direction === "undo" ? "back" : "forward";
   const lastSwap = readSwapRecord(folder, intent.turn - 1);
@@ -90,7 +90,7 @@ function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
   const steps = plan.ops
     .filter((op) => !skip.has(op.n))
     .map((op) => ({ ...recordedStep(op, direction, lastSwap), ...found.get(op.n) }));
-  // Those of the intent count where the plan says otherwise.
+  // If plan and intent differ, the folders of the intent count.
   const standing = intent.folders === undefined ? [] : [...(plan.folders ?? []), ...intent.folders];
   const places = createSwapPlaces({ folder, plan, steps, standing, seeks: true });
   const swap: Swap = { folder, plan, direction, steps, unwritable: intent.doors, places };
@@ -272,7 +272,7 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
   };
 }
 
-/** The record with which another process can finish the swap or take it back. */
+/** The record with which another process can finish the swap or roll it back. */
 function toIntent(
   { folder, plan, turn, direction }: SwapRequest,
   found: Pick<Swap, "steps"> & {
@@ -299,7 +299,7 @@ function toIntent(
   };
 }
 
-/** A folder that is another one now says all about the paths below it. */
+/** For a folder that was replaced, the paths below it are not compared one by one. */
 function uppermostConflicts(conflicts: readonly Conflict[]): Conflict[] {
   const paths = new Set(conflicts.map(({ path }) => path));
   return conflicts.filter(({ path }) => !foldersAbove(path).some((above) => paths.has(above)));
@@ -378,7 +378,7 @@ async function rollBackSwap(
   }
 }
 
-/** Paths that the user changes while a swap is taken back are looked at again so often. */
+/** How often paths that the user changes during a rollback are checked again. */
 const TAKE_BACK_ATTEMPTS = 3;
 
 /** Puts every moved entry back, even if the user has moved it since, and clears the intent. What cannot be put back is kept aside. */
@@ -416,7 +416,7 @@ function leftPaths(work: Swap, edited: EditedPaths, workspace: string): string[]
     .sort();
 }
 
-/** A path that was saved in the last instant, or that the system does not let us rename; bugs are thrown on. */
+/** A path that was saved at the last moment, or that the system does not allow us to rename; bugs are rethrown. */
 function toConflict(error: unknown, workspace: string): Conflict {
   if (!(error instanceof SwapFailure)) throw error;
   if (error.cause !== undefined && typeof (error.cause as { code?: unknown }).code !== "string") throw error;
@@ -439,7 +439,7 @@ interface SystemFault {
   readonly path?: string;
 }
 
-/** An error of the system; anything else is a bug, and is thrown on. */
+/** An error of the system; anything else is a bug and is rethrown. */
 function systemError(error: unknown): SystemFault {
   if (typeof (error as { code?: unknown } | null)?.code !== "string") throw error;
   return error as SystemFault;
@@ -509,7 +509,7 @@ async function settleSwap(
   removeSwapRecord(folder, intent.turn - 1);
 }
 
-/** The entry that PicoClaw put there: a later swap must see what other processes wrote since. */
+/** The entry that PicoClaw put there: a later swap must detect what other processes wrote since. */
 function currentEntryAt(plan: Plan, op: Op, step: SwapStep | undefined, anchors: Anchors): Identity | null {
   let now: Identity | null = null;
   try {
@@ -528,7 +528,7 @@ export function foreignRootConflict(
   return { path: relative(workspace, root), reason: "no-access" };
 }
 
-/** The damaged one is kept beside; null where no job was on its way. */
+/** The damaged file is kept beside it; null if no job was being swapped. */
 async function rebuildIntent(storage: string, workspace: string): Promise<Intent | null> {
   const { intentFromSlots } = await import("./damaged-records.ts");
   const intent = intentFromSlots(storage, workspace);
@@ -636,7 +636,7 @@ function readStandingSide(swap: Swap, { op, goes, comes }: SwapStep): "goes" | "
   return here === null ? "neither" : "other";
 }
 
-/** The file of before the job, in whichever of its slots a swap that was cut off left it, or among those that are kept aside. */
+/** The file from before the job: in the slot in which the interrupted swap left it, or among the originals kept aside. */
 function findOriginal(
   storage: string,
   { folder, direction }: Swap,
@@ -668,11 +668,11 @@ async function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): 
   await runSwap({ ...work, strayed, steps: work.steps.filter(({ op }) => !edited.ops.has(op.n)) }, at);
 }
 
-/** A commit that left a path out never had it: no undo, redo or diff of the job is to speak of it. */
+/** A path that the commit left out is not part of the job: no undo, redo or diff of the job may name it. */
 function dropLeftOps(work: Swap, { direction }: Intent, { left }: EditedPaths): Swap {
   if (direction !== "commit" || left.size === 0) return work;
   const without = (plan: Plan): Plan => ({ ...plan, ops: plan.ops.filter(({ n }) => !left.has(n)) });
-  // As it was written: the roots of `work` are those of today.
+  // The plan as written: the roots of `work` are the current ones.
   const written = readPlan(work.folder);
   if (written !== null) writePlan(work.folder, without(written));
   return { ...work, plan: without(work.plan) };

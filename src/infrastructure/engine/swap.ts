@@ -45,7 +45,7 @@ import { type FoundPlace, SwapFailure, type SwapPlaces, type SwapStep } from "./
 
 export type Direction = "forward" | "back";
 
-/** Both sides of a plan, on their way to change places. */
+/** Both sides of a plan, which change places. */
 export interface Swap {
   readonly folder: JobFolder;
   readonly plan: Plan;
@@ -74,7 +74,7 @@ export function rootOf(plan: Plan, op: Op): string {
   return plan.roots[op.root] as string;
 }
 
-/** The path as the user knows it: relative to the workspace, also where the repository reaches beyond it. */
+/** The path as the user knows it: relative to the workspace, even if the repository extends beyond it. */
 export function shownPath(plan: Plan, op: Op, workspace: string): string {
   return shownBelow(workspace, rootOf(plan, op), op.path);
 }
@@ -113,7 +113,7 @@ export function recordedStep(op: Op, direction: Direction, lastSwap: SwapRecord 
   };
 }
 
-/** The same for a job at rest: a folder that it made is where its inode is, as other jobs move it (see `shared-folders.ts`). */
+/** The same for a job at rest: a folder that it made is found by its inode, because other jobs move it (see `shared-folders.ts`). */
 export function recordedAtRest(
   folder: JobFolder,
   root: string,
@@ -137,7 +137,7 @@ export function oppositeDirection(direction: Direction): Direction {
   return direction === "forward" ? "back" : "forward";
 }
 
-/** The same thing as far as a swap is concerned: the inode and, but for folders, its contents. */
+/** Whether two entries are equal for a swap: the inode and, except for folders, the contents. */
 export function isSameEntry(found: Identity | null, expected: Identity | null): boolean {
   if (found === null || expected === null) return found === expected;
   return found.hasContentsOf(expected);
@@ -222,15 +222,15 @@ function inDepthOrder(steps: readonly SwapStep[]) {
     op.area !== "file" && !foldersAbove(op.path).some((above) => goingFolders.has(`${op.root}:${above}`));
   const incoming = steps.filter(({ comes }) => comes !== null);
   return {
-    /** Only leave, deepest first. */
+    /** Only moved out, deepest first. */
     early: leaving.filter((step) => !isLate(step)),
     incoming: inOrder(incoming, (step) => rank(step) * DEEPEST + depthOf(step.op.path)),
-    /** Only leave, after everything has come in. */
+    /** Only moved out, after everything else has been moved in. */
     late: inOrder(leaving.filter(isLate), ({ op }) => (op.area === "object" ? 1 : 0)),
   };
 }
 
-/** More than any path that the system opens. */
+/** Longer than any path that the system opens. */
 const DEEPEST = 10_000;
 
 function depthOf(path: string): number {
@@ -252,7 +252,7 @@ function rank({ op, comes }: SwapStep): number {
   return isIndexFile(op.path, op.area) ? INDEX_RANK : RANK[op.area];
 }
 
-/** Both names change places; false where the file system cannot do that in one step. */
+/** Exchanges two names; false if the file system cannot do that in one step. */
 function exchange(a: string, b: string): boolean {
   const done = renameExchange(AT_FDCWD, a, AT_FDCWD, b);
   if (done.ok) return true;
@@ -413,15 +413,15 @@ export type Checkpoint = (point: string) => void;
 /**
  * Exchanges the two sides of a plan: the entry in the workspace is moved into its slot, the other side is
  * moved in. Each step is a rename within one file system, and inode numbers show the progress of a swap step;
- * so the same call finishes a swap that was cut off, and the swap of the reversed steps undoes one that was
- * begun.
+ * so the same call finishes an interrupted swap, and the swap of the reversed steps rolls it
+ * back.
  *   1. read-only folders are opened
  *   2. entries that are only removed are moved out, deepest first
  *   3. added or replacing entries are moved in: folders first, then objects, files, refs, index
- *   4. git state and objects that are only removed are last, so that no ref is ever without its object
- *   5. files of which only the mode differs get it in place
+ *   4. git state and objects that are only removed are moved out last, so that no ref ever lacks its object
+ *   5. files of which only the mode differs are changed in place
  *   6. folders get their modes
- * The event loop gets control now and then. `isFirst`: the seal filled all slots, they have just been checked, and this swap
+ * The event loop gets control at intervals. `isFirst`: the seal filled all slots, they have just been checked, and this swap
  * has not been started before.
  */
 export async function runSwap(request: Swap, at: Checkpoint, isFirst = false) {
@@ -483,7 +483,7 @@ export async function runSwap(request: Swap, at: Checkpoint, isFirst = false) {
 
 export type SwapResult = Awaited<ReturnType<typeof runSwap>>;
 
-/** A folder on the way that is gone or not ours. */
+/** A folder of the path is gone or not ours. */
 function atFolders(plan: Plan, act: () => void): void {
   try {
     act();
@@ -534,7 +534,7 @@ function bringIn(swap: Swap, step: SwapStep, at: Checkpoint, isFirst: boolean): 
     }
     const aside = identifyAt(out);
     if (isSameEntry(aside, comes)) {
-      // An exchange that was cut off before its second step, seen from the other side.
+      // An exchange that was interrupted before its second step, seen from the other side.
       replaceEntry(out, here, out, step, path);
       return;
     }
@@ -597,7 +597,7 @@ function makeParents(root: string, path: string): void {
   }
 }
 
-/** For paths whose parent may have gone with a folder above, where the swap itself took that away. */
+/** For paths whose parent may be gone because the swap itself moved a folder above it away. */
 function atEntryIfThere(swap: Swap, op: Op, use: (parent: string, name: string) => void): void {
   try {
     atEntry(swap, op, use);

@@ -39,7 +39,7 @@ import { createSweep, spawnUnattended } from "../platform/unattended.ts";
  *   stands.T.ndjson what swap number T left in the workspace and in the slots, to distinguish later edits from the job's
  *   after.bin, after.json   the bytes that the job wrote, for its diff
  *   repairs.ndjson  its interrupted swaps, and how each was repaired
- *   journal.ndjson, job.json   the story, for `jobs` and `show`
+ *   journal.ndjson, job.json   the events and the summary, for `jobs` and `show`
  * Beside `jobs/`, the file `order` has a line with a job's id when the job begins and at each of its swaps.
  */
 export interface JobFolder {
@@ -71,9 +71,9 @@ export interface Plan {
   /** Nanoseconds on the file system's clock at begin. */
   readonly stamp: string;
   readonly ops: readonly Op[];
-  /** The folders above the changed paths, as the view was based on them. */
+  /** The folders above the changed paths, in the state on which the view was based. */
   readonly folders?: readonly WayFolder[];
-  /** Of a rebuilt plan: the paths of the job that no swap reaches any more. */
+  /** Of a rebuilt plan: the paths of the job that were lost, so no swap moves them. */
   readonly lost?: readonly string[];
 }
 
@@ -101,7 +101,7 @@ export interface SwapRecord {
   readonly entries: ReadonlyMap<number, SwapRecordEntry>;
 }
 
-/** The time of change of a folder before a swap (null: the swap brought it) and after it. */
+/** The time of change of a folder before a swap (null: the swap created it) and after it. */
 export interface FolderTouch {
   readonly ino: string;
   readonly before: string | null;
@@ -137,15 +137,15 @@ export function createJobFolder(storage: string, id: string): JobFolder {
   return folder;
 }
 
-/** Clocks may be set back, so this file keeps the order of begins and moves. A line `-<id>` withdraws a job, which has no number. */
+/** Clocks may be set back, so this file keeps the order of begins and swaps. A line `-<id>` withdraws a job, which has no number. */
 export function noteOrder(storage: string, id: string): void {
   try {
     const file = join(storage, "order");
-    // Jobs of a version that kept no order have the first numbers.
+    // Jobs of versions that recorded no order get the first numbers.
     const earlier = existsSync(file) ? [] : idsByAge(storage).filter((one) => one !== id);
     appendFileSync(file, [...earlier, id, ""].join("\n"), { mode: 0o600 });
   } catch {
-    // A full disk: times tell the order of this job.
+    // The disk is full: the order of this job is then known by its times.
   }
 }
 
@@ -172,7 +172,7 @@ export function readOrder(
   return new Map([...order].map(([id, place], at) => [id, { ...place, number: at + 1 }]));
 }
 
-/** Where this user may not read the folder, the jobs that the order names: none of them is passed over. */
+/** If this user may not read the folder, the jobs that the order names, so that none is skipped. */
 export function listJobIds(storage: string): string[] {
   const folder = join(storage, "jobs");
   const names = attemptOr(null, () => readdirSync(folder));
@@ -208,7 +208,7 @@ export function readState(folder: JobFolder): StateFile | null {
   return readRecord(stateFile(folder), isOne);
 }
 
-/** The same for those who only look over all jobs. */
+/** The same for callers that list all jobs. */
 export function readSoundState(folder: JobFolder): StateFile | null {
   return ifSound(() => readState(folder));
 }
@@ -252,7 +252,7 @@ export function printPlan(folder: JobFolder, plan: Plan): Omit<LineWriter, "add"
   return lines;
 }
 
-/** By hand: the runtime would ask every field of thousands of ops and identities for its name and its kind. */
+/** Written by hand for speed: a plan has thousands of ops and identities, and the runtime would inspect every field of each. */
 function printOp({ n, root, path, a, b, area, aHash, bHash, inPlace }: Op): string {
   const hashes = `${aHash ? `"${aHash}"` : null},${bHash ? `"${bHash}"` : null}`;
   return `[${n},${root},${JSON.stringify(path)},${printIdentity(a)},${printIdentity(b)},"${area}",${hashes},${inPlace === true}]`;
@@ -262,7 +262,7 @@ function printIdentity(identity: Identity | null): string {
   return identity === null ? "null" : identity.print();
 }
 
-/** The roots of a plan, without a look at its paths. */
+/** The roots of a plan, without reading its paths. */
 function readPlanRoots(folder: JobFolder): readonly string[] | null {
   for (const file of [planFile(folder), planCopyFile(folder)])
     for (const line of readLines(file)) {
@@ -460,11 +460,11 @@ export function checkFolders({ path }: JobFolder): string[] {
 
 /** The bytes that a job put into the workspace, and the range of each file among them. */
 export const AFTER_IMAGES = { bytes: "after.bin", places: "after.json" } as const;
-/** The same for those that its undo put there. */
+/** The same for the bytes that its undo restored. */
 export const BEFORE_IMAGES = { bytes: "before.bin", places: "before.json" } as const;
 const IMAGES: ReadonlySet<string> = new Set([AFTER_IMAGES, BEFORE_IMAGES].flatMap(Object.values));
 
-/** Layers of so many entries are not worth waiting for. */
+/** With more entries than this, a detached process removes the layers. */
 const FEW_ENTRIES = 500;
 
 /** Many entries are only renamed now, so that the disk has time for the swap; `sweepTrash` or the next job's begin removes them. */
@@ -518,7 +518,7 @@ export function writeDurably(path: string, text: string): void {
   replaceText(path, text, fsyncSync);
 }
 
-/** Not synced, for records of a running job: after a loss of power the file may be empty, and the job counts as not begun. */
+/** Not synced, for records of a running job: after a power loss the file may be empty, and the job counts as not begun. */
 export function writeWhole(path: string, text: string): void {
   replaceText(path, text, () => {});
 }
@@ -552,7 +552,7 @@ const PIECE_BYTES = 256 * 1024;
 type LineWriter = ReturnType<typeof openLines>;
 
 /**
- * Lines as they come, since all of a large job would take a hundred megabytes. A line's own sum lets a damaged file be salvaged; the sum of
+ * Written line by line, because a large job would take a hundred megabytes. A line's own sum lets a damaged file be salvaged; the sum of
  * all lines, in the header, lets an intact one be read at once.
  */
 function openLines(path: string, header: Readonly<Record<string, unknown>>) {
@@ -600,18 +600,18 @@ function openLines(path: string, header: Readonly<Record<string, unknown>>) {
   };
 }
 
-/** The lines of a file that is there, but for empty ones. */
+/** The lines of an existing file, without empty ones. */
 function* readLines(path: string): Generator<string> {
   for (const piece of readPieces(path))
     for (const line of piece.toString("utf8").split("\n")) if (line !== "") yield line;
 }
 
-/** Null if it is not there. A pipe in its place is not waited for. */
+/** Null if the file does not exist. Never waits for a pipe in its place. */
 export function openRecord(path: string): number | null {
   return ifThere(path, () => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
 }
 
-/** The bytes of a file that is there, in pieces of whole lines. Each is valid until the next one is read. */
+/** The bytes of an existing file, in pieces of whole lines. Each is valid until the next one is read. */
 function* readPieces(path: string): Generator<Buffer> {
   const fd = openRecord(path);
   if (fd === null) return;
@@ -664,7 +664,7 @@ function findSum(line: string): "right" | "wrong" | "none" {
   return checksum(`${line.slice(0, -end.length)}${bracket}`) === sum ? "right" : "wrong";
 }
 
-/** The values of a record, header first, in pieces; throws where they are not as they were written. */
+/** The values of a record, header first, in pieces; throws if they are damaged. */
 function* readValues(path: string): Generator<readonly unknown[]> {
   let sums: ReturnType<typeof readSums> | null = null;
   let whole = 0;
@@ -699,12 +699,12 @@ function syncFolder(path: string): void {
   }
 }
 
-/** Null also where it cannot be read: for files that can be done without. */
+/** Null also if the file cannot be read: only for optional files. */
 export function readText(path: string): string | null {
   return attemptOr(null, () => readFileSync(path, "utf8"));
 }
 
-/** A file of a job's record that holds something else than was written: a disk or a loss of power cut it, or filled it. */
+/** A file of a job's record whose content is not what was written, for example after a disk error or a power loss. */
 export class DamagedRecord extends Error {
   constructor(readonly file: string) {
     super(`damaged: ${file}`);
@@ -762,14 +762,14 @@ function ifThere<T>(path: string, read: () => T): T | null {
   }
 }
 
-/** Null also for what is damaged: for files that can be done without. */
+/** Null also for a damaged file: only for optional files. */
 export function readJson<T>(path: string): T | null {
   return ifSound(() => readRecord<T>(path, () => true));
 }
 
-/** Later than every swap before it, though clocks are set back. Called under the lock. A loss of power may lose the last one only. */
+/** Later than every earlier swap, even if the clock was set back. Called under the lock. A power loss may lose only the last one. */
 export function takeSwapTime(storage: string, now: Date): number {
-  // Written over, not renamed over: a file system flushes what takes the place of another file.
+  // Overwritten, not replaced by a rename: a file system flushes a file that replaces another.
   const fd = openSync(join(storage, "last-swap"), constants.O_RDWR | constants.O_CREAT, 0o600);
   try {
     const time = Math.max(now.getTime(), (Number(readFileSync(fd, "utf8")) || 0) + 1);
@@ -784,19 +784,19 @@ export function takeSwapTime(storage: string, now: Date): number {
 export interface Intent {
   readonly job_id: string;
   readonly direction: "commit" | "undo" | "redo";
-  /** The job's turn when this swap is done; a job that says so already has only its intent left to clear. */
+  /** The job's turn when this swap is done; if the job's state already names it, only the intent is left to clear. */
   readonly turn: number;
   /** Ops that have nothing to do, or are left out on purpose. */
   readonly skip: readonly number[];
-  /** Where the check found other entries than the record: the outgoing and the incoming one. */
+  /** Paths at which the check found other entries than the record: the outgoing and the incoming one. */
   readonly found: readonly (readonly [n: number, goes: Identity | null, comes: Identity | null])[];
-  /** Read-only folders that are opened for the time of the swap, with the mode they get back. */
+  /** Read-only folders that are made writable during the swap, with the mode that is restored. */
   readonly doors: readonly UnwritableFolder[];
-  /** The folders in which something is moved, where they are others than the plan says. Absent in old intents. */
+  /** The folders in which entries are moved, if they differ from those of the plan. Absent in old intents. */
   readonly folders?: readonly WayFolder[];
-  /** The folders around the moved entries before the swap, for a repair; null is a folder that the swap brings. */
+  /** The folders around the moved entries before the swap, for a repair; null is a folder that the swap creates. */
   readonly around?: readonly (readonly [path: string, folder: Pick<Identity, "ino" | "ctime"> | null])[];
-  /** The swap failed half-way and what was moved is being put back. */
+  /** The swap failed half-way, and the moved entries are being restored. */
   readonly taking_back?: true;
 }
 
@@ -864,7 +864,7 @@ export function intentFile(storage: string): string {
 export type OwnPlan =
   | { readonly status: "own"; readonly plan: Plan }
   | { readonly status: "none" }
-  /** A root of the plan is neither the workspace nor a part of its repository: nothing of it may be carried out. */
+  /** A root of the plan is neither the workspace nor a part of its repository: the plan must not be carried out. */
   | { readonly status: "foreign"; readonly root: string };
 
 /** A job's plan with its roots as they are now: the workspace may have moved. `written`: the plan just written by the caller. */
@@ -899,7 +899,7 @@ function ownRoots(
   return { status: "own", roots };
 }
 
-/** The change set a person reads: paths relative to the workspace, git's object store left out. */
+/** The change set for a person: paths relative to the workspace, without git's object store. */
 export function toChanges(ops: readonly Op[], roots: readonly string[], workspace: string): Change[] {
   const changes: Change[] = [];
   for (const op of ops) {

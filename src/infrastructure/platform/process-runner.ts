@@ -21,7 +21,7 @@ import {
   signalProcess,
 } from "./process-table.ts";
 
-/** Streams that a background child holds open: read and forgotten, so that it neither blocks nor dies, until it or this program ends. */
+/** Streams that a background child holds open: read and discarded, so that it neither blocks nor dies, until it or this program ends. */
 const drains = new Map<string, Set<() => void>>();
 
 function keepDraining(jobMarker: string, stream: StartedChild["streams"]["stdout"]): void {
@@ -44,7 +44,7 @@ const REGISTER_SLOTS = 1024;
 export interface RunRegister {
   /** Hashes of jobs. */
   readonly jobs: Int32Array;
-  /** Process numbers. The runtime waits for these itself; burying one would lose its exit code. */
+  /** Process numbers. The runtime waits for these itself; reaping one here would lose its exit code. */
   readonly leaders: Int32Array;
 }
 
@@ -62,7 +62,7 @@ function leave(slots: Int32Array, value: number): void {
   for (let i = 0; i < slots.length; i += 1) Atomics.compareExchange(slots, i, value, 0);
 }
 
-/** As sub-reaper we inherit a job's orphans; the runtime does not know them, so they are buried here. */
+/** As sub-reaper we inherit a job's orphans; the runtime does not know them, so they are reaped here. */
 function reapOrphans({ leaders }: RunRegister, ofOneJob: readonly ProcessEntry[]): void {
   for (const entry of ofOneJob) {
     if (entry.zombie && entry.parentPid === process.pid && !leaders.includes(entry.pid)) reapChild(entry.pid);
@@ -101,7 +101,7 @@ export function isOfJob(value: bigint, jobMarker: string): boolean {
   return value >> JOB_SHIFT === jobTag(jobMarker) >> JOB_SHIFT;
 }
 
-/** Written out: `node:crypto` alone would cost 8 ms at the first command. */
+/** Implemented here, because loading `node:crypto` alone would cost 8 ms at the first command. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
@@ -272,7 +272,7 @@ export async function killProcesses(scope: ProcessScope, graceMs: number) {
   return { running, killed };
 }
 
-/** Ends what sandboxes of these folders left, by its mark: a bubblewrap killed too early leaves a child that waits without end. */
+/** Ends processes that sandboxes of these folders left, by their mark: a bubblewrap killed too early leaves a child that waits forever. */
 export async function killStrays(...folders: readonly string[]): Promise<void> {
   for (const jobMarker of folders) await killProcesses({ jobMarker, sharesGroup: true }, 0);
 }
@@ -302,7 +302,7 @@ export interface EnteringRequest extends ProcessRequest {
   readonly entrance?: number;
 }
 
-/** Spawns in a new session, tagged and marked. Throws what the system said when it could not. */
+/** Spawns in a new session, tagged and marked. Throws the system's error if it cannot. */
 function startChild(request: EnteringRequest, runTag: bigint) {
   setChildSubreaper();
   const pipes = openPipes();
@@ -512,7 +512,7 @@ export function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | und
 
 type CapturedOutput = Pick<ProcessResult, "output" | "stdout" | "stderr" | "truncatedBytes">;
 
-/** Both streams of one process: each for itself, both together in the order of arrival, and live. */
+/** Both streams of one process: each separately, both together in order of arrival, and live. */
 function createProcessOutput(request: ProcessRequest) {
   const capture = () => createOutputCapture(request.outputLimitBytes, request.cutNote);
   const both = capture();
@@ -528,7 +528,7 @@ function createProcessOutput(request: ProcessRequest) {
   };
   const streams = { stdout: streamOf("stdout"), stderr: streamOf("stderr") };
   return {
-    /** After `finish` bytes are read and forgotten: a background child must be able to keep writing. */
+    /** After `finish`, bytes are read and discarded: a background child must be able to keep writing. */
     add(name: OutputStream, bytes: Uint8Array): void {
       if (open.value) streams[name].gate.add(bytes);
     },
@@ -547,7 +547,7 @@ function createProcessOutput(request: ProcessRequest) {
   };
 }
 
-/** Processes of the host this program runs on. Holds nothing: any number of runners of a thread see the same jobs. */
+/** Processes of the host on which this program runs. Stateless: any number of runners of a thread see the same jobs. */
 export function createProcessRunner(family: ProcessFamily = OWN_FAMILY): ProcessRunner {
   return {
     runProcess: (request) => runProcess(family, request),

@@ -123,7 +123,7 @@ function watchUntil<T>(everyMs: number, look: () => T | null, onFound: (found: T
 }
 
 const COMPLAINT_CHARACTERS = 4000;
-/** A sandbox takes some 20 ms, and seconds on a machine that is short of everything. */
+/** A sandbox starts within some 20 ms, or within seconds on a machine under heavy load. */
 export const LONGEST_START_MS = 30_000;
 
 /** A process that is making a sandbox, and the executor in it. */
@@ -144,7 +144,7 @@ class Executor {
   readonly processes: ProcessRunner;
   /** Resolves when it was asked to end and its namespace has no processes left; its mounts may still exist. */
   readonly quiet: Promise<void>;
-  /** Leads to the head's socket; null where there is none, and until the executor is ready. */
+  /** The way to the head's socket; null without a head, and until the executor is ready. */
   headPort: number | null = null;
   readonly #sandbox: SpawnedSandbox;
   readonly #ready = Promise.withResolvers<number | null>();
@@ -200,7 +200,7 @@ class Executor {
     }
   }
 
-  /** False where its sandbox ended instead. */
+  /** False if its sandbox ended instead. */
   async becomesReady(): Promise<boolean> {
     // Not a blocking read: a sandbox that was killed half made may never close its end.
     const becoming = Promise.race([
@@ -221,7 +221,7 @@ class Executor {
     ];
   }
 
-  /** Why it ended before the job did: what it had been doing may be half done. Null while all is well. */
+  /** Why it ended before the job did: its last operation may be half done. Null while it works. */
   whyEnded(): Error | null {
     return this.#whyEnded;
   }
@@ -241,13 +241,13 @@ class Executor {
     for (const unwatch of this.#watches ?? []) unwatch();
     closeSync(channels.calls.writeEnd);
     closeSync(channels.requests.writeEnd);
-    // The executor leaves when its channels close; bubblewrap's death takes the rest of the namespace with it.
+    // The executor exits when its channels close; when bubblewrap dies, the kernel ends the rest of the namespace.
     const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
     await withTimeout(exited, LONGEST_END_MS);
     clearTimeout(timer);
     closeSync(channels.answers.readEnd);
     await withTimeout(this.#complaining, GRACE_MS);
-    // A process that escaped from the sandbox may hold them for as long as it likes.
+    // A process that escaped from the sandbox may hold them open indefinitely.
     for (const { stop } of [channels.complaints, channels.replies]) stop();
     // A home that reached its limit is not worth keeping as a cache.
     if (this.#whyEnded instanceof LimitReached && this.#whyEnded.reached.what === "home")
@@ -263,7 +263,7 @@ class Executor {
     void this.stop();
   }
 
-  /** The executor's runtime ends where it cannot have a thread, and the kernel ends it where memory runs out. */
+  /** The executor's runtime ends if it cannot start a thread, and the kernel ends it if memory runs out. */
   #findCauseOfEnd(): Error {
     if (this.#sandbox.bound.isReached()) return this.#tooManyProcesses();
     return countOutOfMemory() > this.#endedForMemory ? new MemoryRanOut() : new ChannelClosed();
@@ -352,7 +352,7 @@ function spawnSandbox(
   }
 }
 
-/** Without confinement the folder for the set-up must exist on the host; it goes, with its mounts, when the sandbox is ready. */
+/** Without confinement the folder for the set-up must exist on the host; it is removed with its mounts when the sandbox is ready. */
 function openStage({ confined }: SandboxPlan) {
   let made: string | null = null;
   return {
@@ -362,7 +362,7 @@ function openStage({ confined }: SandboxPlan) {
       return made;
     },
     close(): void {
-      // At worst an empty folder stays behind.
+      // At worst an empty folder remains.
       succeeds(() => made !== null && rmdirSync(made));
     },
   };
@@ -386,7 +386,7 @@ function executorCommand(
 
 type Channels = NonNullable<ReturnType<typeof openChannels>>;
 
-/** Null, and none stays open, where the system has no more of them. */
+/** Null, with none left open, if the system has no more of them. */
 function openChannels() {
   const opened: (() => void)[] = [];
   const open = <T>(made: LibcResult<T>, close: (pipe: T) => void): T => {
@@ -411,7 +411,7 @@ function openChannels() {
 }
 
 const GRACE_MS = 500;
-/** A process that hangs in the kernel, over a file system that does not answer, outlives its own killing. */
+/** A process that hangs in the kernel, for example on a file system that does not answer, survives SIGKILL. */
 const LONGEST_END_MS = 30_000;
 
 /** A sandbox that is about to be started: everything of its plan but the roots and the job's folder. */
@@ -419,9 +419,9 @@ export interface OpenedSandbox {
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
   /** The hosts that a proxy outside refused; absent where there is no proxy. */
   readonly takeRefused?: () => readonly RefusedHost[];
-  /** Where the home of jobs went that an earlier one had left unusable. */
+  /** Where the home of jobs was put that an earlier job had left unusable. */
   readonly homeAside: string | null;
-  /** To be called once, when the sandbox is gone. Answers with the place of a home that had to be put aside. */
+  /** To be called once, when the sandbox is gone. Returns the place of a home that had to be put aside. */
   readonly release: () => string | null;
 }
 
@@ -462,7 +462,7 @@ export function createWakeable(deps: {
   const call: Call = (head, body) => executor().call(head, body);
   return {
     processes,
-    /** The job's files; `onFault` hears of each fault before the caller does. */
+    /** The job's files; `onFault` receives each fault before the caller does. */
     view: (onFault: (error: unknown) => void): View =>
       createRemoteView((head, body) => {
         try {
@@ -509,7 +509,7 @@ export interface ConfinedCopyDeps {
   readonly job: string;
   readonly copies: readonly {
     readonly original: string;
-    /** The original itself: written to at once. Null: laid over; its changes stay in the job's folder, in `u` and `w` with its number. */
+    /** The original itself: written to directly. Null: an overlay; its changes stay in the job's folder, in `u` and `w` with its number. */
     readonly copy: string | null;
     readonly readOnly?: boolean;
   }[];
@@ -526,7 +526,7 @@ export interface ConfinedCopy {
   readonly processes: ProcessRunner;
   readonly environment: Readonly<Record<string, string>>;
   readonly limited: LimitedNetwork;
-  /** Whether it is kept from the rest of the machine. */
+  /** Whether it is isolated from the rest of the machine. */
   readonly confined: boolean;
   /** Paths of the home that these words name and that are hidden here. */
   readonly hiddenHome: (words: string) => readonly string[];
@@ -543,9 +543,9 @@ export type ConfineCopy = (
   options: {
     readonly network: boolean;
     readonly throwAway?: boolean;
-    /** Where ports of a network of its own are asked for; the socket already exists. */
+    /** Where ports of a separate network are requested; the socket already exists. */
     readonly callersSocket?: string | undefined;
-    /** Files that must read as nothing, beside those of every sandbox. */
+    /** Files that must appear empty, in addition to those of every sandbox. */
     readonly hidden?: readonly string[];
   },
 ) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
@@ -557,17 +557,17 @@ export interface LimitedCopy {
   readonly stop: () => void;
 }
 
-/** Null where the kernel cannot, or where a trial showed that it does not hold. */
+/** Null if the kernel has no such limit, or if a trial showed that it does not hold. */
 export type LimitCopy = (
   job: string,
   copies: readonly { readonly copy: string }[],
   options: { readonly network: boolean },
 ) => Promise<LimitedCopy | null>;
 
-/** How processes on the live folder or on a copy of it are kept from the rest of the machine. */
+/** How processes on the live folder or on a copy of it are isolated from the rest of the machine. */
 export interface Confinement {
   confine(): ConfineCopy | null;
-  /** Limits the processes of a copy that cannot be confined; null where the kernel cannot. */
+  /** Limits the processes of a copy that cannot be confined; null if the kernel cannot. */
   limit(): LimitCopy | null;
   /** Entries of homes in the workspace that no command may see. */
   hiddenInHomes(): readonly string[];
