@@ -28,12 +28,12 @@ export interface AcpHost {
   readonly version: string;
   /** The conversation on the folder that an editor has open. Asked once a folder. */
   open(cwd: string): Promise<Opening<OpenChat>>;
-  /** The only folder that may be worked in (`--workspace`); null: any. */
+  /** The only folder that sessions may use (`--workspace`); null: any. */
   readonly only: string | null;
-  /** The same path without symlinks; null where nothing is there. */
+  /** The same path without symlinks; null if it does not exist. */
   realPath(path: string): string | null;
   newSessionId(): string;
-  /** For people, never on the way of the protocol. */
+  /** For people, never over the protocol's stream. */
   log(text: string): void;
 }
 
@@ -42,7 +42,7 @@ const OUTPUT_CHARS = 4_000;
 
 export type EditorUpdates = ReturnType<typeof createEditorUpdates>;
 
-/** The kinds of our tools, as editors draw them. */
+/** The kinds of our tools in ACP, by which editors choose an icon. */
 const TOOL_KINDS: Readonly<Record<string, ToolKind>> = {
   read_file: "read",
   tree: "read",
@@ -65,7 +65,7 @@ function commandCall(command: string, root: string) {
 
 const MOST_STEPS = 20;
 
-/** ACP's words for how far a step has come. */
+/** ACP's names for the progress of a step. */
 const PLAN_STATUS = { open: "pending", now: "in_progress", done: "completed", failed: "pending" } as const;
 
 /** The steps of a plan: its list, or each of its lines. */
@@ -169,7 +169,7 @@ function createEditorUpdates(
   }
 }
 
-/** Editors show a difference whole; a longer one is only named. */
+/** Editors show differences in full; a longer one is only named. */
 const MOST_BYTES = 1_000_000;
 
 /** The changes of a job, as editors show them. A file that is not text, is too long or has changed again is only named. */
@@ -292,7 +292,7 @@ function toServerSettings(servers: readonly McpServer[]): McpServerSettings[] {
 export interface AcpSession {
   readonly id: string;
   readonly folder: EditorFolder;
-  /** Throws for a mode that there is not. */
+  /** Throws for an unknown mode. */
   setMode(mode: string): void;
   modes(): { currentModeId: string; availableModes: { id: string; name: string; description: string }[] };
   /** Rejects only a prompt whose images no model takes. `cancelled`: stopped by the editor, and undone. */
@@ -430,7 +430,7 @@ export function createAcpSessions(host: AcpHost) {
     };
   }
 
-  /** A chat of this folder in which something was said, by its name. */
+  /** A chat of this folder that has messages, by its name. */
   async function findChat(folder: EditorFolder, id: string) {
     return (await folder.editorChats()).find(({ name, here }) => here && name === id);
   }

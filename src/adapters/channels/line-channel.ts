@@ -59,7 +59,7 @@ const COLLECT = "picoclaw:collect";
 
 interface LineWording {
   readonly texts: ChannelMessages;
-  /** Where the console shows a job; null when it has no address that others reach. */
+  /** The address at which the console shows a job; null if others cannot reach the console. */
   readonly jobUrl: (jobId: string) => string | null;
 }
 
@@ -103,7 +103,7 @@ function toQuickReply({ label, message }: Pick<JobAction, "label" | "message">):
 
 const DIFF_LINES = 12;
 
-/** LINE shows no Markdown: marks go, code stays, a long difference keeps its beginning. */
+/** LINE shows no Markdown: marks are removed, code stays, a long difference is cut at its end. */
 function toPlainText(text: string): string {
   const plain = mapMarkdown(text, {
     prose: (words) => words.replace(/^#{1,6} +/gm, ""),
@@ -123,7 +123,7 @@ function toPlainText(text: string): string {
 
 /** A token is valid for about a minute; this leaves a margin. */
 const TOKEN_MS = 50_000;
-/** When a token is spent on an interim message, if nothing else came. */
+/** The age at which a token is spent on an interim message, unless it was used before. */
 const INTERIM_MS = 40_000;
 
 interface KeptToken {
@@ -135,7 +135,7 @@ interface KeptToken {
 /** In memory: a token that belongs to a message is also stored with its reply, a spare one is lost in a restart. */
 function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string) => void) {
   const chats = new Map<string, Map<string, KeptToken>>();
-  /** It is used now, or was: it does not age any more. */
+  /** The token is being used, or was: its age no longer matters. */
   const drop = (chatId: string, token: string): void => {
     const tokens = chats.get(chatId);
     tokens?.get(token)?.cancel();
@@ -143,7 +143,7 @@ function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string
     if (tokens?.size === 0) chats.delete(chatId);
   };
   return {
-    /** `spare`: it belongs to no message. Only a chat's newest goes to `onAge`: one interim message serves all that wait. */
+    /** `spare`: it belongs to no message. Only a chat's newest is passed to `onAge`: one interim message serves all that wait. */
     keep(
       chatId: string,
       token: string,
@@ -163,7 +163,7 @@ function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string
       chats.set(chatId, tokens.set(token, { at, spare, cancel }));
     },
     drop,
-    /** The newest good token, which is taken out: one that belongs to no message, or any. */
+    /** Takes out the newest valid token: one that belongs to no message, or any. */
     take(chatId: string, which: "spare" | "any"): string | null {
       const found = [...(chats.get(chatId) ?? [])].findLast(([, { spare }]) => spare || which === "any");
       if (found === undefined) return null;
@@ -189,22 +189,22 @@ export interface LineChannelDeps {
 }
 
 export interface LineChannel extends Channel {
-  /** An event of this chat came with a token. `single`: a chat with one person, where a loading mark can be shown. */
+  /** An event of this chat had a token. `single`: a chat with one person, where a loading mark can be shown. */
   keepToken(event: {
     readonly chatId: string;
     readonly replyToken: string;
     readonly at: number;
     readonly single: boolean;
-    /** It came with no message that will be answered: any answer may use it. */
+    /** The token belongs to no message that will be answered: any answer may use it. */
     readonly spare?: boolean;
   }): void;
-  /** Says something at once, by the token of the event it answers. */
+  /** Sends a text at once, with the token of the event that it answers. */
   answer(replyToken: string, text: string): Promise<void>;
 }
 
 const CALL_MS = 15_000;
 const LOADING_SECONDS = 60;
-/** Between the time an event came and the time that is stored with it. */
+/** Between an event's arrival and the time that is stored with it. */
 const CALL_MARGIN_MS = 2_000;
 const NO_WAY_MS = 15 * 60_000;
 
@@ -223,7 +223,7 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
   const doubtful = new Set<string>();
   /** Interim messages being sent, by chat: an answer waits for them, so that it is last. */
   const interims = new Map<string, Promise<unknown>>();
-  /** Replies that LINE has taken from this process. */
+  /** Replies that LINE has accepted from this process. */
   const taken = new Set<string>();
   const reply = (replyToken: string, messages: ReturnType<typeof toLineMessages>, signal?: AbortSignal) => {
     remember(spent, replyToken, REMEMBERED);
@@ -251,7 +251,7 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
   return {
     name: "line",
     keepToken({ chatId, replyToken, at, single, spare = false }) {
-      // The answer may have come before its event was taken in.
+      // The answer may be ready before its event was stored.
       if (!spent.has(replyToken)) tokens.keep(chatId, replyToken, { at, spare });
       if (single)
         void callLine(() => client.showLoadingAnimation({ chatId, loadingSeconds: LOADING_SECONDS }));
@@ -426,7 +426,7 @@ function readContent(
   }
   if (message.type === "image" && single) {
     const { id, contentProvider } = message as webhook.ImageMessageContent;
-    // An image at another host came from another bot, by an address of its choice.
+    // An image at another host was sent by another bot, which chose the address.
     if (contentProvider?.type !== "line") return null;
     const image = { name: `${id}.jpg`, mediaType: "image/jpeg", sizeBytes: 0, remote: id };
     return { text: "", attachments: [image] };
@@ -444,7 +444,7 @@ function eventsIn(bytes: Buffer): readonly webhook.Event[] | null {
   return Array.isArray(events) && !events.some(hasControlCharacters) ? events.filter(isEvent) : null;
 }
 
-/** No id of LINE's has them, and no database takes all of them: such a request is not LINE's. */
+/** LINE's ids contain no control characters, and no database accepts all of them: such a request is not from LINE. */
 function hasControlCharacters(event: unknown): boolean {
   const { webhookEventId, replyToken, source } = readObject(event);
   const { userId, groupId, roomId } = readObject(source);
@@ -453,7 +453,7 @@ function hasControlCharacters(event: unknown): boolean {
   );
 }
 
-/** One event of another shape than LINE describes must not keep the others of its request from being taken. */
+/** An event that LINE does not document must not prevent the other events of its request from being stored. */
 function isEvent(event: unknown): event is webhook.Event {
   const { type, webhookEventId, replyToken, timestamp, source, message, postback } = readObject(event);
   if (typeof type !== "string" || !isServiceId(webhookEventId)) return false;

@@ -59,7 +59,7 @@ function asObject(data: unknown): object {
   return typeof data === "object" && !Array.isArray(data) ? data : { data };
 }
 
-/** The transport does not tell a handler that its connection broke; the auth info carries that signal to it. */
+/** The transport does not notify a handler of a broken connection; the auth info carries that signal to it. */
 export function withConnection(gone: AbortSignal): AuthInfo {
   return { token: "", clientId: "bearer", scopes: [], extra: { gone } };
 }
@@ -99,8 +99,8 @@ const TAIL_CHARS = 8192;
 const LINE_CHARS = 200;
 
 /**
- * Tells a client how far a long call is: the seconds since the begin, and the last whole line printed. One notification
- * is under way at a time, until `send` resolves: a client that does not read gets fewer of them, not a queue.
+ * Reports the progress of a long call to a client: the seconds since the start, and the last whole line printed. One
+ * notification is in transit at a time, until `send` resolves: a client that does not read gets fewer of them, not a queue.
  */
 function startProgress(
   send: (progress: { readonly progress: number; readonly message?: string }) => Promise<void>,
@@ -198,14 +198,14 @@ async function callTool(
 type AskRoots = () => Promise<readonly string[]> | null;
 
 /**
- * A client that offers roots lends us those folders and no other. An empty list draws no border: clients without an
- * open folder send it, the official inspector too. A workspace named by hand is the user's word.
+ * A client that offers roots allows those folders and no others. An empty list sets no limit: clients without an
+ * open folder send it, such as the official inspector. A workspace named by the user takes precedence.
  */
 function createRoots(host: Pick<McpHost, "root" | "workspaceIsGiven" | "realPath">) {
   let known: Promise<readonly string[]> | null = null;
 
   return {
-    /** A text when the workspace is not the client's to work on. */
+    /** A text if the workspace is outside the client's roots. */
     async check(ask: AskRoots): Promise<string | null> {
       if (host.workspaceIsGiven) return null;
       known ??= ask();
@@ -237,7 +237,7 @@ function contains(folder: string | null, path: string): boolean {
   return inside !== ".." && !inside.startsWith("..") && !isAbsolute(inside);
 }
 
-/** The calls under way, so that a server ends only when what they started has ended. */
+/** The running calls, so that a server ends only after everything that they started. */
 export type RunningCalls = ReturnType<typeof createRunningCalls>;
 
 export function createRunningCalls() {
@@ -321,7 +321,7 @@ const JOB_URI = /^picoclaw:\/\/jobs\/(job_\d{1,12}_[0-9a-z]{8}|\d{1,7})(\/diff)?
 /** Jobs that the list of resources names one by one; every other is reached by the template. */
 const NAMED_JOBS = 20;
 const LISTED_JOBS = 200;
-/** Clients give up on messages of ten megabytes. */
+/** Clients fail on messages of ten megabytes. */
 const MOST_CHARS = 1_000_000;
 const STRING_CHARS = 20_000;
 const MOST_CHANGES = 1000;
@@ -421,7 +421,7 @@ function capped(text: string, jobId: string): string {
 
 interface PromptEntry {
   readonly prompt: Prompt;
-  /** A text is what is wrong with the arguments. */
+  /** A text names the error in the arguments. */
   fill(
     args: Readonly<Record<string, string>>,
     host: Pick<McpHost, "archive" | "mask">,

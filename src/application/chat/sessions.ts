@@ -46,14 +46,14 @@ const MOST_REWOUND_TURNS = 10_000;
 /** How many rewinds can be redone, one after the other. */
 const MOST_KEPT = 20;
 
-/** The turns that a session forgets for `/rewind`, and remembers again. */
+/** The turns that `/rewind` removes from a session, and `/rewind redo` restores. */
 function createRewoundTurns(store: SessionStore) {
   const kept = async (chatKey: string) => (await store.settings(chatKey)).rewound;
   return {
     async turns({ chatKey, id }: Session): Promise<readonly Turn[]> {
       return (await store.turns(chatKey, id, { after: 0, limit: MOST_REWOUND_TURNS })).turns;
     },
-    /** Forgets the turns after a position, with the jobs that were swapped for it; `putBack` remembers them again. */
+    /** Forgets the turns after a position, with the jobs that were swapped for it; `putBack` restores them. */
     async setAside(
       { chatKey, id: sessionId, turns }: Session,
       after: number,
@@ -168,7 +168,7 @@ async function summariseTurns(
   return (await summarise({ chatKey, sessionId, previous, turns, limitTokens: summaryTokens, signal })).text;
 }
 
-/** Answers with the outcome of their jobs: a summary of words alone would forget the files. */
+/** Answers with the outcome of their jobs: a summary of words alone would omit the files. */
 function withJobFacts(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Turn[] {
   return turns.map((turn) => {
     const facts = turn.role === "assistant" && turn.groupId !== null ? jobs.tell(turn.groupId) : "";
@@ -200,7 +200,7 @@ function turnTokens(turns: readonly Pick<Turn, "text">[]): number {
   return turns.reduce((sum, { text }) => sum + estimateTokens(text) + OVERHEAD, 0);
 }
 
-/** The newest turns that fit together, in order; the newest alone is always given. */
+/** The newest turns that fit together, in order; the newest one is always included. */
 function newestTurns(turns: readonly Turn[], limitTokens: number): Turn[] {
   let left = limitTokens;
   let first = turns.length;
@@ -310,7 +310,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 
 export function createSessions(deps: SessionDeps) {
   const { store, clock, now, mask } = deps;
-  /** Tokens since the summary, of a session whose context was read: where they fit, nothing is read again to find that out. */
+  /** Tokens since the summary, per session whose context was read: while they fit, the turns are not read again. */
   const spokenTokens = new WeakMap<Session, number>();
   return {
     /** The open session of a chat, without cutting or opening one. Null if there is none. */
@@ -354,7 +354,7 @@ export function createSessions(deps: SessionDeps) {
     startNew: (session: Session, signal: AbortSignal) => cutOver(deps, session, { carry: false, signal }),
     /** `/resume`: the session before this one, or the named one, continues; later messages move to its end. */
     resume: (session: Session, sessionId?: string) => resumeSession(deps, session, sessionId),
-    /** The chat's other sessions in which anything was said, newest first: how often the user spoke, and the first words. */
+    /** The chat's other sessions that have messages, newest first: the number of the user's messages, and the first words. */
     async listOthers({ chatKey, id }: Session) {
       const others = (await store.list(chatKey, MOST_LISTED_SESSIONS)).filter(
         (one) => one.id !== id && one.turns > 0,
@@ -438,7 +438,7 @@ function createSessionMemory({ store, mask }: SessionDeps) {
 const MOST_SESSIONS = 8;
 const MOST_NOTES = 30;
 
-/** The first message after a cut-over says that it happened. */
+/** The first message after a cut-over announces it. */
 async function findUnreportedCutOver(store: SessionStore, session: Session): Promise<CutOverResult | null> {
   if (session.turns > 0 || session.carried === "") return null;
   const [, previous] = await store.list(session.chatKey, 2);
@@ -470,11 +470,11 @@ export interface DayCutDeps {
   readonly onTrouble: (cause: unknown) => void;
 }
 
-/** The longest time until a suspended machine or a changed clock is noticed. */
+/** The longest time until a resumed machine or a changed clock is noticed. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 const SHORTEST_WAIT_MS = 1000;
 
-/** Ends sessions with their day, each in its chat's turn; missed ends are made up at the start. Returns how to stop it. */
+/** Ends sessions with their day, each in its chat's turn; missed ends are caught up at the start. Returns a function that stops it. */
 export function cutSessionsOnTime({ sessions, queue, now, setTimer, onTrouble }: DayCutDeps): () => void {
   const stopping = new AbortController();
   const timer = { cancel: () => {} };

@@ -28,7 +28,7 @@ import type { ToolEnvelope } from "../ports/tools.ts";
 import type { ImageChoice } from "./ensure-image.ts";
 import type { PreparedEnvironment, PrepareRequest } from "./prepare-environment.ts";
 
-/** The public shape of a text editor's answer. */
+/** The public form of a text editor's answer. */
 export interface TextEditorResult {
   readonly success: boolean;
   readonly content: string;
@@ -65,7 +65,7 @@ export type Prepare = (request: PrepareRequest) => Promise<PreparedEnvironment |
 
 export interface EnvironmentManagerDeps {
   readonly config: ManagerConfig;
-  /** The part of the configuration that is asked for without preparing anything. */
+  /** The part of the configuration that is needed without preparing anything. */
   readonly environments: Readonly<Record<string, ImageChoice>>;
   readonly defaultEnvironment: string;
   /** Loaded when something is prepared: running a command needs none of it. */
@@ -74,7 +74,7 @@ export interface EnvironmentManagerDeps {
   readonly sandboxes: SandboxManager;
   readonly records: EnvironmentRecords;
   readonly credentialFor: (source: RepositorySource) => Credential | null;
-  /** Null where the command may run in that environment, else why it may not. Loaded when first asked. */
+  /** Null if the command may run in that environment, else why it may not. Loaded at the first call. */
   readonly refuse: (command: string, environmentName: string) => Promise<string | null>;
   readonly allowedCommands: () => Readonly<Record<string, readonly string[]>>;
   readonly allowedCommandsText: () => string;
@@ -92,7 +92,7 @@ export interface EnvironmentManagerDeps {
   readonly explain: (failure: PrepareFailure) => string;
   readonly pid: number;
   readonly birth: string;
-  /** Whether a process still runs; true where that cannot be determined. */
+  /** Whether a process still runs; true if that cannot be determined. */
   readonly isAlive: (process: { readonly pid: number; readonly birth?: string }) => boolean;
 }
 
@@ -108,7 +108,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
 
 /** The public shape of a command's result. */
 export interface ExecutionResult {
-  /** -1 when the command did not end by itself. */
+  /** -1 if the command was ended before it finished. */
   readonly exit_code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -143,7 +143,7 @@ export function executionResult(result: ExecResult, timeoutSeconds: number): Exe
   }
 }
 
-/** A failed command whose host our own rules refused says so. */
+/** If our own rules refused a failed command's host, its result says so. */
 async function withRefusals(
   command: string,
   result: ExecutionResult,
@@ -201,9 +201,9 @@ export interface PrepareOptions {
   readonly onEvent?: (event: PrepareEvent) => void;
   /** Whether the environment outlives this process. Default: it does not. */
   readonly lease?: "process" | "detached";
-  /** The image of a worker CLI that is to run in it. */
+  /** The image of the worker CLI that will run in it. */
   readonly worker?: string;
-  /** For which claim of its task it is made. */
+  /** The claim of its task for which it is created. */
   readonly claim?: ContainerClaim;
 }
 
@@ -213,7 +213,7 @@ export interface CommandOptions {
   readonly onOutput?: ExecRequest["onOutput"];
   /** Commands of one session share working directory and exported variables. */
   readonly session?: string;
-  /** A person's own command: the lists are for what a model proposes. */
+  /** A user's own command: the lists of commands apply only to what a model proposes. */
   readonly byHand?: boolean;
 }
 
@@ -251,7 +251,7 @@ export class ExecutionEnvironmentManager {
     this.#currentTask = task;
   }
 
-  /** Rejects with an `EnvironmentError` when there is no environment in the end; nothing of it is left then. */
+  /** Rejects with an `EnvironmentError` if no environment could be created, and leaves nothing behind then. */
   async prepare(
     task: EnvironmentTask,
     environmentName?: string | null,
@@ -262,7 +262,7 @@ export class ExecutionEnvironmentManager {
     return prepared.container;
   }
 
-  /** The same, with failures as values and everything that is worth telling. */
+  /** The same, with failures as values and with all notices. */
   async tryPrepare(
     task: EnvironmentTask,
     environmentName?: string | null,
@@ -368,7 +368,7 @@ export class ExecutionEnvironmentManager {
     return found === undefined ? { ...removal, removed: false } : removal;
   }
 
-  /** Removes what dead processes and old tasks left, and says how many containers that were. */
+  /** Removes what dead processes and old tasks left, and returns the number of removed containers. */
   async cleanupStaleContainers(options: { readonly signal?: AbortSignal } = {}): Promise<number> {
     const { sandboxes, records, config } = this.#deps;
     const removed = await this.removeAbandoned(options.signal);

@@ -69,7 +69,7 @@ class OpenDraft implements Draft {
   /** The base contents of edits, if they differ from the workspace when the edits ran. */
   readonly #bases = new Map<string, Uint8Array | null>();
   readonly #once = new Set<CommandResult>();
-  /** PicoClaw's own commits are in the draft, and must be made again if others committed meanwhile. */
+  /** PicoClaw's own commits are in the draft, and must be repeated if others committed meanwhile. */
   #hasCommitted = false;
   /** The draft holds the landing turn, for which others wait. */
   #hasTurn = false;
@@ -213,7 +213,7 @@ class OpenDraft implements Draft {
           takeInEdits(transaction.view, edits);
         } catch (error) {
           if (!(error instanceof ViewFault)) throw error;
-          // The coder is informed that none of it was taken.
+          // The coder is informed that none of it was used.
           transaction.takeChanges({ processRan: false });
           return { code: "failed", message: error.message };
         } finally {
@@ -375,7 +375,7 @@ class OpenDraft implements Draft {
     });
   }
 
-  /** PicoClaw's own commits belong on the current HEAD: where it moved, or a landing was tried, the first commit is made again. */
+  /** PicoClaw's own commits belong on the current HEAD: if it moved, or a landing was tried, the first commit is repeated. */
   async #commitAnew(job: JobRun): Promise<void> {
     const { forget } = this.#layers;
     if (!this.#autoCommit || forget === undefined || this.#request.signal.aborted) return;

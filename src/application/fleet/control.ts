@@ -44,7 +44,7 @@ import {
   type ViewerJobs,
 } from "./viewer-jobs.ts";
 
-/** Jobs among the machines of a shared store: reports about them, and orders about them. */
+/** Jobs of the machines of a shared store: reports about them, and orders for them. */
 export type Control = ReturnType<typeof createControl>;
 
 export interface ControlDeps
@@ -52,7 +52,7 @@ export interface ControlDeps
   readonly orders: ControlOrders;
   readonly own: OwnJobs;
   readonly queue: Pick<WorkQueue, "onWork">;
-  /** Where orders to this workspace wait. */
+  /** The queue of orders to this workspace. */
   readonly orderQueue: string;
   readonly store: Pick<MessageStore, "ownerOf">;
   readonly access: Pick<AccessStore, "sessions" | "tokens" | "people">;
@@ -77,7 +77,7 @@ export function createControl(deps: ControlDeps) {
   const viewerJobs = createFleetViewerJobs({ ...deps, giver, workspace, runsElsewhere });
   const started = { stopLooking: async () => {} };
   return {
-    /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
+    /** The buttons of a reply that still apply, on any machine. */
     async actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels) {
       const isOurs = jobsOfReply(reply).every(own.has);
       return isOurs ? own.actions(reply, labels) : presentReportedJobs(jobs, reply, labels);
@@ -354,7 +354,7 @@ const DAY_MS = 86_400_000;
 const [RECORD_BYTES, EVENT_BYTES, TAIL_BYTES] = [20_000, 28_000, 12_000];
 const CHANGES_TOLD = 200;
 
-/** Tells the other machines of the jobs of this workspace: what happens here at once, the rest by looking. */
+/** Reports the jobs of this workspace to the other machines: own events at once, those of other processes by polling. */
 export function createJobReporter(deps: ReportJobsDeps) {
   const { jobs, timers } = deps;
   const dirty = new Set<string>();

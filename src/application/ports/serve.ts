@@ -2,25 +2,25 @@ import type { ChatEvent, IncomingMessage, Reply, StoredText } from "./chat.ts";
 import type { Span } from "./platform.ts";
 
 /**
- * A way people reach PicoClaw: LINE, Slack, Telegram, the web, a terminal. In: the channel checks who speaks and calls `receive`;
- * only when that resolves is the message stored, and may the channel acknowledge it. Out: `deliver` is called once per stored
- * reply, again after a failure or a restart, always with the same `key`. A channel keeps no state that a restart may not lose.
+ * A way to reach PicoClaw: LINE, Slack, Telegram, the web, a terminal. In: the channel checks who writes and calls `receive`;
+ * once that resolves, the message is stored and the channel may acknowledge it. Out: `deliver` is called once per stored
+ * reply, and again after a failure or a restart, always with the same `key`. A channel keeps no state that must survive a restart.
  */
 export interface Channel {
   /** `line`, `slack`, `web`, `cli`: the first half of a session's key. */
   readonly name: string;
-  /** Whether people read its replies in the store: such a reply has arrived once it is stored, and is not sent. */
+  /** Whether users read its replies in the store: such a reply counts as delivered once it is stored, and is not sent. */
   readonly isReadFromStore?: boolean;
   /**
-   * Sends one reply. Never rejects; it ends within a minute or by the signal. The same `key` may come again: a service that knows
-   * idempotency keys gets it, so that the reader sees the reply once.
+   * Sends one reply. Never rejects; it ends within a minute or by the signal. The same `key` may be passed again: a service with
+   * idempotency keys receives it, so that the reader sees the reply once.
    */
   deliver(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult>;
   /** Whether a reply arrived whose process died while sending; `unknown` counts as no. Absent: the service recognises duplicates by key. */
   wasDelivered?(delivery: Delivery, signal: AbortSignal): Promise<boolean | "unknown">;
   /** Typing marks, streamed text. At the channel's own pace; never throws. */
   progress?(message: StoredMessage, event: ChatEvent): void;
-  /** Fetches a message's file by its `remote`; of more than `limitBytes`, any longer beginning. Never rejects. Absent: there are none. */
+  /** Fetches a message's file by its `remote`; a file over `limitBytes` may be cut anywhere after that. Never rejects. Absent: no files. */
   download?(remote: string, limitBytes: number, signal: AbortSignal): Promise<DownloadResult>;
   /** Whether the service can be reached, for `/readyz`. Never rejects. */
   check(signal: AbortSignal): Promise<ChannelCheck>;
@@ -34,7 +34,7 @@ export interface InboundMessage
     IncomingMessage,
     "channel" | "chatId" | "userId" | "text" | "forcedRoute" | "strict" | "traceparent"
   > {
-  /** The service's own id of this event. The same one twice is one message. */
+  /** The service's own id of this event. Events with the same id are one message. */
   readonly eventId: string;
   readonly attachments?: readonly Attachment[];
   /** Data that the channel needs to answer: a reply token, a thread. Plain JSON, handed back in `Delivery`. */
@@ -73,7 +73,7 @@ export type ReceiveResult =
   | {
       readonly status: "refused";
       readonly reason: "stranger" | "too-many" | "too-long";
-      /** For a person, in their language: how to get access, or when to try again. Empty: no answer is sent. */
+      /** For the user, in their language: how to get access, or when to try again. Empty: no answer is sent. */
       readonly text: string;
     };
 
@@ -84,7 +84,7 @@ export interface StoredMessage extends InboundMessage {
   readonly workspace: string;
   readonly receivedAt: string;
   readonly state: MessageState;
-  /** How often its answering was begun. */
+  /** How many attempts to answer it were begun. */
   readonly attempts: number;
 }
 
@@ -97,7 +97,7 @@ export interface Delivery extends ChatKey {
   readonly messageId?: string;
   readonly content: Outgoing;
   readonly replyTo?: Readonly<Record<string, unknown>>;
-  /** When the message came that this answers; reply tokens age from here. */
+  /** When the answered message arrived; reply tokens age from then on. */
   readonly since: string;
   readonly attempt: number;
 }
@@ -109,9 +109,9 @@ export type Outgoing =
 
 export type DeliveryResult =
   | { readonly status: "sent" }
-  /** Rate limits, 5xx, no answer, no network: it is tried again, not before `afterMs`. */
+  /** Rate limits, 5xx, no answer, no network: the reply is sent again, not before `afterMs`. */
   | { readonly status: "later"; readonly reason: string; readonly afterMs?: number }
-  /** It never will: the user blocked us, the chat is gone. */
+  /** It can never be delivered: the user blocked us, the chat is gone. */
   | { readonly status: "impossible"; readonly reason: string };
 
 type ChannelCheck =
@@ -187,7 +187,7 @@ export interface NewWork {
 }
 
 export interface Work extends NewWork {
-  /** How often it was begun, this time included. */
+  /** How often it was begun, including this time. */
   readonly attempt: number;
   /** Which claim this is; a later claim has a higher one. */
   readonly fence: number;
@@ -211,7 +211,7 @@ interface WorkEnd<Within> {
   readonly write?: (within: Within) => Promise<unknown>;
   /** Wakes the listeners of this name, who wait for this end. */
   readonly wake?: string;
-  /** Why it is given up; it is kept among the dead. */
+  /** Why the work is given up; it is kept as failed work. */
   readonly dead?: string;
 }
 
@@ -331,7 +331,7 @@ export interface ClaimedReply extends Delivery {
   /** It was being sent when its process died: it may have arrived. */
   readonly mayHaveArrived: boolean;
   readonly createdAt: string;
-  /** It was not marked as being sent: it rests until then. */
+  /** It was not marked as being sent: it waits until then. */
   readonly restsUntil: string | null;
 }
 
@@ -374,7 +374,7 @@ export interface ScheduleStore {
   times(): Promise<{ readonly now: Date; readonly known: ReadonlyMap<string, DueSchedule> }>;
   /** Sets when a schedule is due next, unless another process did since `was` (null: it was not known). */
   set(name: string, was: DueSchedule | null, next: DueSchedule): Promise<boolean>;
-  /** The same, and the message of the time that has come is stored with it, both or neither. Null when it was not set. */
+  /** The same, and the message that is due is stored with it, both or neither. Null if it was not set. */
   fire(
     name: string,
     was: DueSchedule,
@@ -398,7 +398,7 @@ export interface Schedule {
 }
 
 export interface DueSchedule {
-  /** The expression and its zone: another one makes another time. */
+  /** The expression and its zone: if they change, the time is computed again. */
   readonly rule: string;
   readonly at: Date;
 }
@@ -413,13 +413,13 @@ export interface AccessStore {
   // Pairing: a stranger gets a code, an operator confirms it.
   savePairing(pairing: Pairing): Promise<void>;
   pairings(now: string): Promise<Pairing[]>;
-  /** The one of this person; null where none holds. */
+  /** The pairing of this person; null if none is valid. */
   pairingOf(channel: string, userId: string, now: string): Promise<Pairing | null>;
   /** Removes it; null when there is none or it is too old. */
   takePairing(code: string, now: string): Promise<Pairing | null>;
   // Login links and browser sessions of the console.
   saveLink(link: LoginLink): Promise<void>;
-  /** Once only, however many ask at once. */
+  /** Succeeds only once, even for concurrent calls. */
   takeLink(hash: string, now: string): Promise<LoginLink | null>;
   saveSession(session: WebSession): Promise<void>;
   session(hash: string, now: string): Promise<WebSession | null>;
@@ -432,7 +432,7 @@ export interface AccessStore {
   token(hash: string): Promise<ApiToken | null>;
   touchToken(id: string, at: string): Promise<void>;
   removeToken(id: string): Promise<boolean>;
-  /** Forgets links, sessions and pairings whose time is over. */
+  /** Forgets expired links, sessions and pairings. */
   prune(now: string): Promise<void>;
 }
 

@@ -41,7 +41,7 @@ export interface SolveByHandDeps extends TaskSolver {
   now(): Date;
 }
 
-/** `solve URL`: takes an item in and carries it out in this process. */
+/** `solve URL`: accepts an item and works on it in this process. */
 export function createSolveByHand(deps: SolveByHandDeps): OpenSolve["solve"] {
   const { config, texts, store, run } = deps;
   const refused = (exitCode: 2 | 3, message: string) => ({ status: "refused", exitCode, message }) as const;
@@ -81,12 +81,12 @@ export interface ForgeServiceDeps extends TaskSolver {
   solveDeps(forge: Forge, taskId: string): Promise<SolveDeps>;
   readonly tellEnd: NotifyTaskEnd;
   readonly limit: number;
-  /** The labels of this machine: it carries out work that needs no more. */
+  /** The labels of this machine: it takes work that needs no others. */
   readonly labels: readonly string[];
-  /** The other machines, to whom tasks are left while this one's engine is away. */
+  /** The other machines, which get the tasks while this one's engine is unavailable. */
   readonly fleet: Pick<FleetStore, "machines">;
   readonly machineId: string;
-  /** Whether it also takes new ones in: asks the forges, and acts on their deliveries. */
+  /** Whether it also accepts new ones: polls the forges, and acts on their deliveries. */
   readonly takesIn: boolean;
   readonly events: EventActorDeps["events"];
   readonly keeper: EventActorDeps["keeper"];
@@ -102,7 +102,7 @@ export interface ForgeServiceDeps extends TaskSolver {
 
 export type ForgeService = ReturnType<typeof createForgeService>;
 
-/** An engine that takes longer to say who it is counts as away. */
+/** An engine that takes longer to answer counts as unavailable. */
 const ENGINE_MS = 5_000;
 
 /** Tasks from forges while serving: receives them, polls for them and carries them out. */
@@ -172,7 +172,7 @@ export function createForgeService(deps: ForgeServiceDeps) {
 
 /** Covers messages from a time when no process served. Those already taken in are known by their names. */
 const FIRST_LOOK_BACK_MS = 24 * 3600 * 1000;
-/** A forge's lists lag behind, and its clock is another one. */
+/** A forge's lists lag behind, and its clock differs. */
 const OVERLAP_MS = 5 * 60_000;
 
 function startPolling(
@@ -277,7 +277,7 @@ interface EventActorDeps {
 const AT_ONCE = 4;
 const RETRY_MS = [5_000, 15_000, 60_000];
 const LONGEST_RETRY_MS = 300_000;
-/** An older one is given up: its sender has asked again by now. */
+/** An older event is dropped: its sender has sent it again by now. */
 const GIVEN_UP_AFTER_MS = 24 * 3600 * 1000;
 
 /** Acts on accepted events, and retries a forge that does not answer. */
@@ -433,7 +433,7 @@ export function createTaskGate(deps: TaskGateDeps) {
     /** Labels of this machine that do not hold now; the others read it with the next beat. */
     lacking(): readonly string[] {
       if (engine.answers) return [];
-      // No other code asks while no task arrives.
+      // Nothing else checks the engine while no task arrives.
       void ask().catch(() => {});
       return [ENGINE];
     },
@@ -450,7 +450,7 @@ export interface NotifyTaskEndDeps {
   readonly now: () => Date;
 }
 
-/** Tells a chat that a task is finished or has failed, and what is left of the budget. Other ends were requested by a person. */
+/** Notifies a chat that a task is finished or has failed, with the remaining budget. Other ends were requested by a person. */
 export type NotifyTaskEnd = (task: SolveTask, budget: readonly BudgetNotice[]) => Promise<void>;
 
 export function createNotifyTaskEnd(deps: NotifyTaskEndDeps): NotifyTaskEnd {

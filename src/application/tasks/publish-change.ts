@@ -39,7 +39,7 @@ const NOTE_CHARS = 1000;
 
 /**
  * Title and body of the PR/MR: what and why in the model's words, checks and costs from the records. Only green checks make it close
- * its issue; red ones, or such as could not be run, make it a draft.
+ * its issue; with red ones, or ones that could not be run, it is a draft.
  */
 function pullText(
   task: SolveTask,
@@ -82,7 +82,7 @@ function closesOf(task: SolveTask): number | null {
   return item.kind === "issue" && taskVerdict(task) === "green" ? item.number : null;
 }
 
-/** How each check ended; of a red one what was red before, and what it printed. */
+/** How each check ended; for a red one also what was red before, and its output. */
 function checkWords({ checks, judged }: SolveTask, messages: SolveMessages): string[] {
   const judgement = judged == null ? [] : judgementWords(judged, messages);
   if (checks.length === 0) return judgement.length > 0 ? judgement : [messages.noChecks];
@@ -114,7 +114,7 @@ function judgementWords(judged: NonNullable<SolveTask["judged"]>, { locale }: So
   return [...why, ...texts.remarks(judged)].map((line) => quoteModelText(line));
 }
 
-/** A model's text stays in a separate block: no fence or tag in it swallows the text below. */
+/** Keeps a model's text in a separate block, so that no fence or tag in it affects the text below. */
 const quoteModelText = (text: string) => quoteLines(text.trim());
 
 /** Forges refuse a title without visible characters; the issue's number replaces it. */
@@ -128,7 +128,7 @@ function commitMessage(
 ): string {
   const { item, summary } = task;
   const subject = oneLine(item.kind === "pull" ? messages.followUpMessage : taskTitle(task)).slice(0, 72);
-  // A message is an argument of git's, and those have a length.
+  // The message is passed to git as an argument, whose length is limited.
   const text = [subject, cutMiddle(summary, SUMMARY_CHARS)].filter((part) => part !== "").join("\n\n");
   return postedCommit(item.forge, mask(text), closesOf(task));
 }
@@ -187,7 +187,7 @@ async function answerReview(deps: SolveDeps, work: SolveWork, change: ReviewedCh
   }
 }
 
-/** By the change alone, not by the coder's word. */
+/** Decided by the change alone, not by the coder's words. */
 function whatChanged(
   messages: SolveMessages,
   comments: readonly ForgeReviewComment[],
@@ -204,7 +204,7 @@ function whatChanged(
 /** As `branchName` writes it. */
 const OWN_BRANCH = /^picoclaw\/(\d+)(?:-|$)/;
 
-/** After a follow-up, PicoClaw's own pull request states the new result. The words of a person's are left alone. */
+/** After a follow-up, PicoClaw's own pull request states the new result. A person's pull request keeps its text. */
 async function retellPull(deps: SolveDeps, work: SolveWork): Promise<void> {
   const { forge, store } = deps;
   const { task, item, bot, signal } = work;
@@ -239,9 +239,9 @@ function plainTitle(title: string): string {
 
 const NAMES_TRIED = 5;
 
-/** Pushes the change as one commit and opens or updates the PR/MR. Repeated after a crash it does nothing twice. */
+/** Pushes the change as one commit and opens or updates the PR/MR. Idempotent, so it can be repeated after a crash. */
 export async function publishChange(deps: SolveDeps, work: SolveWork): Promise<void> {
-  // As it was when the checks ran over it: what they wrote is not part of it.
+  // The change as it was when the checks started: files that they wrote are not part of it.
   const patch = Buffer.from(work.task.patch, "base64");
   work.environment = null;
   const { pull, ref } = work.item;
@@ -288,7 +288,7 @@ function nothingChanged(task: SolveTask): SolveStop {
   return new SolveStop("nothing-changed-red", [redCommands(task), summary].filter(Boolean).join("\n"));
 }
 
-/** Those that are red; where none is by itself, all that judged. */
+/** The red checks; if none is red by itself, all checks that judged. */
 function redCommands({ checks, judged }: SolveTask): string {
   const red = checks.filter(isRedCheck).map(({ command }) => command);
   const named = red.length > 0 ? red : (judged?.commands ?? []);
@@ -385,7 +385,7 @@ async function openOrUpdate(deps: SolveDeps, work: SolveWork): Promise<void> {
   await work.update({ pull });
 }
 
-/** A fork's branch is not ours to push to. */
+/** PicoClaw may not push to a fork's branch. */
 async function offerPatch(
   { forge, messages, mask }: SolveDeps,
   work: SolveWork,
@@ -447,7 +447,7 @@ async function findOwn(
   return own?.id ?? null;
 }
 
-/** By it a task that lost its memory finds its own comment again. */
+/** The mark by which a task finds its own comment again after a crash. */
 function markOf(taskId: string): string {
   return `task ${taskId}`;
 }
@@ -501,5 +501,5 @@ function progressComment(
   return [`### ${heading}`, list.join("\n"), ...tail].join("\n\n");
 }
 
-/** Ends that a reader understands only with what the checks printed. */
+/** Ends that a reader understands only with the output of the checks. */
 const SHOWS_CHECKS: ReadonlySet<string> = new Set(["checks-red", "checks-not-run", "nothing-changed-red"]);

@@ -420,7 +420,7 @@ function cutElement(path: string, text: string, limit: number): string {
   return `<file path="${path}" cut="true">\n${text.slice(0, limit)}…\n</file>`;
 }
 
-/** Definitions that the excerpts leave out, for the coder to ask for. If not all fit, every second of the innermost goes. */
+/** Definitions that the excerpts leave out, for the coder to ask for. If not all fit, every second of the innermost is left out. */
 function restOf(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
   const names = new Set<string>();
   let above = "";

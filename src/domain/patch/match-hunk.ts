@@ -9,7 +9,7 @@ import {
   spendBudget,
 } from "./target-lines.ts";
 
-/** Where in the file the hunks have come to. */
+/** The position in the file that the hunks have reached. */
 export interface MatchProgress {
   /** First line after the hunk placed last. */
   readonly after: number;
@@ -17,7 +17,7 @@ export interface MatchProgress {
   readonly offset: number;
 }
 
-/** Picks one of several places at which a hunk matches, or -1. Line numbers and anchors break ties; nothing guesses. */
+/** Picks one of several places at which a hunk matches, or -1. Line numbers and anchors break ties; it never guesses. */
 export function breakTie(
   target: MatchTarget,
   hunk: Hunk,
@@ -43,7 +43,7 @@ function restIsBlank(target: MatchTarget, from: number): boolean {
   return true;
 }
 
-/** The nearer one; of two equally near the later one, as git does. */
+/** The nearer one; of two at the same distance the later one, as in git. */
 function nearest(places: readonly number[], wanted: number): number {
   let best = -1;
   for (const place of places) {
@@ -196,7 +196,7 @@ function indentsOf(pairs: readonly (readonly [edit: string, file: string])[]): I
   return [...seen].map(([edit, file]): IndentPair => ({ edit, file }));
 }
 
-/** The same string is put before, or taken from, every indentation. */
+/** The same string is added to, or removed from, every indentation. */
 function shiftOf(indents: readonly IndentPair[]): Reindent | null {
   const first = indents[0];
   if (first === undefined) return (text) => text;
@@ -214,7 +214,7 @@ function shiftOf(indents: readonly IndentPair[]): Reindent | null {
   return null;
 }
 
-/** The lines of the file are those of the edit, all moved by the same indentation. */
+/** The lines of the file are those of the edit, all shifted by the same indentation. */
 export function isShifted(pairs: readonly (readonly [edit: string, file: string])[]): boolean {
   const indents = indentsOf(pairs);
   return indents !== null && shiftOf(indents) !== null;
@@ -336,7 +336,7 @@ function mustMatch(core: DriftCore, oldCount: number): number[] {
 
 /** The steps of one line of context. */
 const COMPARED_NEAR = 8;
-/** So many places are as ambiguous as more. */
+/** With this many places, further ones do not matter: the hunk is ambiguous. */
 const MOST_DRIFTED = 20;
 
 /** Context counts up to three lines away. */
@@ -414,7 +414,7 @@ export function findWithinLines(
   const at = placeOnce(file.text, old);
   if (!spendBudget(budget, file.text.length / SCANNED_IN_STEP) || at < 0) return null;
   if ((eol === "\r\n" ? /\r(?!\n)|(?<!\r)\n/ : /\r/).test(file.text)) return null;
-  // Whole lines may have given way to it before, wherever its result is; nothing is everywhere.
+  // The edit may have replaced whole lines before, wherever its result occurs; an empty result occurs everywhere.
   const keys = result.map((text) => lineKey("indent", text));
   if (keys.length === 0 || target.index.findAll("indent", keys).length > 0) return null;
   const within = made.indexOf(old);
@@ -432,7 +432,7 @@ const toLine = (tag: HunkLine["tag"]) => (text: string) => ({ tag, text, eol: "\
 /** Letters that have a case: languages without them write words without spaces, or join other words to them. */
 const CUT_WORD = /[\p{Ll}\p{Lu}\p{M}\p{Nd}_]\0[\p{Ll}\p{Lu}\p{M}\p{Nd}_]/u;
 
-/** The only place of a text that says something, where it begins and ends with whole words; else -1. */
+/** The only place of a text that is not blank, if it begins and ends with whole words there; else -1. */
 function placeOnce(text: string, part: string): number {
   const at = SIGNIFICANT.test(part) ? text.indexOf(part) : -1;
   if (at < 0 || text.includes(part, at + 1)) return -1;

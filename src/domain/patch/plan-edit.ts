@@ -14,7 +14,7 @@ import type {
 } from "./patch-command.ts";
 import { Matching } from "./target-lines.ts";
 
-/** The functions that the planner receives, because the domain itself does no such work. */
+/** The functions that the planner receives, because the domain has no access to them. */
 export interface PlanOptions {
   /** Inflates zlib data to exactly `size` bytes; throws on corrupt data. */
   readonly inflate: (data: Uint8Array, size: number) => Uint8Array;
@@ -149,14 +149,14 @@ interface DiffWork {
   readonly matching: Matching;
   readonly reports: HunkReport[];
   readonly errors: string[];
-  /** Paths that some part deletes or renames away, done or still to come. */
+  /** Paths that some part deletes or renames away, already or later. */
   readonly leaving: ReadonlySet<string>;
   readonly fates: Map<string, FileFate>;
   /** The current entries at the parent folders, looked at once. */
   readonly parents: Map<string, FileEntry["kind"]>;
   readonly removed: Set<string>;
   readonly written: Map<string, FileAfter>;
-  /** The folders above what is written. */
+  /** The folders above the written paths. */
   readonly folders: Set<string>;
 }
 
@@ -198,7 +198,7 @@ function planFile(work: DiffWork, file: DiffFile): void {
   work.reports.push({ path, hunk: 0, status: "refused", message: problem });
 }
 
-/** Plans one part; the reason where it is refused as a whole. Hunks that fail report for themselves. */
+/** Plans one part; the reason if it is refused as a whole. Hunks that fail have their own reports. */
 function checkFile(work: DiffWork, file: DiffFile): string | null {
   const path = file.oldPath ?? file.newPath ?? "";
   if (file.oldPath !== null && !isSafePath(file.oldPath)) return `invalid path: ${file.oldPath}`;
@@ -248,7 +248,7 @@ function settleFile(
   }
 }
 
-/** The part makes a file from another one as it was before the diff. */
+/** The part creates a file from another one as it was before the diff. */
 const isMade = ({ operation }: DiffFile) => operation === "rename" || operation === "copy";
 
 /** The file a part starts from; null when it creates one; a text when it cannot start. */

@@ -107,7 +107,7 @@ type LoggedEntry =
   | { readonly kind: "symlink"; readonly target: string }
   | { readonly kind: "file"; readonly mode: number; readonly hash: string };
 
-/** Both sides of one job's edits through the view, kept here: one edit can be taken back where git undoes the whole task. */
+/** Both sides of one job's edits through the view, kept here, so that one edit can be undone; git undoes only the whole task. */
 type EditLog = ReturnType<typeof createEditLog>;
 
 function createEditLog(
@@ -136,7 +136,7 @@ function createEditLog(
     },
     /** The bytes a path had at first; null when it was not a file or is not known. */
     original: (path: string): Uint8Array | null => first.get(path)?.bytes ?? null,
-    /** Puts every path back that this job changed, or those given. */
+    /** Restores every path that this job changed, or the given ones. */
     putBack(paths: readonly string[] = [...first.keys()].reverse()): void {
       for (const path of paths) {
         const known = first.get(path);
@@ -163,7 +163,7 @@ type EditSwapOutcome =
   | { readonly ok: false; readonly conflicts: readonly Conflict[] }
   | null;
 
-/** Takes a kept job back, or brings it in again. Where a path is not as the job left it, nothing is touched. */
+/** Undoes or redoes a kept job. If any path differs from what the job left, nothing is touched. */
 function swapEdits(
   view: Pick<View, "look" | "read" | "write" | "remove" | "makeSymlink">,
   folder: JobFolder,
@@ -261,7 +261,7 @@ interface ContainerTransactionDeps {
   readonly now: () => Date;
 }
 
-/** Edits are written before a command sees them, and what it wrote is seen afterwards. */
+/** Edits are written before a command runs, and its changes are read afterwards. */
 function watchProcesses(processes: ProcessRunner, clone: CloneState): ProcessRunner {
   return {
     ...processes,
@@ -273,8 +273,8 @@ function watchProcesses(processes: ProcessRunner, clone: CloneState): ProcessRun
 }
 
 /**
- * Jobs in a container happen at once, in its own files; git undoes the task. A job of edits alone keeps what it replaced, so that
- * the last edit of a file can be taken back; one that runs processes is of the kind `none`.
+ * Jobs in a container change its files directly; git undoes the task. A job of edits alone keeps what it replaced, so that
+ * the last edit of a file can be undone; one that runs processes is of the kind `none`.
  */
 function createContainerTransactions(deps: ContainerTransactionDeps): Transactions {
   const { storage, root, viewOf, processes, clone, now } = deps;
@@ -349,13 +349,13 @@ function createContainerTransactions(deps: ContainerTransactionDeps): Transactio
     };
   }
 
-  /** The tree that the tries of one name left; tries of another name start over. */
+  /** The tree that the trial runs of one name left; runs of another name start over. */
   let tried: { readonly name: string; readonly tree: string } | null = null;
 
   /**
-   * A draft is the task's clone itself. A check runs over its files, which are made those of the start for a baseline, and are
-   * put back afterwards by git, regardless of what the check wrote. Folders that git ignores stay as checks leave them; programs
-   * and settings there, and in the home, are those of the start for every check that judges.
+   * A draft is the task's clone itself. A check runs over its files, which are reset to the start for a baseline; git
+   * restores them afterwards, regardless of what the check wrote. Folders that git ignores stay as checks leave them; programs
+   * and settings there, and in the home, are reset to the start for every check that judges.
    */
   function cloneLayers(state: CloneState): Layers {
     return {
@@ -485,11 +485,11 @@ function createPlacedWorkspace(
 export interface CloneWorkspace extends Workspace {
   /** Its current files, for readers outside of a draft. */
   see(): Promise<void>;
-  /** Something other than a job wrote or ran something there. */
+  /** To be called when something other than a job wrote or ran something there. */
   touch(): void;
 }
 
-/** The clone of a task, on this machine or in a container: a draft of it is the clone itself, and its checks leave no trace there. */
+/** The clone of a task, on this machine or in a container: its draft is the clone itself, and checks leave no trace in it. */
 export function createCloneWorkspace(
   given: PlacedWorkspaceDeps,
   point: ClonePoint,
@@ -524,11 +524,11 @@ export interface ContainerWorkspaceDeps extends Omit<PlacedWorkspaceDeps, "root"
   readonly sandboxes: SandboxManager;
 }
 
-/** A workspace that hangs on a connection. */
+/** A workspace that depends on a connection. */
 export interface ContainerWorkspace extends Workspace {
   /** Its files cannot be reached any more. */
   isBroken(): boolean;
-  /** Hangs up; the container stays. */
+  /** Disconnects; the container stays. */
   close(): void;
 }
 

@@ -40,7 +40,7 @@ import { archiveStream } from "./tar-archive.ts";
 
 export interface DockerSandboxDeps {
   readonly engine: Engine;
-  /** This PicoClaw's own name on the engine; nothing of another one is ever touched. */
+  /** This installation's name on the engine; resources of another one are never touched. */
   readonly installation: string;
   /** For locks and leases. */
   readonly folder: string;
@@ -55,7 +55,7 @@ export interface DockerSandboxDeps {
   readonly hash: (text: string) => string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Milliseconds that never go back. */
+  /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
   readonly warn: (message: string) => void;
 }
@@ -354,11 +354,11 @@ interface StartContainerDeps extends RemoveContainerDeps {
   readonly newId: () => string;
   readonly socketAllowed: boolean;
   readonly socket: () => { readonly path: string; readonly group: number | undefined };
-  /** Undefined where the network is off. */
+  /** Undefined if the network is off. */
   readonly proxyFor: (spec: ContainerSpec, options: StartOptions) => Promise<ProxySidecar | SandboxFailure>;
   /** Called as soon as it exists, before it runs. */
   readonly onCreated: (id: string, spec: ContainerSpec) => void;
-  /** Makes `/workspace/project` and `/workspace/tmp` as the container's user; false when it may not. A way out is open afterwards. */
+  /** Creates `/workspace/project` and `/workspace/tmp` as the container's user; false if it may not. The network is open afterwards. */
   readonly makeFolders: (
     id: string,
     hasRelay: boolean,
@@ -397,7 +397,7 @@ async function startColdContainer(
       signal,
     });
   const first = await createWith(spec.limits.cpus);
-  // More cores than the machine has are refused, and mean all of them.
+  // The engine refuses more cores than the machine has; such a number means all of them.
   const there = first.ok ? null : /only (\d+) CPUs? available/.exec(first.detail)?.[1];
   const created = there ? await createWith(Number(there)) : first;
   if (!created.ok) return clearUp(deps, spec, volume, created);
@@ -464,7 +464,7 @@ function labelsOf(
   };
 }
 
-/** An image of ours has the folders in a volume that its user owns; for any other the engine puts them there. */
+/** In an image of ours the folders are in a volume that its user owns; in any other the engine creates them. */
 async function prepareFolders(
   deps: StartContainerDeps,
   id: string,
@@ -491,7 +491,7 @@ async function prepareFolders(
 
 interface WarmPoolDeps {
   readonly size: number;
-  /** Before it fills up: a process that ends at once need not have begun. */
+  /** The delay before the pool is filled: a process that ends at once need not start containers. */
   readonly delayMs: number;
   readonly newName: () => string;
   readonly make: (spec: ContainerSpec, imageId: string) => Promise<StartedContainer | SandboxFailure>;
@@ -527,7 +527,7 @@ export function createWarmPool({ size, delayMs, newName, make, onFailure }: Warm
     waiting.set(key, timer);
   };
   return {
-    /** One that fits, no longer the pool's; or none. Either way the pool fills up again in the background. */
+    /** Takes a matching container out of the pool, if there is one. Either way the pool is refilled in the background. */
     claim(spec: ContainerSpec, imageId: string): StartedContainer | undefined {
       // A container that was made before its spec was known has no mounts.
       if (size === 0 || (spec.mounts ?? []).length > 0 || spec.mountDockerSocket) return undefined;
@@ -536,7 +536,7 @@ export function createWarmPool({ size, delayMs, newName, make, onFailure }: Warm
       refill(key, spec, imageId);
       return claimed;
     },
-    /** All that is left, no longer the pool's. */
+    /** Takes all containers out of the pool. */
     async drain(): Promise<readonly StartedContainer[]> {
       state.closed = true;
       for (const timer of waiting.values()) clearTimeout(timer);

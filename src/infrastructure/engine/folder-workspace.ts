@@ -85,7 +85,7 @@ function toRefusal(error: unknown, { folder, outer }: Storage): BeginRefusal {
     return { code: "storage", message: folder };
   const { message, path = folder, syscall } = error as NodeJS.ErrnoException;
   const isOwn = isInside(outer, path);
-  // People know the storage by its folder. A path below it may be a secret: what is said ends before the first one.
+  // Users know the storage by its folder. A path below it may be secret, so the message ends before the first one.
   const [words = ""] = (message.split(`, ${syscall} '`, 1)[0] ?? "").split(`'${outer}/`, 1);
   const said = `${words.trimEnd()} (${isOwn ? outer : path})`;
   return { code: CODES[code] ?? "failed", message: said, path: isOwn ? dirname(outer) : path };
@@ -95,12 +95,12 @@ export interface TransactionDeps {
   readonly storage: Storage;
   readonly copyLimitBytes: number;
   readonly lockTimeoutMs: number;
-  /** Absolute folders that belong to PicoClaw and are no part of any view. */
+  /** Absolute folders that belong to PicoClaw and are not part of any view. */
   readonly ownFolders: readonly string[];
-  /** Opens overlay views and confines copies; absent where the machine or the configuration has none. */
+  /** Opens overlay views and confines copies; absent if the machine or the configuration does not support that. */
   readonly sandbox?: () => Promise<Sandbox>;
   readonly now: () => Date;
-  /** Called when the files of the workspace have changed by a job: one that landed, or an undo or redo. */
+  /** Called after a job has changed the files of the workspace: it landed, or was undone or redone. */
   readonly onSwapped?: () => void;
   /** For fault tests: called between the steps of a swap. */
   readonly checkpoint?: Checkpoint;
@@ -111,7 +111,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   const { workspace } = storage;
   const running = createRunningJobs(storage.folder);
   let turns: LandingTurns | null = null;
-  /** Plans on their way from the seal to the commit, which need not be read again. */
+  /** Plans between seal and commit, kept so that they need not be read again. */
   const sealed = new Map<string, Plan>();
   const swapParts: SwapDeps = {
     storage: storage.folder,
@@ -171,7 +171,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     return beginCopyTransaction({ workspace, folder, limitBytes, ownFolders, ...isolation });
   }
 
-  /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */
+  /** A sandbox that does not start has run nothing yet: a copy is used instead, if the configuration allows that. */
   async function overlay(folder: JobFolder, options: OverlayOptions): Promise<BeginResult> {
     const sandbox = await deps.sandbox?.();
     const begun = await sandbox?.overlay(folder, options);
@@ -187,14 +187,14 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     return begun;
   }
 
-  /** Removes the staged files of a job that never began, or whose process died before the seal; its story stays. */
+  /** Removes the staged files of a job that never began, or whose process died before the seal; its journal stays. */
   async function forget(jobId: string): Promise<void> {
     const folder = jobFolder(storage.folder, jobId);
     await killStrays(folder.path, ...checkFolders(folder));
     const state = stateOrDamage(folder);
     if (state === undefined || state === "running") {
       removeSlots(folder);
-      // A job without a story never began: it has no number either.
+      // A job without a journal never began, so it has no number either.
       if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
       else withdrawJobFolder(storage.folder, jobId);
     }
@@ -211,7 +211,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     writeState(folder, { state, at: now().toISOString(), turn: readState(folder)?.turn ?? 0, ...more });
   }
 
-  /** The workspace, and the repository that a job reaches. Folders that are gone have nothing to be kept from. */
+  /** The workspace, and the repository that a job can reach. Folders that are gone need no protection. */
   function lockedFolders(jobId: string | undefined): readonly string[] {
     const roots = jobId === undefined ? [] : readOwnRoots(jobFolder(storage.folder, jobId), workspace);
     return [workspace, ...roots].filter((folder) => existsSync(folder));
@@ -240,7 +240,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     return outcome === "busy" ? busy(jobId) : outcome;
   }
 
-  /** Nothing is moved before all of the record was read; a damaged one is rebuilt once, as far as it can be. */
+  /** Nothing is moved before the whole record was read; a damaged one is rebuilt once, as far as possible. */
   async function swapLocked(...request: Parameters<typeof swapRecorded>): Promise<SwapOutcome> {
     for (let damaged: string | null = null; ; ) {
       try {
@@ -278,7 +278,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     if (own.status === "foreign")
       return { status: "conflict", conflicts: [foreignRootConflict(own, workspace)] };
     const plan = own.status === "own" ? own.plan : null;
-    // The sealed changes of the same job were let go just before.
+    // The sealed changes of the same job were released just before.
     collectGarbage(plan?.ops.length ?? 0);
     if (state.state === "evicted") return { status: "refused", reason: "evicted" };
     if (direction === "commit" && state.state === "committed" && plan !== null)
@@ -309,7 +309,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     return outcome === "busy" ? null : outcome;
   }
 
-  /** While an intent is left that a repair could not settle, it is unknown which slots are complete. */
+  /** While an intent exists that a repair could not settle, it is unknown which slots are complete. */
   async function repairDamaged(): Promise<readonly RepairedRecord[]> {
     const { repairRecords } = await import("./damaged-records.ts");
     const repaired = await locked(undefined, () =>
@@ -333,13 +333,13 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     const folder = jobFolder(storage.folder, jobId);
     sealed.delete(jobId);
     const [plan, copy] = [planFile(folder), planCopyFile(folder)];
-    // Without room for it, the preview has one plan only.
+    // Without disk space for a copy, the preview has only one plan.
     if (existsSync(plan) && !succeeds(() => copyFileSync(plan, copy))) rmSync(copy, { force: true });
     setState(folder, "staged", { bytes: jobBytes(folder) });
     running.end(jobId);
   }
 
-  /** `lock`: waits for the workspace, or not where the caller holds it. */
+  /** `lock`: waits for the workspace, unless the caller holds it. */
   async function commit(
     jobId: string,
     { may }: Parameters<Transactions["commit"]>[1] = {},
@@ -347,7 +347,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   ): ReturnType<Transactions["commit"]> {
     const folder = jobFolder(storage.folder, jobId);
     const isNew = stateOrDamage(folder) === "running";
-    // Its size is counted once, when it is committed or else below: with many files that is expensive.
+    // Its size is counted once, at the commit or else below: with many files that is expensive.
     if (isNew) setState(folder, "staged", { bytes: 0 });
     try {
       const outcome = await lock(async () =>
@@ -355,7 +355,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
           ? ({ status: "late" } as const)
           : swapLocked(jobId, "staged", "commit", false),
       );
-      // One that was cut off half-way is the repair's.
+      // A swap that was interrupted half-way is left to the repair.
       const isCutOff = swappedJobId(readIntent(storage.folder)) === jobId;
       const isDone = outcome !== "busy" && outcome.status === "done";
       if (isNew && !isCutOff && !isDone) stage(jobId);
@@ -447,14 +447,14 @@ export interface FolderWorkspaceDeps
   readonly home: string;
   readonly config: WorkerConfig;
   readonly staging: Staging;
-  /** Stages jobs with processes; loaded with the first. */
+  /** Stages jobs with processes; loaded at the first one. */
   readonly sandbox: NonNullable<TransactionDeps["sandbox"]>;
   readonly onSwapped: NonNullable<TransactionDeps["onSwapped"]>;
   readonly openDraft: WorkspaceBacking["openDraft"];
   readonly judgeMerge?: WorkspaceBacking["judgeMerge"];
 }
 
-/** A folder of this machine as a workspace, with the parts that its jobs are made of. */
+/** A folder of this machine as a workspace, with the parts that its jobs need. */
 export function createFolderWorkspace(given: FolderWorkspaceDeps): {
   readonly workspace: Workspace;
   readonly deps: WorkspaceDeps;

@@ -97,7 +97,7 @@ export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void
     const expected = side === "b" ? size : -1;
     const count = attemptOr(null, () => readInto(opSlotPath(folder, op.n, side), room, waiting, expected));
     if (count === null || waiting + count === room.length) continue;
-    // As text: an object for each file of a large job takes as much as its plan.
+    // Kept as text: an object for each file of a large job needs as much memory as its plan.
     places += `${places === "" ? "" : ","}"${op.n}":[${length + waiting},${count}]`;
     waiting += count;
   }
@@ -120,7 +120,7 @@ function readImage(folder: JobFolder, n: number, side: "a" | "b"): Uint8Array | 
   }
 }
 
-/** Jobs as files: `job.json` and `journal.ndjson` in each job's folder. Without a workspace no difference is known. */
+/** Jobs as files: `job.json` and `journal.ndjson` in each job's folder. Without a workspace, differences are unavailable. */
 export function createJobArchive(
   storage: string,
   now: () => Date,
@@ -137,7 +137,7 @@ export function createJobArchive(
     const folder = jobFolder(storage, jobId);
     const { record, state, damaged, closed } = readJob(folder);
     if (damaged !== null) {
-      // Every id seems to be in a folder that may not be entered.
+      // In a folder that may not be entered, every id seems to exist.
       if (closed === dirname(folder.path) && !order().has(jobId)) return null;
       const job = withoutRecord(folder.id, record, workspace ?? "", damaged);
       return closed === null ? job : { ...job, closed };
@@ -250,7 +250,7 @@ function isSettled(state: JobState): boolean {
 
 type JobOrder = ReturnType<typeof readOrder>;
 
-/** Parses the order again only where its file is another than before: it grows with every job, and each read asks for it. */
+/** Parses the order again only if its file changed: it grows with every job, and each read needs it. */
 function createOrderReader(storage: string): () => JobOrder {
   let known: { readonly stamp: string; readonly order: JobOrder } | null = null;
   return () => {
@@ -369,7 +369,7 @@ function interruptionsOf(
   return { interruptions: all, ...(isLast && { standsRepaired: true }) };
 }
 
-/** A commit that left paths out never changed them; a redo that did has not brought them in again. */
+/** A commit that left paths out never changed them; a redo that left paths out has not restored them. */
 function withoutLeftPaths(
   changes: readonly Change[],
   marks: readonly RepairMark[],
@@ -452,7 +452,7 @@ function* walkFolder(folder: string, path: string): Generator<FileDifference> {
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const [at, name] = [join(folder, entry.name), `${path}/${entry.name}`];
     if (entry.isDirectory()) yield* walkFolder(at, name);
-    // Read when it is looked at: who only counts the files reads none.
+    // Read on access, so that a caller that only counts the files reads none.
     else if (entry.isFile())
       yield {
         path: name,
@@ -470,7 +470,7 @@ function hasMovedOn({ a }: Op, path: string): boolean {
   return a !== null && (now === null || !sameBody(now, a));
 }
 
-/** A later job that replaced this one's file kept it as its own "before". The plans of all are read once, when needed. */
+/** A later job that replaced this one's file kept it as its own "before". All plans are read once, when needed. */
 function createLaterJobs({ storage, workspace, list }: ArchivedJobs, jobId: string) {
   let slots: Map<string, string> | undefined;
   const key = (path: string, hash: string) => `${hash} ${path}`;

@@ -77,7 +77,7 @@ export function gatherSealedRoots(workspace: string) {
       noText.push(...sealed.noText.map((path) => relative(workspace, join(root, path))));
       tooDeep.push(...sealed.tooDeep);
     },
-    /** The answer where paths of the job can be in no plan; null where all can. */
+    /** The answer if a plan cannot contain some paths of the job; null if it can contain all. */
     refusal(): SealedChanges | null {
       if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
       return noText.length > 0 ? { changes: [], outside: [], notes: [], noText } : null;
@@ -119,11 +119,11 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
     }
     return undefined;
   };
-  // Judges ask several times for each of thousands of paths, which all lead straight down.
+  // Checks ask several times for each of thousands of paths, none of which needs resolving.
   const absoluteOf = (path: string) =>
     NOT_PLAIN.test(path) ? resolve(workspace, path) : `${workspace}/${path}`;
 
-  /** Root and path below it; the innermost root has it. */
+  /** Root and path below it; of nested roots the innermost. */
   function place(path: string): { root: string; below: string } | null {
     const absolute = absoluteOf(path);
     const root = [...roots].reverse().find((one) => isInside(one, absolute));
@@ -217,8 +217,8 @@ function isReadable(identity: Identity | null): boolean {
 }
 
 /**
- * The last step of every seal: validates the content of the slots, removes entries that may not be committed, clears bits that give
- * power. Only its result is ever committed. `turnedDown`: absolute paths that did not land as the job left them.
+ * The last step of every seal: validates the content of the slots, removes entries that may not be committed, clears bits that grant
+ * privileges. Only its result is ever committed. `turnedDown`: absolute paths that did not land as the job left them.
  */
 export function validateOps(sealed: SealedOps, judge: ValidateDifference) {
   const sweep = createSweep();
@@ -230,7 +230,7 @@ export function validateOps(sealed: SealedOps, judge: ValidateDifference) {
     powerful.push(op.path);
     return hasOnlyMode(without) ? [] : [without];
   });
-  /** Entries that lost bits which give power. */
+  /** Entries that lost bits which grant privileges. */
   const notes = powerful.length === 0 ? [] : [sealNote("power", ...powerful)];
   const verdict = judge(sealedDifference({ ...sealed, ops: harmless }));
   if (verdict.drop.length === 0 && verdict.rewrite.size === 0)
@@ -241,7 +241,7 @@ export function validateOps(sealed: SealedOps, judge: ValidateDifference) {
   return { ops, turnedDown: [...verdict.drop, ...verdict.rewrite.keys()].map(absolute), notes };
 }
 
-/** Nothing is left of a change that was these bits alone. */
+/** A change that consisted only of these bits is dropped. */
 function hasOnlyMode({ a, b, inPlace }: Op): boolean {
   const isKept = inPlace === true || (a?.kind === "directory" && b?.kind === "directory");
   return isKept && a?.mode === b?.mode;
@@ -266,7 +266,7 @@ function withoutPower({ folder, roots, attributed }: SealedOps, op: Op): Op {
 
 const CAPABILITY = "security.capability";
 
-/** A file that brings capabilities is as good as one with set-user-id. */
+/** A file with capabilities grants privileges as one with set-user-id does. */
 function takeCapability(staged: string, original: string | null): void {
   const brings = getXattr(staged, CAPABILITY);
   if (!brings.ok) return;
@@ -435,7 +435,7 @@ export function createFlushAhead(folder: JobFolder) {
 function commitJournal(folder: JobFolder): Promise<void> {
   return new Promise((resolve) => {
     const descriptor = openSync(join(folder.path, "stamp"), "a", 0o600);
-    // Only a file of the journal's newest part makes it begin.
+    // Only a file in the journal's newest part triggers that.
     futimesSync(descriptor, 0, 0);
     fsync(descriptor, () => {
       closeSync(descriptor);
@@ -444,7 +444,7 @@ function commitJournal(folder: JobFolder): Promise<void> {
   });
 }
 
-/** Staged entries reach the disk before any intent names them. The process is left to others while the disk works. */
+/** Staged entries reach the disk before any intent names them. The event loop continues while the disk works. */
 export async function makeDurable(folder: JobFolder, ops: readonly Op[]): Promise<void> {
   const files = ops.filter(({ b, inPlace }) => b?.kind === "file" && inPlace !== true);
   const isFew = files.length <= FILES_AT_ONCE;

@@ -299,7 +299,7 @@ function toIntent(
   };
 }
 
-/** For a folder that was replaced, the paths below it are not compared one by one. */
+/** Conflicts without those below a folder that is itself in conflict. */
 function uppermostConflicts(conflicts: readonly Conflict[]): Conflict[] {
   const paths = new Set(conflicts.map(({ path }) => path));
   return conflicts.filter(({ path }) => !foldersAbove(path).some((above) => paths.has(above)));

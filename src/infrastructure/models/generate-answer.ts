@@ -41,7 +41,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Batch
       size += text.length;
       if (size > LONGEST_LINE) throw new FrameTooLong();
       parts.push(text);
-      // No line is complete, but the reader must see that something came.
+      // No line is complete, but the reader must learn that data arrived.
       yield { frames: [] };
       continue;
     }
@@ -96,7 +96,7 @@ async function* wholeFrame(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ba
 
 type ExpiredTimer = "connectTimeout" | "firstTokenTimeout" | "idleTimeout" | "over";
 
-/** How long to wait for a server to close a stream that has said all: its connection can then be used again. */
+/** How long to wait for a server to close a completed stream: its connection can then be reused. */
 const LINGER_MS = 200;
 
 type StreamWatch = ReturnType<typeof startStreamWatch>;
@@ -127,8 +127,8 @@ function startStreamWatch(deps: {
   };
   arm(Math.min(limit(), limits.idleMs));
 
-  // fetch does not report when it is connected, and a server may send nothing until its first token: a connection of our
-  // own, made only when the answer is late, distinguishes a slow model from a dead host.
+  // fetch does not report when it is connected, and a server may send nothing until its first token: a separate connection,
+  // made only when the answer is late, distinguishes a slow model from a dead host.
   let connected = false;
   const late = setTimeout(() => {
     probing = new AbortController();
@@ -148,13 +148,13 @@ function startStreamWatch(deps: {
   };
   return {
     connected: endProbe,
-    /** The first part of the answer came. */
+    /** The first part of the answer arrived. */
     begun: (): void => {
       if (phase !== "waiting") return;
       phase = "answering";
       since = performance.now();
     },
-    /** Something came. */
+    /** Some data arrived. */
     heard: (): void => {
       if (phase === "answering") since = performance.now();
     },
@@ -176,7 +176,7 @@ function startStreamWatch(deps: {
   };
 }
 
-/** The longest answer that a server would take, where it refuses a longer one. */
+/** The longest answer that a server allows, if it refused a longer one. */
 export interface TokenLimit {
   readonly tokens: number;
   /** Whether it is the model's own, or only what this request leaves. */
@@ -189,7 +189,7 @@ const LEAST_TOKENS = 256;
 const ABOUT_ANSWER =
   /max_?(completion_|output_|new_)?tokens|maxOutputTokens|max(imum)? tokens|maximum (number of )?output|completion tokens|in the (completion|output)/i;
 
-/** The room that the request itself leaves in the window: the window, and its used part. */
+/** The space that the request itself leaves in the window: the window, and its used part. */
 const WINDOW_LEFT: readonly RegExp[] = [
   // Anthropic: 190000 + 20000 > 200000
   /(?<taken>\d+) *\+ *\d+ *> *(?<window>\d+)/,
@@ -209,7 +209,7 @@ export function tokenLimitIn(body: string, asked: number | null): TokenLimit | u
     const { window, taken } = pattern.exec(text)?.groups ?? {};
     if (window !== undefined) return fittingLimit(Number(window) - Number(taken), asked, false);
   }
-  // The largest number below what was asked for; not one of a model's name.
+  // The largest number below the requested one; not one of a model's name.
   const named = [...text.matchAll(/(?<![\w.-])(\d+)(?![\w-]|\.\d)( \(exclusive\))?/g)]
     .map(([, number, exclusive]) => Number(number) - (exclusive === undefined ? 0 : 1))
     .filter((number) => number < asked);
@@ -220,7 +220,7 @@ function fittingLimit(tokens: number, asked: number, lasting: boolean): TokenLim
   return tokens >= LEAST_TOKENS && tokens < asked ? { tokens, lasting } : undefined;
 }
 
-/** Parts that some models do not take, and without which the question is the same. The narrower ones come first. */
+/** Parts that some models do not accept, and without which the question is the same. The narrower ones are first. */
 const DISPENSABLE: readonly {
   readonly name: string;
   /** The field of this part in the request, and how a server names it. Default: its name. */
@@ -245,7 +245,7 @@ const DISPENSABLE: readonly {
   { name: "think", named: /think/i },
 ];
 
-/** A model that does not see answers about something else, so images are never left out. */
+/** A model that cannot see an image would answer something else, so images are never left out. */
 const ABOUT_IMAGES = /image|vision|multi-?modal|mmproj/i;
 
 const REFUSES =
@@ -268,7 +268,7 @@ export interface TryDeps extends ModelDeps {
 
 export type TryOutcome =
   | { readonly kind: "answer"; readonly answer: ModelAnswer }
-  /** `again`: worth another try. `without`: a part that the server does not know. `limit`: how long an answer it would give. */
+  /** `again`: worth another try. `without`: a part that the server does not know. `limit`: the longest answer that it allows. */
   | {
       readonly kind: "failed";
       readonly failure: ModelFailure;
@@ -363,14 +363,14 @@ export async function* tryOnce(
   }
 }
 
-/** An answer of exactly as many tokens as were allowed was cut, also where the server calls it complete. */
+/** An answer of exactly as many tokens as were allowed was cut, even if the server calls it complete. */
 function withTrueEnd(answer: ModelAnswer, maxTokens: number | null): ModelAnswer {
   const { finish, usage, toolCalls } = answer;
   const isFull = maxTokens !== null && usage?.outputTokens === maxTokens;
   return finish === "stop" && toolCalls.length === 0 && isFull ? { ...answer, finish: "length" } : answer;
 }
 
-/** How the same request may be taken after all. */
+/** How the same request may still be accepted. */
 function fixForRefusal(
   { code }: ModelFailure,
   text: string,
@@ -428,7 +428,7 @@ async function* readAnswerStream(
   return undefined;
 }
 
-/** Where small models run. */
+/** Servers on which small models run. */
 const WRITES_CALLS: ReadonlySet<ModelSettings["type"]> = new Set(["ollama", "openai-compatible"]);
 
 const DONE = Symbol("done");
@@ -451,14 +451,14 @@ function failedTry(failure: ModelFailure, again: boolean): Extract<TryOutcome, {
   return { kind: "failed", failure, again };
 }
 
-/** Whether it may be gone in a moment: 429 and 5xx, and what says the same in a stream. */
+/** Whether the failure may pass: 429 and 5xx, and their equivalents in a stream. */
 function isPassing({ code, retryable }: ModelFailure): boolean {
   return retryable && (code === "rate-limited" || code === "server-error");
 }
 
 const LONGEST_ERROR = 64 * 1024;
 
-/** A server that fails may also never end its page about it: the limits of the try hold here, too. */
+/** A failing server may also never end its error page: the limits of the try apply here, too. */
 async function readErrorStart(response: Response): Promise<string> {
   return new TextDecoder().decode((await readUpTo(response.body, LONGEST_ERROR)).bytes);
 }
@@ -468,12 +468,12 @@ function newCallId(random: () => number): string {
 }
 
 const FIRST_WAIT_MS = 500;
-/** A cloud that is asked too often or by too many takes longer to recover than one that stumbled. */
+/** An overloaded cloud takes longer to recover than one with a single failure. */
 const FIRST_WAIT_OF_CROWD_MS = 2000;
 const LONGEST_OWN_WAIT_MS = 30_000;
 /** Waiting does not help with the user's own server. */
 const MOST_AT_HOME = 3;
-/** The user is waiting to learn that it is not there. */
+/** The user is waiting to learn that the server is not running. */
 const FIRST_WAIT_AT_HOME_MS = 100;
 
 interface RetriedServer {
@@ -484,9 +484,9 @@ interface RetriedServer {
 }
 
 /**
- * Tries until there is an answer, a failure that stays, or no try left. A part of the request that the server refuses is
+ * Tries until there is an answer, a permanent failure, or no try left. A part of the request that the server refuses is
  * left out from then on, which costs no try. Between tries it waits as long as the server asks, else twice as long each
- * time; spread, so that many callers do not come back at once.
+ * time, with jitter, so that many callers do not retry at the same moment.
  */
 export async function* generateWithRetries(
   attempt: (request: ModelRequest) => AsyncGenerator<ModelEvent, TryOutcome>,

@@ -30,7 +30,7 @@ const HOP_BY_HOP = new Set(
     " ",
   ),
 );
-/** Never dropped because `Connection` names them: what they say is checked and kept. */
+/** Never dropped because `Connection` names them: their values are checked and kept. */
 const FRAMING = new Set(["host", "content-length", "transfer-encoding"]);
 
 /** Where the head ends in these bytes (behind its empty line); -1 while it does not. */
@@ -216,7 +216,7 @@ interface ForwardTarget extends Destination {
   readonly authority: string;
 }
 
-/** Only the two forms a proxy is asked in; a path alone, or `https://` without a tunnel, is neither. */
+/** Accepts only the two request forms of a proxy; a path alone, or `https://` without a tunnel, is neither. */
 function readForwardTarget({ method, target }: RequestHead): ForwardTarget | undefined {
   if (method === "CONNECT") {
     const [, host = "", port] = /^(\[[^\]]+\]|[^:/@]+):(\d{1,5})$/.exec(target) ?? [];
@@ -243,7 +243,7 @@ function writeForwardedRequest(
   ]);
 }
 
-/** Sends on one body and not a byte more. */
+/** Forwards exactly one body. */
 function sendBody(client: Socket, upstream: Socket, framing: Framing, first: Buffer): void {
   const cutter = createBodyCutter(framing);
   let over = false;
@@ -311,7 +311,7 @@ function relayAnswer(client: Socket, upstream: Socket, headBytes: number): void 
 function answerAndClose(client: Socket, status: number, text: string, phrase?: string): void {
   if (client.destroyed || client.writableEnded) return;
   client.end(answerText(status, text, phrase));
-  // Its remaining data is read and dropped for a while: hanging up at once could lose the answer.
+  // Its remaining data is read and discarded for a while: closing at once could lose the answer.
   client.resume();
   client.setTimeout(LINGER_MS, () => client.destroy());
 }
@@ -383,9 +383,9 @@ function createChunkedCutter(): BodyCutter {
 }
 
 /**
- * An HTTP forward and CONNECT proxy that reaches only what its rules allow. It looks names up and dials itself; a client needs
- * neither a resolver nor a route. One request per connection; each is judged on its own. Answers: 403 with the reason for what the
- * rules refuse (`onRefused` hears of each); 400 for what is not one plain request; 502, 504 when the host cannot be reached; 431, 408
+ * An HTTP forward and CONNECT proxy that reaches only what its rules allow. It resolves names and connects itself; a client needs
+ * neither a resolver nor a route. One request per connection; each is judged separately. Answers: 403 with the reason if the rules
+ * refuse (`onRefused` receives each); 400 for anything but one plain request; 502, 504 if the host cannot be reached; 431, 408
  * at its limits. At the limit of connections the one that has been silent longest ends.
  */
 export interface ProxyDeps extends Pick<DialDeps, "resolve" | "connect" | "ownAddresses"> {
@@ -435,7 +435,7 @@ export async function startProxy(deps: ProxyDeps, at: ListenAt) {
   const used = { at: performance.now() };
   const silent = createSilentFirst();
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    // Before it is counted itself: the newest has said nothing yet either.
+    // Before it is counted itself, because the newest connection has sent nothing yet either.
     if (clients.size >= limits.connections) silent.endSilent();
     clients.add(client);
     silent.add(client);

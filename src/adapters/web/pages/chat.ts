@@ -38,14 +38,14 @@ import { type ConsolePages, missingPage, respond, troublePage, type Web, type We
 
 interface Composer {
   readonly chatId: string;
-  /** Where it is sent; default: the console's own chat of that name. */
+  /** The address that it is sent to; default: the console's own chat of that name. */
   readonly action?: string;
   readonly eventId: string;
   readonly ownCommands: readonly { readonly name: string; readonly description: string }[];
   readonly draft?: string;
 }
 
-/** Where a message is written. A `/` at its beginning offers the commands there are, an `@` the project's files. */
+/** The field for a message. A `/` at its beginning offers the commands, an `@` the project's files. */
 function composerForm(
   context: PageContext,
   { chatId, action = `/chat/${encodeURIComponent(chatId)}`, eventId, ownCommands, draft }: Composer,
@@ -73,11 +73,11 @@ function commandsOf({ t }: PageContext, own: Composer["ownCommands"]): [name: st
 }
 
 interface ReplyView {
-  /** Where the whole text of a reply is read. */
+  /** The address of the full text of a reply. */
   readonly wholeAt: string;
   readonly chatId: string;
   readonly request: string;
-  /** The buttons of a reply, as they make sense now. */
+  /** The buttons of a reply that still apply. */
   readonly actionsOf: (reply: Reply) => Reply["actions"];
   readonly jobs: ReadonlyMap<string, ViewedJob>;
 }
@@ -152,7 +152,7 @@ function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, button
   return result;
 }
 
-/** A text as far as a page shows it at once, and the way to the rest. */
+/** The part of a text that a page shows at once, and a link to the rest. */
 function longText({ t }: PageContext, text: string, wholeAt: string): Piece {
   if (text.length <= WINDOW_CHARACTERS) return markdown(text);
   return [
@@ -185,13 +185,13 @@ function wholeTextPage(
 export interface ChatView extends Omit<ReplyView, "request" | "wholeAt"> {
   readonly channel: string;
   readonly exchanges: readonly Exchange[];
-  /** How far a message is that is being answered. */
+  /** The progress of a message that is being answered. */
   readonly workOf: (messageId: string) => LiveWork;
   readonly chats: readonly Chat[];
   readonly older: boolean;
   readonly eventId: string;
   readonly ownCommands: Composer["ownCommands"];
-  /** A person may write here; an operator only reads what others write elsewhere. */
+  /** Whether the visitor may write here; an operator only reads what others write elsewhere. */
   readonly mayWrite: boolean;
   readonly draft?: string;
   readonly action?: string;
@@ -305,7 +305,7 @@ function attachmentView(
   return html`<a class="picture" href="${address}" target="_blank"><img src="${address}" alt="${visible(name)}" loading="lazy"></a>`;
 }
 
-/** A message that waits or is being answered: who works at what, since when, what it printed last, and a way to stop it. */
+/** A message that waits or is being answered: who works on what, since when, the last output, and a way to stop it. */
 function pendingView(context: PageContext, view: ChatView, message: Exchange["message"]): Markup {
   const { t } = context;
   const isAtWork = message.state === "working";
@@ -324,7 +324,7 @@ const SUGGESTED_FILES = 8;
 const MOST_CHARACTERS = 20_000;
 const CHAT_ID = /^[a-z0-9_-]{1,40}(?:\.[a-z0-9]{1,20})?$/;
 
-/** Conversations in the console. A person's chats are called as they are, or `<person>.<something>`. */
+/** Conversations in the console. A person's chats are named after the person, or `<person>.<something>`. */
 function chatRoutes(app: WebApp, web: Web): void {
   const { host } = web;
   app.get("/", (c) => c.redirect("/chat", 302));
@@ -430,7 +430,7 @@ function chatRoutes(app: WebApp, web: Web): void {
   });
 }
 
-/** Takes a message in; null: it is not the visitor's chat. */
+/** Stores a message; null: it is not the visitor's chat. */
 async function receiveChatForm(
   host: Pick<Web["host"], "receive">,
   page: PageContext,
@@ -484,7 +484,7 @@ export function mayWrite({ userId }: Viewer, chatId: string): boolean {
 const SHOWN_CHATS = 30;
 const TITLE_CHARACTERS = 80;
 
-/** A chat is called by its first message; one at a terminal that was given a name, by that. */
+/** A chat is titled by its first message, or by the name that it was given at a terminal. */
 type TitledChat = ChatKey & Pick<Chat, "firstText">;
 
 export function chatTitleOf(t: PageContext["t"], { channel, chatId, firstText }: TitledChat): string {
