@@ -199,16 +199,16 @@ export async function checkSchedules(config: Config, origin: Origin): Promise<Co
   ];
   if (rules.length === 0) return [];
   const { Cron } = await import("croner");
-  const comes = (cron: string, timezone: string) => {
+  const isDueEver = (cron: string, timezone: string) => {
     return attemptOr(false, () => {
       // Five or six fields name no year: a rule that ever fires also fires after any given day.
       return new Cron(cron, { timezone, paused: true }).nextRun(new Date(0)) !== null;
     });
   };
   return rules.flatMap(({ key, cron, timezone }) =>
-    comes(cron, timezone ?? session.timezone ?? "UTC")
+    isDueEver(cron, timezone ?? session.timezone ?? "UTC")
       ? []
-      : [invalidValue(key, cron, "cron fields (minute hour day month weekday) of a time that comes", origin)],
+      : [invalidValue(key, cron, "cron fields (minute hour day month weekday) with a future time", origin)],
   );
 }
 

@@ -27,7 +27,7 @@ export interface ServedForges extends ForgeService {
   readonly counts: () => EnvironmentCounts;
 }
 
-export interface ServedForgeOptions extends Pick<ForgeServiceDeps, "limit" | "labels" | "takesIn"> {
+export interface ServedForgeOptions extends Pick<ForgeServiceDeps, "limit" | "labels" | "acceptsNew"> {
   readonly queue: OpenedQueue;
   readonly keeper: WorkKeeper;
 }

@@ -130,7 +130,7 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const listens = kind === "serve";
   const tasks = { queue: opened, keeper: inbox.keeper, labels, limit: listens ? TASKS_AT_ONCE : lanes };
   const forges = services.config.command_executor.enabled
-    ? await (await import("./serve-forges.ts")).openServedForges(deps, { ...tasks, takesIn: listens })
+    ? await (await import("./serve-forges.ts")).openServedForges(deps, { ...tasks, acceptsNew: listens })
     : null;
   const working = createWorkingProcess({
     inbox,

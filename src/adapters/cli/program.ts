@@ -144,7 +144,7 @@ export interface TerminalHost {
   /** The image of the clipboard as PNG, by the first program here that can read it. */
   readClipboardImage(): Promise<Uint8Array | "no-image" | "no-program">;
   /** Suspends this process as Ctrl-Z does, and calls back when it resumes. */
-  suspend(goesOn: () => void): void;
+  suspend(onResume: () => void): void;
   /** Has this written to the terminal, and its modes set right, if this process is killed. Returns how to end the guard. */
   guardTerminal(restore: string): () => void;
   /** Lines of standard input, one by one. */

@@ -59,11 +59,11 @@ export async function answerAside(
       work,
     },
   );
-  const goesOn = work === "" ? [] : [say("workGoesOn")];
-  if (!answered.ok) return createAnswer([{ kind: "worded", texts: answered.trouble }, ...goesOn], false);
+  const notice = work === "" ? [] : [say("workGoesOn")];
+  if (!answered.ok) return createAnswer([{ kind: "worded", texts: answered.trouble }, ...notice], false);
   const words = { kind: "text", text: deps.workspace.mask(answered.answer.text.trim()) } as const;
   return {
-    ...createAnswer([words, ...cloudNote(answered.model), ...goesOn], true),
+    ...createAnswer([words, ...cloudNote(answered.model), ...notice], true),
     model: toReplyModel(answered.model),
     usage: toReplyUsage(models.used()),
   };

@@ -57,7 +57,7 @@ export async function answerWithCandidates(
   const ends = await runCoderCandidates<CoderRole, CandidateEnding, CoderRunResult>({
     candidates: roles,
     atOnce,
-    goesOn: (came) => !turn.signal.aborted && (!isNext || isRed(came)),
+    shouldContinue: (came) => !turn.signal.aborted && (!isNext || isRed(came)),
     run: (role, chosen) =>
       runCoder(deps, candidateTurn(turn, role), {
         role,

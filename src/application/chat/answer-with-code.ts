@@ -229,7 +229,7 @@ function toCoderFacts(
   checked: ChecksFacts | null,
 ): CoderFacts {
   const { attempts, red, stopped, tried, words } = story;
-  const isTold = hasChanged(result) || red?.kind === "still-red";
+  const isReported = hasChanged(result) || red?.kind === "still-red";
   return {
     attempts,
     ...(red !== null && { red: red.kind, brief: mask(red.brief) }),
@@ -237,7 +237,7 @@ function toCoderFacts(
     tried: tried.map((plan) => mask(plan.trim().split("\n")[0] ?? "")),
     words: mask(words),
     costUsd: models.used().costUsd,
-    ...(checked !== null && isTold && { checks: toChecksRecord(checked) }),
+    ...(checked !== null && isReported && { checks: toChecksRecord(checked) }),
     isDropped: result === null,
   };
 }

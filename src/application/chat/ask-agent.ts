@@ -125,12 +125,12 @@ export async function askAgent(
   const agent = agentOf(role);
   const words = createWordOutput(deps.workspace.mask, (text) => turn.emit({ type: "text", agent, text }));
   const { signal } = turn;
-  const goesOn = question.whenCut === "goes-on";
+  const continuesCut = question.whenCut === "goes-on";
   const listening = {
     ...listenOptions(deps, turn, question.deadline),
     ...(question.streams && { onText: words.add }),
     ...(question.onText !== undefined && { onText: question.onText }),
-    ...(goesOn && { onCut: () => turn.emit(createNotice(deps, (chat) => chat.answerGoesOn)) }),
+    ...(continuesCut && { onCut: () => turn.emit(createNotice(deps, (chat) => chat.answerGoesOn)) }),
   };
   const looked =
     question.looks === undefined
@@ -139,14 +139,14 @@ export async function askAgent(
   const { completion } =
     looked !== null
       ? { completion: looked }
-      : await (goesOn ? completeWhole : completeFitting)(
+      : await (continuesCut ? completeWhole : completeFitting)(
           model,
           (size) => ({ ...question.request(model, size, []), signal }),
           listening,
         );
   words.end();
   const cut = completion.kind === "cut";
-  if (completion.kind === "finished" || (cut && !goesOn))
+  if (completion.kind === "finished" || (cut && !continuesCut))
     return { ok: true, answer: completion.answer, model, cut };
   const trouble = wordTrouble({ role, model }, completion);
   const again = completion.kind === "empty" || (completion.kind === "failed" && isBroken(completion.failure));

@@ -589,13 +589,13 @@ async function answerAll(
 ): Promise<Answer[]> {
   const first = await answerPart(deps, turn, { text, decision });
   const advice = first.reroute;
-  const goesOn =
+  const reroutes =
     advice !== undefined &&
     advice.route !== decision.route &&
     advice.confidence >= 0.8 &&
     advice.fit < 0.3 &&
     turn.message.strict !== true;
-  if (!goesOn || turn.signal.aborted) return [first];
+  if (!reroutes || turn.signal.aborted) return [first];
   // A user who named a route chose the destination; another one is only offered.
   if (decision.source === "explicit") return [withOffer(deps, first, advice.route, text)];
   const rerouted = createNotice(deps, (chat) => chat.rerouted(decision.route, advice.route));

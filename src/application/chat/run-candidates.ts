@@ -13,7 +13,7 @@ export interface CandidatesRun<Candidate, Ending, End> {
   readonly candidates: readonly Candidate[];
   readonly atOnce: boolean;
   /** One after the other: whether the next one also tries. */
-  readonly goesOn: (came: CandidateState<Ending, End>) => boolean;
+  readonly shouldContinue: (came: CandidateState<Ending, End>) => boolean;
   /** A candidate with a draft that could land awaits `chosen`; a candidate without one ends. */
   readonly run: (candidate: Candidate, chosen: (ending: Ending) => Promise<boolean>) => Promise<End>;
   readonly choose: (waiting: ReadonlyMap<Candidate, Ending>) => Promise<Candidate | null>;
@@ -55,7 +55,7 @@ export async function runCoderCandidates<Candidate, Ending, End>(
     } else
       for (const candidate of parts.candidates) {
         const came = await start(candidate);
-        if (!parts.goesOn(came)) break;
+        if (!parts.shouldContinue(came)) break;
       }
     // In the order in which they were asked, so that the first one wins a tie.
     const drafts = parts.candidates.flatMap((candidate) => {

@@ -147,7 +147,7 @@ function guessBudget(gathering: Gathering): number {
   const { called, request, budget } = gathering;
   const guessed = budget.guessed - besides(gathering);
   if (isNamed(called)) return Math.min(guessed, LOOKED_UP);
-  if (!goesOn(gathering)) return guessed;
+  if (!continuesLastChange(gathering)) return guessed;
   return Math.min(guessed, REFERS.test(request) ? LOOKED_UP : BESIDE_CHANGED);
 }
 
@@ -204,7 +204,7 @@ function isNamed(called: readonly ShownText[]): boolean {
 }
 
 /** Whether the message continues the conversation's last change: the changed files contain every name in it. */
-function goesOn({ terms, changed }: Gathering): boolean {
+function continuesLastChange({ terms, changed }: Gathering): boolean {
   const held = new Set(changed.flatMap(({ text }) => termsIn(text, terms)));
   return changed.length > 0 && terms.every(({ kind }, at) => kind === "word" || held.has(at));
 }

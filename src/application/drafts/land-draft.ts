@@ -29,7 +29,7 @@ export interface LandDeps<Judged extends { readonly verdict: string }> {
   readonly checks: LandingJudge<Judged> | null;
   readonly attempt: number;
   /** Whether a conflict may be sent back to the coder; else the draft is kept as a preview. */
-  readonly goesBack: boolean;
+  readonly maySendBack: boolean;
   readonly whoChanged: (path: string) => OtherChange;
   /** Files that the coder was shown and others changed since; called where there is no judge. */
   readonly outdated: () => readonly string[];
@@ -81,10 +81,10 @@ export async function landDraft<Judged extends { readonly verdict: string }>(
 }
 
 async function yieldConflicts(
-  { draft, goesBack, whoChanged }: Pick<LandDeps<never>, "draft" | "goesBack" | "whoChanged">,
+  { draft, maySendBack, whoChanged }: Pick<LandDeps<never>, "draft" | "maySendBack" | "whoChanged">,
   conflicts: readonly DraftConflict[],
 ): Promise<Landing<never>> {
-  if (!goesBack) return { kind: "ended", result: await draft.keep("conflict") };
+  if (!maySendBack) return { kind: "ended", result: await draft.keep("conflict") };
   const stale = conflicts.map(({ path, base, ours, theirs }): StaleEdit => {
     const what = theirs === null ? "gone" : ours === null ? "delete" : "conflict";
     return { path, what, shown: textOf(base), yours: textOf(ours), other: whoChanged(path) };

@@ -175,8 +175,8 @@ function findFitting(
   for (const edit of byDepth.toReversed()) {
     const { path, entry } = edit;
     if (entry.kind === "directory" || lender.look(path).kind !== "directory") continue;
-    const goes = (name: string) => fitting.get(`${path}/${name}`)?.entry.kind === "missing";
-    if (lender.list(path).every(goes)) continue;
+    const isMissing = (name: string) => fitting.get(`${path}/${name}`)?.entry.kind === "missing";
+    if (lender.list(path).every(isMissing)) continue;
     fitting.delete(path);
     if (entry.kind !== "missing") unfitting.push(edit);
   }

@@ -87,7 +87,7 @@ export interface ForgeServiceDeps extends TaskSolver {
   readonly fleet: Pick<FleetStore, "machines">;
   readonly machineId: string;
   /** Whether it also accepts new ones: polls the forges, and acts on their deliveries. */
-  readonly takesIn: boolean;
+  readonly acceptsNew: boolean;
   readonly events: EventActorDeps["events"];
   readonly keeper: EventActorDeps["keeper"];
   /** Calls back when a delivery may wait; the answer stops that. */
@@ -151,14 +151,14 @@ export function createForgeService(deps: ForgeServiceDeps) {
       await store.adopt();
       ends.push(deps.onWork(runner.wake));
       runner.wake();
-      if (deps.takesIn) {
+      if (deps.acceptsNew) {
         await deps.events.adopt();
         ends.push(deps.onEvents(actor.wake));
         actor.wake();
       }
       for (const kind of FORGE_KINDS) {
         const forge = forges.get(kind);
-        if (!deps.takesIn || forge === undefined) continue;
+        if (!deps.acceptsNew || forge === undefined) continue;
         ends.push(startPolling(intakeOf(forge), config.forges[kind], deps.onTrouble));
       }
     },

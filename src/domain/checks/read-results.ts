@@ -277,13 +277,13 @@ function countSameFailures(lines: readonly string[]): string[] {
     const found = PLACE_LINE.exec(own.findLast((line) => PLACE_LINE.test(line)) ?? "");
     const account = { lines: own, place: found?.[1] ?? found?.[2] ?? "", others: [] };
     const key = `${error}\n${tellsOfMissingName(error) ? "" : account.place}`;
-    const isTold = ACCOUNTS.begins.test(own[0] ?? "") && error !== "" && account.place !== "";
-    const same = isTold ? first.get(key) : undefined;
+    const isReported = ACCOUNTS.begins.test(own[0] ?? "") && error !== "" && account.place !== "";
+    const same = isReported ? first.get(key) : undefined;
     if (same !== undefined) {
       same.others.push(account.place);
       return;
     }
-    if (isTold) first.set(key, account);
+    if (isReported) first.set(key, account);
     accounts.push(account);
   };
   for (const [at, line] of lines.entries())

@@ -6,11 +6,11 @@ const LONGEST_PIECE = 500;
 const LOOK_EVERY = 1_000;
 
 /** Watches a streamed answer for a model that repeats one piece without end. */
-export function createCircleWatch(): { readonly goesInCircles: (piece: string) => boolean } {
+export function createCircleWatch(): { readonly repeatsItself: (piece: string) => boolean } {
   let tail = "";
   let unseen = 0;
   return {
-    goesInCircles(piece) {
+    repeatsItself(piece) {
       // A piece of this size was generated before it was sent: stopping would save nothing.
       const isWhole = piece.length > STRETCH;
       tail = isWhole ? "" : tail + piece;

@@ -119,11 +119,11 @@ const ENDING =
 function codeIn(text: string): string[] {
   const words = [...text.matchAll(/[A-Za-z_$][\w$]{2,}/g)];
   return words.flatMap(({ 0: name, index }) =>
-    name.length <= LONGEST_WORD && standsAsCode(text, name, index) ? [name] : [],
+    name.length <= LONGEST_WORD && isWrittenAsCode(text, name, index) ? [name] : [],
   );
 }
 
-function standsAsCode(text: string, name: string, index: number): boolean {
+function isWrittenAsCode(text: string, name: string, index: number): boolean {
   const [before, after] = [text[index - 1], text[index + name.length]];
   const isMember = before === "." && /\w/.test(text[index - 2] ?? "") && !ENDING.test(name);
   return isMember || after === "(" || (before === "`" && after === "`");

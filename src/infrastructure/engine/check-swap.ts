@@ -73,19 +73,19 @@ export async function checkSwap(request: CheckRequest) {
     // An entry that is as recorded is kept once: a job may have a hundred thousand.
     const step = {
       op,
-      goes: sameUntouched(seen.current, recorded.goes) ? recorded.goes : seen.current,
-      comes: comesFor(folder, recorded, direction),
+      leaving: sameUntouched(seen.current, recorded.leaving) ? recorded.leaving : seen.current,
+      entering: findEntering(folder, recorded, direction),
     };
     if (lastSwap === null && hasLostSide(step)) {
       conflicts.push({ path: shown(op), reason: "changed" });
       continue;
     }
-    if (step.comes === null && recorded.comes !== null && op.area !== "object") {
+    if (step.entering === null && recorded.entering !== null && op.area !== "object") {
       gone.push(shown(op));
       continue;
     }
     if (!isOutOfReach(seen.reason) && !hasWork(step, folder, direction)) {
-      if (seen.current === null && recorded.goes !== null && op.area === "file") absent.push(recorded);
+      if (seen.current === null && recorded.leaving !== null && op.area === "file") absent.push(recorded);
       continue;
     }
     if (seen.reason === null) steps.push(step);
@@ -104,15 +104,15 @@ export function isOutOfReach(reason: Conflict["reason"] | null): boolean {
   return reason === "parent-missing" || reason === "no-access";
 }
 
-function canBeForced({ op, goes }: SwapStep, reason: Conflict["reason"]): boolean {
+function canBeForced({ op, leaving }: SwapStep, reason: Conflict["reason"]): boolean {
   if (isOutOfReach(reason)) return false;
-  return !staysInPlace(op) || goes?.kind === op.a?.kind;
+  return !staysInPlace(op) || leaving?.kind === op.a?.kind;
 }
 
-function comesFor(folder: JobFolder, recorded: SwapStep, direction: Direction): Identity | null {
-  if (staysInPlace(recorded.op)) return recorded.comes;
+function findEntering(folder: JobFolder, recorded: SwapStep, direction: Direction): Identity | null {
+  if (staysInPlace(recorded.op)) return recorded.entering;
   const found = identifyAt(inSlot(folder, recorded.op, direction));
-  return isSameBody(found, recorded.comes) ? recorded.comes : found;
+  return isSameBody(found, recorded.entering) ? recorded.entering : found;
 }
 
 /** The same entry, as far as a swap compares: a rename into the slot changes only the change time. */
@@ -121,18 +121,18 @@ function isSameBody(found: Identity | null, recorded: Identity | null): boolean 
 }
 
 /** The job's own entry was moved with a folder of the user's when an earlier commit was undone. */
-function hasLostSide({ op, comes }: SwapStep): boolean {
-  return op.b !== null && comes === null && op.area !== "object" && !staysInPlace(op);
+function hasLostSide({ op, entering }: SwapStep): boolean {
+  return op.b !== null && entering === null && op.area !== "object" && !staysInPlace(op);
 }
 
 /** Whether an op has something to do: its slots show neither that it is done nor that the last swap left it alone. */
-function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Direction): boolean {
+function hasWork({ op, leaving, entering }: SwapStep, folder: JobFolder, direction: Direction): boolean {
   if (staysInPlace(op)) return true;
   const incoming = direction === "forward" ? op.b : op.a;
-  if (incoming !== null && comes !== null) return true;
-  if (incoming !== null) return goes !== null && wasForcedOverDeleted(op, folder, direction);
+  if (incoming !== null && entering !== null) return true;
+  if (incoming !== null) return leaving !== null && wasForcedOverDeleted(op, folder, direction);
   if (op.area === "object" && direction === "back") return false;
-  return goes !== null && identifyAt(outSlot(folder, op, direction)) === null;
+  return leaving !== null && identifyAt(outSlot(folder, op, direction)) === null;
 }
 
 /** A swap that was forced over a file which the user had deleted filled no slot: the path becomes absent again. Git objects stay. */
@@ -147,7 +147,7 @@ function wasForcedOverDeleted(op: Op, folder: JobFolder, direction: Direction): 
 
 function lookAtOp(
   request: CheckRequest,
-  { op, goes: expected, comes }: SwapStep,
+  { op, leaving: expected, entering }: SwapStep,
   anchors: Anchors,
   parents: KnownParents,
 ): { readonly current: Identity | null; readonly reason: Conflict["reason"] | null } {
@@ -155,7 +155,7 @@ function lookAtOp(
   let current: Identity | null = null;
   try {
     current = parents.lacks(root, op.path) ? null : identify(root, op.path, anchors);
-    if (current === null && comes !== null && !parentsAreFolders(request, op, parents))
+    if (current === null && entering !== null && !parentsAreFolders(request, op, parents))
       return { current, reason: "parent-missing" };
   } catch (error) {
     const isShut = (error as { code?: string }).code === "EACCES";

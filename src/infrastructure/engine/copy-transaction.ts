@@ -112,18 +112,18 @@ function byteLook(entries: Iterable<WalkedEntry>): ByteLook {
   return look;
 }
 
-/** Which of them a job created, changed or removed. `goesWhole`: whether the folder of a path is gone as a whole. */
+/** Which of them a job created, changed or removed. `isGoneWhole`: whether the folder of a path is gone as a whole. */
 function touchedBytes(
   before: ByteLook,
   now: ByteLook,
-  goesWhole: (path: string) => boolean,
+  isGoneWhole: (path: string) => boolean,
 ): readonly string[] {
   const touched: string[] = [];
   for (const [path, { mode, ctime, isFolder }] of now) {
     const then = before.get(path);
     if (then === undefined || then.mode !== mode || (!isFolder && then.ctime !== ctime)) touched.push(path);
   }
-  for (const path of before.keys()) if (!now.has(path) && !goesWhole(path)) touched.push(path);
+  for (const path of before.keys()) if (!now.has(path) && !isGoneWhole(path)) touched.push(path);
   return touched;
 }
 
@@ -165,8 +165,8 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   const folders = new Set(found.filter(({ stats }) => stats.isDirectory()).map(({ path }) => path));
   // The job did not see all of their contents, so it cannot remove them as a whole.
   const above = new Set([...manifest.hidden].flatMap((path) => [...foldersAbove(path)]));
-  const goesWhole = (path: string) => goesWithItsFolder(path, manifest, folders, above);
-  const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), goesWhole);
+  const isGoneWhole = (path: string) => isGoneWithFolder(path, manifest, folders, above);
+  const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), isGoneWhole);
   if (noText.length + tooDeep.length > 0) return { ops: [], notes, noText, tooDeep };
   const ops: Op[] = [];
   const made: { op: Op; from: string; mode: number }[] = [];
@@ -215,7 +215,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   const seen = new Set(found.map(({ path }) => path));
   for (const [path, a] of manifest.entries) {
     if (seen.has(path) || above.has(path) || isHidden(manifest.hidden, path)) continue;
-    if (goesWhole(path)) continue;
+    if (isGoneWhole(path)) continue;
     const aHash = hashOf(path, a, isIndexFile(path, area(path)));
     const n = firstSlot + ops.length;
     ops.push({ n, root: index, path, a, b: null, ...(aHash && { aHash }), area: area(path) });
@@ -243,7 +243,7 @@ function takeFolders(folder: JobFolder, made: readonly { op: Op; from: string; m
 }
 
 /** A deleted folder is one op that includes its contents, unless the folder must stay. */
-function goesWithItsFolder(
+function isGoneWithFolder(
   path: string,
   manifest: Manifest,
   folders: ReadonlySet<string>,

@@ -117,24 +117,24 @@ function reachedOps(folder: JobFolder, plan: Plan, { state, turn }: StateFile): 
     const here = identifyIn(rootOf(plan, op), op.path);
     if (staysInPlace(op)) {
       const isDone =
-        recorded.goes?.mode !== recorded.comes?.mode &&
-        here?.mode === recorded.comes?.mode &&
-        here?.ino === recorded.goes?.ino;
-      return isDone ? [[op.n, recorded.goes, recorded.comes]] : [];
+        recorded.leaving?.mode !== recorded.entering?.mode &&
+        here?.mode === recorded.entering?.mode &&
+        here?.ino === recorded.leaving?.ino;
+      return isDone ? [[op.n, recorded.leaving, recorded.entering]] : [];
     }
-    const { goes, comes } = recorded;
+    const { leaving, entering } = recorded;
     const out = identifyAt(outSlot(folder, op, direction));
     const waiting = identifyAt(inSlot(folder, op, direction));
-    if (comes === null) {
+    if (entering === null) {
       // A path that an earlier swap left alone keeps its slot and the entry in it.
       const isLeft = (direction === "forward" ? op.b : op.a) !== null || here !== null;
-      const isOut = out !== null && (op.area === "file" || isSameEntry(out, goes));
+      const isOut = out !== null && (op.area === "file" || isSameEntry(out, leaving));
       return isOut && !isLeft ? [[op.n, out, null]] : [];
     }
     // Either side of an exchange that was cut off before its second step; then an entry that is out, or has come in.
-    if (out !== null) return [[op.n, isSameEntry(out, comes) ? here : out, comes]];
-    if (isSameEntry(waiting, comes) || !isSameEntry(here, comes)) return [];
-    if (waiting !== null || goes === null) return [[op.n, waiting, comes]];
+    if (out !== null) return [[op.n, isSameEntry(out, entering) ? here : out, entering]];
+    if (isSameEntry(waiting, entering) || !isSameEntry(here, entering)) return [];
+    if (waiting !== null || leaving === null) return [[op.n, waiting, entering]];
     return [];
   });
   // Folders with other jobs' files in them were lent by this job (see `shared-folders.ts`).

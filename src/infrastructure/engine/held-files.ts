@@ -169,10 +169,10 @@ export function findHeldFiles(plan: Plan, workspace: string, steps: readonly Swa
   const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
   for (const step of steps) {
-    const { op, goes } = step;
+    const { op, leaving } = step;
     const at = absolute(step);
-    if (goes?.kind === "file" && !staysInPlace(op))
-      files.set(fileKey({ dev: devices(op.root), ino: goes.ino }), { at, reportAs: at });
+    if (leaving?.kind === "file" && !staysInPlace(op))
+      files.set(fileKey({ dev: devices(op.root), ino: leaving.ino }), { at, reportAs: at });
     else if (removesWholeFolder(step)) folders.push(watchFolder(at, at));
     if (
       op.area === "git" &&
@@ -210,13 +210,13 @@ export function lateWriters(
   const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
   for (const step of steps) {
-    const { op, goes } = step;
+    const { op, leaving } = step;
     const out = kept.get(op.n) ?? null;
     if (out === null || staysInPlace(op)) continue;
     const path = join(rootOf(plan, op), op.path);
     const slot = outSlot(folder, op, direction);
-    if (goes?.kind === "file") {
-      if (!isSameEntry(out, goes)) late.push({ path: relative(workspace, path), reason: "changed" });
+    if (leaving?.kind === "file") {
+      if (!isSameEntry(out, leaving)) late.push({ path: relative(workspace, path), reason: "changed" });
       else files.set(fileKey({ dev: devices(op.root), ino: out.ino }), { at: slot, reportAs: path });
     } else if (removesWholeFolder(step)) {
       if (whoTouchedSince(slot, since, isOurs) === "somebody")
@@ -240,7 +240,7 @@ function pushOnce(conflicts: Conflict[], conflict: Conflict): void {
 export function readKeptEntries({ folder, plan, direction, steps }: Swap) {
   const unfilled = new Set(
     steps
-      .filter((step) => step.goes === null && (direction === "forward" ? step.op.a : step.op.b) === null)
+      .filter((step) => step.leaving === null && (direction === "forward" ? step.op.a : step.op.b) === null)
       .map(({ op }) => op.n),
   );
   const entries = new Map<number, Identity>();

@@ -152,8 +152,8 @@ export function createJobArchive(
       return aside === undefined ? mark : { ...mark, aside: locateAside(storage, jobId, aside) };
     });
     const { reversedBy, broughtInBy, ...own } = record;
-    const reversedAt = state.state === "committed" ? standsSince(reversedBy) : null;
-    const broughtInAt = state.state === "undone" ? standsSince(broughtInBy) : null;
+    const reversedAt = state.state === "committed" ? inEffectSince(reversedBy) : null;
+    const broughtInAt = state.state === "undone" ? inEffectSince(broughtInBy) : null;
     return {
       ...own,
       // Both are omitted for a job that no longer has any effect.
@@ -169,14 +169,14 @@ export function createJobArchive(
   }
 
   /** Since when a job that undid or redid another is in effect; null if it is not, for example because a merge undid it. */
-  function standsSince(jobId: string | undefined): string | null {
+  function inEffectSince(jobId: string | undefined): string | null {
     if (jobId === undefined) return null;
     const folder = jobFolder(storage, jobId);
     const state = readSoundState(folder);
     if (state === null || !isSettled(state.state)) return null;
     const record = ifSound(() => readJobRecord(folder));
-    if (state.state === "undone") return standsSince(record?.broughtInBy);
-    return standsSince(record?.reversedBy) === null ? state.at : null;
+    if (state.state === "undone") return inEffectSince(record?.broughtInBy);
+    return inEffectSince(record?.reversedBy) === null ? state.at : null;
   }
 
   function list(states?: readonly JobState[], isOfGroup?: (groupId: string) => boolean): StoredJob[] {

@@ -21,11 +21,11 @@ interface AsideMove {
 export function findUnrestored(storage: string, takenBack: Swap, workspace: string): AsideMove[] {
   const { folder, plan, direction } = takenBack;
   const moves: AsideMove[] = [];
-  for (const { op, comes } of takenBack.steps) {
+  for (const { op, entering } of takenBack.steps) {
     if (staysInPlace(op)) continue;
     const waiting = inSlot(folder, op, direction);
     const other = outSlot(folder, op, direction);
-    const isHalfExchanged = comes !== null && isSameEntry(identifyAt(other), comes);
+    const isHalfExchanged = entering !== null && isSameEntry(identifyAt(other), entering);
     for (const from of [waiting, ...(isHalfExchanged ? [other] : [])])
       if (identifyAt(from) !== null)
         moves.push({

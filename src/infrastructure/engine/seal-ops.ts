@@ -279,13 +279,13 @@ function dropOps(sealed: SealedOps, paths: readonly string[]): Op[] {
   const { folder, roots } = sealed;
   const at = (op: Op) => join(roots[op.root] as string, op.path);
   const named = new Set(paths);
-  const goes = (op: Op) => named.has(at(op)) || foldersAbove(at(op)).some((folder) => named.has(folder));
+  const isDropped = (op: Op) => named.has(at(op)) || foldersAbove(at(op)).some((folder) => named.has(folder));
   const opened = new Set(
-    sealed.ops.filter((op) => takesFolderAway(op) && paths.some((path) => path.startsWith(`${at(op)}/`))),
+    sealed.ops.filter((op) => removesFolder(op) && paths.some((path) => path.startsWith(`${at(op)}/`))),
   );
-  const kept = sealed.ops.filter((op) => !goes(op) && !opened.has(op));
-  for (const op of sealed.ops) if (goes(op) || opened.has(op)) removeTree(opSlotPath(folder, op.n, "b"));
-  const without = withoutEmptyParents(kept, sealed.ops.filter(goes), at, (op) =>
+  const kept = sealed.ops.filter((op) => !isDropped(op) && !opened.has(op));
+  for (const op of sealed.ops) if (isDropped(op) || opened.has(op)) removeTree(opSlotPath(folder, op.n, "b"));
+  const without = withoutEmptyParents(kept, sealed.ops.filter(isDropped), at, (op) =>
     removeTree(opSlotPath(folder, op.n, "b")),
   );
   const beside = {
@@ -296,7 +296,7 @@ function dropOps(sealed: SealedOps, paths: readonly string[]): Op[] {
   return without;
 }
 
-function takesFolderAway({ a, b }: Op): boolean {
+function removesFolder({ a, b }: Op): boolean {
   return a?.kind === "directory" && b?.kind !== "directory";
 }
 

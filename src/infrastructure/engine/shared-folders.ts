@@ -68,14 +68,14 @@ function* withAncestors(root: string, path: string): Generator<string> {
 /** The missing parent folders of incoming entries, topmost first. */
 function findMissing({ plan, steps }: Pick<Swap, "plan" | "steps">): string[] {
   const own = new Set(
-    steps.filter(({ comes }) => comes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
+    steps.filter(({ entering }) => entering?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
   );
   const missing = new Set<string>();
   let last = "";
-  for (const { op, comes } of steps) {
+  for (const { op, entering } of steps) {
     const root = rootOf(plan, op);
     const parent = joinFolder(root, parentOf(op.path));
-    if (comes === null || parent === last) continue;
+    if (entering === null || parent === last) continue;
     last = parent;
     for (let path = parentOf(op.path); path !== ""; path = parentOf(path))
       if (!own.has(`${op.root}:${path}`) && !existsSync(`${root}/${path}`)) missing.add(`${root}/${path}`);
@@ -90,8 +90,8 @@ export function findHeldElsewhere(
   absent: readonly SwapStep[],
 ) {
   const missing = findMissing(swap);
-  const left = absent.flatMap(({ op, goes }) =>
-    goes === null ? [] : [{ goes, above: [...withAncestors(rootOf(swap.plan, op), op.path)] }],
+  const left = absent.flatMap(({ op, leaving }) =>
+    leaving === null ? [] : [{ leaving, above: [...withAncestors(rootOf(swap.plan, op), op.path)] }],
   );
   const wanted = new Set([...missing, ...left.flatMap(({ above }) => above)]);
   const holders = findHolders(place, swap.folder, wanted);
@@ -99,10 +99,10 @@ export function findHeldElsewhere(
     const holder = holders.get(path)?.find(({ slot, ino }) => identifyAt(slot)?.ino === ino);
     return holder === undefined ? [] : [{ path, ...holder }];
   });
-  const moved = left.flatMap(({ goes, above }) => {
+  const moved = left.flatMap(({ leaving, above }) => {
     const path = above[0] as string;
     const isIn = (at: string, { slot }: Holder) =>
-      identifyAt(`${slot}${path.slice(at.length)}`)?.ino === goes.ino;
+      identifyAt(`${slot}${path.slice(at.length)}`)?.ino === leaving.ino;
     const holder = above.flatMap((at) => holders.get(at)?.filter((one) => isIn(at, one)) ?? [])[0];
     return holder === undefined ? [] : [{ path, ...holder }];
   });
@@ -134,8 +134,9 @@ export function returnFolders(
   around: FoldersBefore,
 ): void {
   const emptied = new Set<string>();
-  for (const { op, comes } of steps)
-    if (comes === null && op.path.includes("/")) emptied.add(joinFolder(rootOf(plan, op), parentOf(op.path)));
+  for (const { op, entering } of steps)
+    if (entering === null && op.path.includes("/"))
+      emptied.add(joinFolder(rootOf(plan, op), parentOf(op.path)));
   const empty = [...emptied].filter(isEmptyFolder);
   if (empty.length === 0) return;
   const roots: ReadonlySet<string> = new Set(plan.roots);

@@ -86,7 +86,7 @@ function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
   const direction: Direction = intent.direction === "undo" ? "back" : "forward";
   const lastSwap = readSwapRecord(folder, intent.turn - 1);
   const skip = new Set(intent.skip);
-  const found = new Map(intent.found.map(([n, goes, comes]) => [n, { goes, comes }]));
+  const found = new Map(intent.found.map(([n, leaving, entering]) => [n, { leaving, entering }]));
   const steps = plan.ops
     .filter((op) => !skip.has(op.n))
     .map((op) => ({ ...recordedStep(op, direction, lastSwap), ...found.get(op.n) }));
@@ -121,13 +121,13 @@ function findEditedPaths(swap: Swap, intent: Intent) {
   });
   swap.places.close();
   const paths = edited.map(({ op }) => `${op.root}:${op.path}`);
-  const touches = ({ op, goes }: SwapStep) => {
+  const touches = ({ op, leaving }: SwapStep) => {
     const own = `${op.root}:${op.path}`;
     return paths.some(
       (path) =>
         path === own ||
         own.startsWith(`${path}/`) ||
-        (goes?.kind === "directory" && path.startsWith(`${own}/`)),
+        (leaving?.kind === "directory" && path.startsWith(`${own}/`)),
     );
   };
   const touched = edited.length === 0 ? [] : swap.steps.filter(touches);
@@ -141,49 +141,49 @@ function findEditedPaths(swap: Swap, intent: Intent) {
 }
 
 /** Where the unchanged entry is that the swap put at a path; null if the path is occupied. */
-function findStrayed(swap: Swap, { op, goes }: SwapStep): FoundPlace | null {
-  if (goes === null || staysInPlace(op) || standingEntry(swap, op) !== null) return null;
-  const found = swap.places.findEntry(goes);
-  return found !== null && isSameEntry(identify(found.root, found.path), goes) ? found : null;
+function findStrayed(swap: Swap, { op, leaving }: SwapStep): FoundPlace | null {
+  if (leaving === null || staysInPlace(op) || standingEntry(swap, op) !== null) return null;
+  const found = swap.places.findEntry(leaving);
+  return found !== null && isSameEntry(identify(found.root, found.path), leaving) ? found : null;
 }
 
 /** Whether the swap had written its side before the path was edited. */
-function isReached(swap: Swap, { op, goes, comes }: SwapStep): boolean {
+function isReached(swap: Swap, { op, leaving, entering }: SwapStep): boolean {
   const { folder, direction } = swap;
-  if (staysInPlace(op)) return standingEntry(swap, op)?.mode === comes?.mode;
+  if (staysInPlace(op)) return standingEntry(swap, op)?.mode === entering?.mode;
   const waiting = identifyAt(inSlot(folder, op, direction));
-  if (goes === null) return !isSameEntry(waiting, comes);
-  return isSameEntry(identifyAt(outSlot(folder, op, direction)), goes) || isSameEntry(waiting, goes);
+  if (leaving === null) return !isSameEntry(waiting, entering);
+  return isSameEntry(identifyAt(outSlot(folder, op, direction)), leaving) || isSameEntry(waiting, leaving);
 }
 
 /** Finishes an exchange that was interrupted before its second step, at a path that is left alone: the old entry moves to its slot. */
-function finishExchange({ folder, direction }: Swap, { op, goes }: SwapStep): void {
+function finishExchange({ folder, direction }: Swap, { op, leaving }: SwapStep): void {
   const [from, out] = [inSlot(folder, op, direction), outSlot(folder, op, direction)];
-  if (goes === null || staysInPlace(op) || identifyAt(out) !== null) return;
-  if (isSameEntry(identifyAt(from), goes)) renameSync(from, out);
+  if (leaving === null || staysInPlace(op) || identifyAt(out) !== null) return;
+  if (isSameEntry(identifyAt(from), leaving)) renameSync(from, out);
 }
 
-function isDone({ folder, direction }: Swap, { op, goes, comes }: SwapStep): boolean {
-  const isWaiting = isSameEntry(identifyAt(inSlot(folder, op, direction)), comes);
-  if (goes === null) return !isWaiting;
-  const isOut = isSameEntry(identifyAt(outSlot(folder, op, direction)), goes);
-  return isOut && (comes === null || !isWaiting);
+function isDone({ folder, direction }: Swap, { op, leaving, entering }: SwapStep): boolean {
+  const isWaiting = isSameEntry(identifyAt(inSlot(folder, op, direction)), entering);
+  if (leaving === null) return !isWaiting;
+  const isOut = isSameEntry(identifyAt(outSlot(folder, op, direction)), leaving);
+  return isOut && (entering === null || !isWaiting);
 }
 
-function isOther(swap: Swap, { op, goes, comes }: SwapStep): boolean {
+function isOther(swap: Swap, { op, leaving, entering }: SwapStep): boolean {
   const { folder, direction } = swap;
   const here = standingEntry(swap, op);
   if (here === null && swap.places.isGone(rootOf(swap.plan, op), op.path)) return true;
   if (keepsFolder(op)) return here?.kind !== "directory";
   if (staysInPlace(op))
-    return !isSameEntry(here, goes) || (here?.mode !== goes?.mode && here?.mode !== comes?.mode);
+    return !isSameEntry(here, leaving) || (here?.mode !== leaving?.mode && here?.mode !== entering?.mode);
   const out = identifyAt(outSlot(folder, op, direction));
   const waiting = identifyAt(inSlot(folder, op, direction));
-  if (goes === null) return !isSameEntry(here, isSameEntry(waiting, comes) ? null : comes);
-  if (comes === null) return !isSameEntry(here, isSameEntry(out, goes) ? null : goes);
-  if (isSameEntry(out, comes)) return !isSameEntry(here, goes);
-  if (isSameEntry(out, goes) && isSameEntry(waiting, comes)) return here !== null;
-  return !isSameEntry(here, isSameEntry(out, goes) || isSameEntry(waiting, goes) ? comes : goes);
+  if (leaving === null) return !isSameEntry(here, isSameEntry(waiting, entering) ? null : entering);
+  if (entering === null) return !isSameEntry(here, isSameEntry(out, leaving) ? null : leaving);
+  if (isSameEntry(out, entering)) return !isSameEntry(here, leaving);
+  if (isSameEntry(out, leaving) && isSameEntry(waiting, entering)) return here !== null;
+  return !isSameEntry(here, isSameEntry(out, leaving) || isSameEntry(waiting, leaving) ? entering : leaving);
 }
 
 export interface SwapDeps {
@@ -283,16 +283,18 @@ function toIntent(
 ): Intent {
   const { steps, lastSwap, standing, around } = found;
   const active = new Set(steps.map(({ op }) => op.n));
-  const isKnown = ({ op, goes, comes }: SwapStep) => {
+  const isKnown = ({ op, leaving, entering }: SwapStep) => {
     const recorded = recordedStep(op, direction === "undo" ? "back" : "forward", lastSwap);
-    return sameUntouched(goes, recorded.goes) && isSameEntry(comes, recorded.comes);
+    return sameUntouched(leaving, recorded.leaving) && isSameEntry(entering, recorded.entering);
   };
   return {
     job_id: folder.id,
     direction,
     turn: turn + 1,
     skip: plan.ops.filter(({ n }) => !active.has(n)).map(({ n }) => n),
-    found: steps.filter((step) => !isKnown(step)).map(({ op, goes, comes }) => [op.n, goes, comes] as const),
+    found: steps
+      .filter((step) => !isKnown(step))
+      .map(({ op, leaving, entering }) => [op.n, leaving, entering] as const),
     doors: findUnwritableFolders(plan, steps),
     folders: withoutPlanned(standing, plan),
     around: [...around].map(([path, found]) => [path, found && { ino: found.ino, ctime: found.ctime }]),
@@ -331,12 +333,12 @@ function findUnjudged(
 ): Conflict[] {
   return plan.roots.flatMap((root, index) => {
     const own = steps.filter(({ op }) => op.root === index);
-    const coming = own.flatMap(({ op, goes, comes }) => {
-      if (comes === null) return [];
+    const coming = own.flatMap(({ op, leaving, entering }) => {
+      if (entering === null) return [];
       const lies = staysInPlace(op) ? `${root}/${op.path}` : inSlot(folder, op, direction);
-      return [{ path: op.path, isNew: goes === null, lies }];
+      return [{ path: op.path, isNew: leaving === null, lies }];
     });
-    const going = own.flatMap(({ op, comes }) => (comes === null ? [op.path] : []));
+    const going = own.flatMap(({ op, entering }) => (entering === null ? [op.path] : []));
     return findUnjudgedTogether({ root, coming, going, begin: BigInt(plan.stamp) }).map((path) => ({
       path: relative(workspace, `${root}/${path}`),
       reason: "unjudged" as const,
@@ -489,7 +491,7 @@ async function settleSwap(
     const step = steps.get(op.n);
     const kept = lying.get(op.n) ?? null;
     const standing = left.has(op.n)
-      ? (step?.goes ?? null)
+      ? (step?.leaving ?? null)
       : (given?.get(op.n) ?? currentEntryAt(plan, op, step, anchors));
     record.add(op, { standing, kept });
   }
@@ -515,10 +517,10 @@ function currentEntryAt(plan: Plan, op: Op, step: SwapStep | undefined, anchors:
   try {
     now = identify(rootOf(plan, op), op.path, anchors);
   } catch {
-    return step?.comes ?? null;
+    return step?.entering ?? null;
   }
-  if (step === undefined || keepsFolder(op) || step.comes === null) return now;
-  return isSameEntry(now, step.comes) ? now : step.comes;
+  if (step === undefined || keepsFolder(op) || step.entering === null) return now;
+  return isSameEntry(now, step.entering) ? now : step.entering;
 }
 
 export function foreignRootConflict(
@@ -618,21 +620,24 @@ export function readInterruptedFiles(
     const path = shownPath(swap.plan, step.op, workspace);
     const side = readStandingSide(swap, step);
     if (side === "neither") moved.push({ path, at: findOriginal(storage, swap, step) });
-    else files[side === "goes" ? was : side === "comes" ? becomes : "edited"].push(path);
+    else files[side === "leaving" ? was : side === "entering" ? becomes : "edited"].push(path);
   }
   swap.places.close();
   for (const list of [files.before, files.after, files.edited]) list.sort();
   return { ...files, moved: moved.sort((x, y) => (x.path < y.path ? -1 : 1)) };
 }
 
-function readStandingSide(swap: Swap, { op, goes, comes }: SwapStep): "goes" | "comes" | "neither" | "other" {
+function readStandingSide(
+  swap: Swap,
+  { op, leaving, entering }: SwapStep,
+): "leaving" | "entering" | "neither" | "other" {
   const here = standingEntry(swap, op);
   if (staysInPlace(op)) {
-    if (here === null || here.ino !== goes?.ino) return "other";
-    return here.mode === goes.mode ? "goes" : here.mode === comes?.mode ? "comes" : "other";
+    if (here === null || here.ino !== leaving?.ino) return "other";
+    return here.mode === leaving.mode ? "leaving" : here.mode === entering?.mode ? "entering" : "other";
   }
-  if (isSameEntry(here, goes)) return "goes";
-  if (isSameEntry(here, comes)) return "comes";
+  if (isSameEntry(here, leaving)) return "leaving";
+  if (isSameEntry(here, entering)) return "entering";
   return here === null ? "neither" : "other";
 }
 
@@ -640,9 +645,9 @@ function readStandingSide(swap: Swap, { op, goes, comes }: SwapStep): "goes" | "
 function findOriginal(
   storage: string,
   { folder, direction }: Swap,
-  { op, goes, comes }: SwapStep,
+  { op, leaving, entering }: SwapStep,
 ): string | null {
-  const original = direction === "forward" ? goes : comes;
+  const original = direction === "forward" ? leaving : entering;
   const slots = [outSlot(folder, op, direction), inSlot(folder, op, direction)];
   const places = [...slots, ...slots.map((slot) => `${slot}.aside`), asidePath(storage, folder.id, op)];
   return places.find((place) => isSameEntry(identifyAt(place), original)) ?? null;
@@ -652,11 +657,11 @@ function findOriginal(
 function findMovedEntries(swap: Swap, within: string): Identity[] {
   return swap.steps
     .filter(({ op }) => dirname(join(rootOf(swap.plan, op), op.path)) === within)
-    .flatMap(({ op, goes, comes }) => {
+    .flatMap(({ op, leaving, entering }) => {
       const [out, here] = [identifyAt(outSlot(swap.folder, op, swap.direction)), standingEntry(swap, op)];
       return [
-        ...(goes !== null && isSameEntry(out, goes) ? [out] : []),
-        ...(comes !== null && isSameEntry(here, comes) ? [here] : []),
+        ...(leaving !== null && isSameEntry(out, leaving) ? [out] : []),
+        ...(entering !== null && isSameEntry(here, entering) ? [here] : []),
       ];
     })
     .filter((entry) => entry !== null);

@@ -98,8 +98,8 @@ export function createSwapPlaces(request: PlacesRequest): SwapPlaces {
     request.standing.map(({ root, path, ino }) => [joinFolder(plan.roots[root] as string, path), ino]),
   );
   const own = new Map<string, OwnFolder>();
-  for (const { op, goes, comes } of steps) {
-    const folder = [goes, comes].find((entry) => entry?.kind === "directory");
+  for (const { op, leaving, entering } of steps) {
+    const folder = [leaving, entering].find((entry) => entry?.kind === "directory");
     const path = joinFolder(plan.roots[op.root] as string, op.path);
     const stays = op.a?.kind === "directory" && op.b?.kind === "directory";
     if (!folder || stays) continue;
@@ -192,7 +192,8 @@ function openIf(root: string, folder: string, ino: string): number | null {
 }
 
 function* stepInodes(steps: readonly SwapStep[]): Generator<string> {
-  for (const { goes, comes } of steps) for (const entry of [goes, comes]) if (entry !== null) yield entry.ino;
+  for (const { leaving, entering } of steps)
+    for (const entry of [leaving, entering]) if (entry !== null) yield entry.ino;
 }
 
 /** One walk through the roots, without PicoClaw's own storage. */
@@ -218,6 +219,6 @@ function findInodes({ folder, plan }: PlacesRequest, wanted: ReadonlySet<string>
 /** One op in one swap: the entry that is moved from its path into a slot, and the one that is moved from a slot to the path. */
 export interface SwapStep {
   readonly op: Op;
-  readonly goes: Identity | null;
-  readonly comes: Identity | null;
+  readonly leaving: Identity | null;
+  readonly entering: Identity | null;
 }

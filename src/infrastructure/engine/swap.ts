@@ -89,8 +89,8 @@ export function staysInPlace(op: Op): boolean {
 }
 
 /** A folder that existed before the job and is removed with its contents. */
-export function removesWholeFolder({ op, goes, comes }: SwapStep): boolean {
-  return goes?.kind === "directory" && comes?.kind !== "directory" && op.a !== null;
+export function removesWholeFolder({ op, leaving, entering }: SwapStep): boolean {
+  return leaving?.kind === "directory" && entering?.kind !== "directory" && op.a !== null;
 }
 
 export function inSlot(folder: JobFolder, op: Op, direction: Direction): string {
@@ -103,13 +103,14 @@ export function outSlot(folder: JobFolder, op: Op, direction: Direction): string
 
 /** The recorded state of an op: the plan before the first swap, then the result of the last swap. */
 export function recordedStep(op: Op, direction: Direction, lastSwap: SwapRecord | null): SwapStep {
-  const planned = direction === "forward" ? { goes: op.a, comes: op.b } : { goes: op.b, comes: op.a };
+  const planned =
+    direction === "forward" ? { leaving: op.a, entering: op.b } : { leaving: op.b, entering: op.a };
   if (lastSwap === null) return { op, ...planned };
   const left = lastSwap.entries.get(op.n);
   return {
     op,
-    goes: left?.standing ?? null,
-    comes: staysInPlace(op) ? planned.comes : (left?.kept ?? null),
+    leaving: left?.standing ?? null,
+    entering: staysInPlace(op) ? planned.entering : (left?.kept ?? null),
   };
 }
 
@@ -124,13 +125,15 @@ export function recordedAtRest(
   const isMade = op.a === null && op.b?.kind === "directory" && direction === "forward" && lastSwap !== null;
   if (!isMade || op.b === null) return recordedStep(op, direction, lastSwap);
   const [slot, here] = [identifyAt(inSlot(folder, op, direction)), identifyAt(`${root}/${op.path}`)];
-  if (slot?.isInodeOf(op.b)) return { op, goes: null, comes: slot };
-  return here?.isInodeOf(op.b) ? { op, goes: here, comes: null } : recordedStep(op, direction, lastSwap);
+  if (slot?.isInodeOf(op.b)) return { op, leaving: null, entering: slot };
+  return here?.isInodeOf(op.b)
+    ? { op, leaving: here, entering: null }
+    : recordedStep(op, direction, lastSwap);
 }
 
 /** An entry moved out is restored as it is now: a process that had it open may have continued writing. */
-export function reverseStep({ op, goes, comes }: SwapStep): SwapStep {
-  return { op, goes: comes, comes: goes?.kind === "file" ? goes.withAnyContents() : goes };
+export function reverseStep({ op, leaving, entering }: SwapStep): SwapStep {
+  return { op, leaving: entering, entering: leaving?.kind === "file" ? leaving.withAnyContents() : leaving };
 }
 
 export function oppositeDirection(direction: Direction): Direction {
@@ -212,15 +215,15 @@ function exchangeReason(root: string, { path, ino }: WayFolder): Conflict["reaso
 /** A child is removed before its folder and added after it; git state never refers to missing objects. */
 function inDepthOrder(steps: readonly SwapStep[]) {
   const leaving = inOrder(
-    steps.filter(({ comes }) => comes === null),
+    steps.filter(({ entering }) => entering === null),
     ({ op }) => -depthOf(op.path),
   );
   const goingFolders = new Set(
-    steps.filter(({ goes }) => goes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
+    steps.filter(({ leaving }) => leaving?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
   );
   const isLate = ({ op }: SwapStep) =>
     op.area !== "file" && !foldersAbove(op.path).some((above) => goingFolders.has(`${op.root}:${above}`));
-  const incoming = steps.filter(({ comes }) => comes !== null);
+  const incoming = steps.filter(({ entering }) => entering !== null);
   return {
     /** Only moved out, deepest first. */
     early: leaving.filter((step) => !isLate(step)),
@@ -247,8 +250,8 @@ function inOrder(steps: readonly SwapStep[], numberOf: (step: SwapStep) => numbe
 const RANK = { object: 1, file: 2, git: 3 } as const;
 const INDEX_RANK = 4;
 
-function rank({ op, comes }: SwapStep): number {
-  if (comes?.kind === "directory") return 0;
+function rank({ op, entering }: SwapStep): number {
+  if (entering?.kind === "directory") return 0;
   return isIndexFile(op.path, op.area) ? INDEX_RANK : RANK[op.area];
 }
 
@@ -290,17 +293,17 @@ function moveByLink(from: string, to: string): boolean {
 const FILE = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Changes the mode of exactly the file that was checked and returns its new identity. Idempotent. */
-function giveMode(swap: Swap, { op, goes, comes }: SwapStep): Identity | null {
+function giveMode(swap: Swap, { op, leaving, entering }: SwapStep): Identity | null {
   const root = rootOf(swap.plan, op);
-  if (comes === null) return null;
+  if (entering === null) return null;
   return atEntry(swap, op, (parent, name) => {
     const { descriptor, isOpen } = openToChange(`${parent}/${name}`);
     try {
       const here = Identity.of(fstatEntry(descriptor));
-      if (!isSameEntry(here, goes)) throw new SwapFailure(`${root}/${op.path}`);
-      if (here.mode === comes.mode) return here;
-      if (isOpen) fchmodSync(descriptor, comes.mode);
-      else chmodSync(`/proc/self/fd/${descriptor}`, comes.mode);
+      if (!isSameEntry(here, leaving)) throw new SwapFailure(`${root}/${op.path}`);
+      if (here.mode === entering.mode) return here;
+      if (isOpen) fchmodSync(descriptor, entering.mode);
+      else chmodSync(`/proc/self/fd/${descriptor}`, entering.mode);
       return Identity.of(fstatEntry(descriptor));
     } finally {
       closeSync(descriptor);
@@ -328,7 +331,9 @@ export function findUnwritableFolders(plan: Plan, steps: readonly SwapStep[]): U
   if (process.getuid?.() === 0) return [];
   const unwritable: UnwritableFolder[] = [];
   const known = new Set(
-    steps.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes)).map(({ op }) => pathKey(op)),
+    steps
+      .filter(({ leaving, entering }) => isFolder(leaving) || isFolder(entering))
+      .map(({ op }) => pathKey(op)),
   );
   let last = { root: -1, path: "" };
   for (const { op } of steps) {
@@ -357,26 +362,27 @@ function unlockFolders({ plan, unwritable, places }: Swap): void {
 }
 
 /** A folder that moves, or whose entries move, must be writable while they do. */
-function unlockSwapStep(swap: Swap, { op, goes, comes }: SwapStep): void {
+function unlockSwapStep(swap: Swap, { op, leaving, entering }: SwapStep): void {
   const { folder, direction } = swap;
-  if (goes?.kind === "directory" && isUnwritable(goes)) {
-    if (standingEntry(swap, op)?.isInodeOf(goes)) changeStandingMode(swap, op, goes.mode | 0o700);
+  if (leaving?.kind === "directory" && isUnwritable(leaving)) {
+    if (standingEntry(swap, op)?.isInodeOf(leaving)) changeStandingMode(swap, op, leaving.mode | 0o700);
   }
-  if (comes?.kind !== "directory" || !isUnwritable(comes) || keepsFolder(op)) return;
+  if (entering?.kind !== "directory" || !isUnwritable(entering) || keepsFolder(op)) return;
   for (const slot of [inSlot(folder, op, direction), outSlot(folder, op, direction)])
-    if (isSameEntry(identifyAt(slot), comes)) chmodSync(slot, comes.mode | 0o700);
+    if (isSameEntry(identifyAt(slot), entering)) chmodSync(slot, entering.mode | 0o700);
 }
 
 /** Restores the modes of folders that the swap had made writable, wherever they are now, and gives others their new mode and owner. */
 function restoreModes(swap: Swap): void {
   const { folder, plan, direction, steps, unwritable, places } = swap;
-  const folders = steps.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes));
-  for (const { op, goes, comes } of folders.sort((x, y) => depthOf(y.op.path) - depthOf(x.op.path))) {
+  const folders = steps.filter(({ leaving, entering }) => isFolder(leaving) || isFolder(entering));
+  for (const { op, leaving, entering } of folders.sort((x, y) => depthOf(y.op.path) - depthOf(x.op.path))) {
     if (keepsFolder(op)) {
-      if (goes !== null && comes !== null) giveFolder(places, rootOf(plan, op), op.path, goes, comes);
+      if (leaving !== null && entering !== null)
+        giveFolder(places, rootOf(plan, op), op.path, leaving, entering);
       continue;
     }
-    for (const thing of [goes, comes]) {
+    for (const thing of [leaving, entering]) {
       if (thing?.kind !== "directory" || !isUnwritable(thing)) continue;
       if (isSameEntry(standingEntry(swap, op), thing)) changeStandingMode(swap, op, thing.mode);
       for (const slot of [inSlot(folder, op, direction), outSlot(folder, op, direction)])
@@ -388,11 +394,17 @@ function restoreModes(swap: Swap): void {
   }
 }
 
-function giveFolder(places: SwapPlaces, root: string, path: string, goes: Identity, comes: Identity): void {
+function giveFolder(
+  places: SwapPlaces,
+  root: string,
+  path: string,
+  leaving: Identity,
+  entering: Identity,
+): void {
   places.inFolder(root, path, (self) => {
-    if (process.getuid?.() === 0 && (goes.uid !== comes.uid || goes.gid !== comes.gid))
-      chownSync(self, comes.uid, comes.gid);
-    chmodSync(self, comes.mode);
+    if (process.getuid?.() === 0 && (leaving.uid !== entering.uid || leaving.gid !== entering.gid))
+      chownSync(self, entering.uid, entering.gid);
+    chmodSync(self, entering.mode);
   });
 }
 
@@ -494,20 +506,20 @@ function atFolders(plan: Plan, act: () => void): void {
 }
 
 /** Moves an entry out of the workspace into its slot, and puts it back if it is not the one that was checked. */
-function takeOut(swap: Swap, { op, goes }: SwapStep, left: UntouchedPath[], isFirst: boolean): void {
+function takeOut(swap: Swap, { op, leaving }: SwapStep, left: UntouchedPath[], isFirst: boolean): void {
   const { folder, plan, direction } = swap;
   const slot = outSlot(folder, op, direction);
   if (!isFirst && identifyAt(slot) !== null) return;
   const path = `${rootOf(plan, op)}/${op.path}`;
   atEntryIfThere(swap, op, (parent, name) => {
     const here = `${parent}/${name}`;
-    if (op.a === null && goes?.kind === "directory" && readdirSync(here).length > 0) {
+    if (op.a === null && leaving?.kind === "directory" && readdirSync(here).length > 0) {
       left.push({ path, reason: "not-empty" });
       return;
     }
-    if (!isSameEntry(identifyAt(here), goes)) throw new SwapFailure(path);
+    if (!isSameEntry(identifyAt(here), leaving)) throw new SwapFailure(path);
     renameQuickly(here, slot);
-    if (isSameEntry(identifyAt(slot), goes)) return;
+    if (isSameEntry(identifyAt(slot), leaving)) return;
     moveIfFree(slot, here);
     throw new SwapFailure(path);
   });
@@ -515,7 +527,7 @@ function takeOut(swap: Swap, { op, goes }: SwapStep, left: UntouchedPath[], isFi
 
 function bringIn(swap: Swap, step: SwapStep, at: Checkpoint, isFirst: boolean): void {
   const { folder, plan, direction, places } = swap;
-  const { op, goes, comes } = step;
+  const { op, leaving, entering } = step;
   if (staysInPlace(op)) return;
   const from = inSlot(folder, op, direction);
   const out = outSlot(folder, op, direction);
@@ -528,24 +540,25 @@ function bringIn(swap: Swap, step: SwapStep, at: Checkpoint, isFirst: boolean): 
       bringInFirst(from, here, out, step, path, () => at(`exchange ${op.n}`));
       return;
     }
-    if (goes === null) {
-      if (isSameEntry(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
+    if (leaving === null) {
+      if (isSameEntry(identifyAt(from), entering) && !moveIfFree(from, here)) throw new SwapFailure(path);
       return;
     }
     const aside = identifyAt(out);
-    if (isSameEntry(aside, comes)) {
+    if (isSameEntry(aside, entering)) {
       // An exchange that was interrupted before its second step, seen from the other side.
       replaceEntry(out, here, out, step, path);
       return;
     }
     if (aside === null) {
       let exchanged = false;
-      if (isSameEntry(identifyAt(from), comes)) {
+      if (isSameEntry(identifyAt(from), entering)) {
         exchanged = replaceEntry(from, here, out, step, path);
         at(`exchange ${op.n}`);
       }
-      if (exchanged || isSameEntry(identifyAt(from), goes)) renameQuickly(from, out);
-    } else if (isSameEntry(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
+      if (exchanged || isSameEntry(identifyAt(from), leaving)) renameQuickly(from, out);
+    } else if (isSameEntry(identifyAt(from), entering) && !moveIfFree(from, here))
+      throw new SwapFailure(path);
   });
 }
 
@@ -558,7 +571,7 @@ function bringInFirst(
   path: string,
   onExchange: () => void,
 ): void {
-  if (step.goes === null) {
+  if (step.leaving === null) {
     if (!moveIfFree(from, here)) throw new SwapFailure(path);
     return;
   }
@@ -568,16 +581,16 @@ function bringInFirst(
 }
 
 /** Exchanges `from` and `here`; afterwards `from` (or `out`, if the system cannot exchange: false) holds the old entry. */
-function replaceEntry(from: string, here: string, out: string, { goes }: SwapStep, path: string): boolean {
-  if (!isSameEntry(identifyAt(here), goes)) throw new SwapFailure(path);
+function replaceEntry(from: string, here: string, out: string, { leaving }: SwapStep, path: string): boolean {
+  if (!isSameEntry(identifyAt(here), leaving)) throw new SwapFailure(path);
   if (exchange(from, here)) {
-    if (isSameEntry(identifyAt(from), goes)) return true;
+    if (isSameEntry(identifyAt(from), leaving)) return true;
     exchange(from, here);
     throw new SwapFailure(path);
   }
   const aside = from === out ? `${out}.aside` : out;
   renameSync(here, aside);
-  if (!isSameEntry(identifyAt(aside), goes)) {
+  if (!isSameEntry(identifyAt(aside), leaving)) {
     moveIfFree(aside, here);
     throw new SwapFailure(path);
   }

@@ -205,9 +205,9 @@ async function pushBranch(deps: ProjectRepositoryDeps, request: PushRequest): Pr
   const { signal } = request;
   const reader = await openReader(deps, signal);
   if ("status" in reader) return { status: "failed", reason: "other", message: reader.status };
-  const brings = await bringsSecret(reader, request);
-  if (brings === true) return { status: "secret" };
-  if (brings === null)
+  const adds = await addsSecret(reader, request);
+  if (adds === true) return { status: "secret" };
+  if (adds === null)
     return { status: "failed", reason: "other", message: "the commits could not be searched for secrets" };
   try {
     return await withProjectGit(deps, request, (git) => pushFrom(git, request));
@@ -269,21 +269,21 @@ async function pushFrom(git: HostGit, { url, commit, branch }: PushRequest): Pro
 }
 
 /** Null where the commits cannot be read. Without a known base, those count that no remote is known to have. */
-async function bringsSecret(reader: RepositoryReader, request: PushRequest): Promise<boolean | null> {
+async function addsSecret(reader: RepositoryReader, request: PushRequest): Promise<boolean | null> {
   const secrets = searchableSecrets(request.secrets);
   if (secrets.length === 0) return false;
   const range =
     request.from === null ? [request.commit, "--not", "--remotes"] : [`${request.from}..${request.commit}`];
   let line = "";
-  let isBrought = false;
+  let isAdded = false;
   const look = (text: string) => {
     const lines = (line + text).split("\n");
     // Removed lines and context lines add nothing.
-    isBrought ||= lines.some((one) => !/^[- ]/.test(one) && secrets.some((secret) => one.includes(secret)));
+    isAdded ||= lines.some((one) => !/^[- ]/.test(one) && secrets.some((secret) => one.includes(secret)));
     // Of a line without an end: its sign, and what may be the first half of a secret.
     const rest = lines.at(-1) ?? "";
     line = rest.slice(0, 1) + rest.slice(1).slice(-10_000);
   };
   const listed = await reader.listen(look, "log", "--format=%B", "-p", "--text", ...PLAIN, ...range);
-  return listed === null ? null : isBrought;
+  return listed === null ? null : isAdded;
 }

@@ -72,7 +72,7 @@ const NAMED: readonly WorkerKindName[] = ["claude-code", "codex-cli", "gemini-cl
 /** Bytes that a head may print in a turn. */
 const MOST_OUTPUT = 256 * 1024 ** 2;
 /** The most steps of a turn that are shown in a chat. */
-const MOST_TOLD = 5_000;
+const MOST_REPORTED = 5_000;
 const MOST_ASKED = 500;
 /** How long a process that has done its turn may take to end. */
 const LEAVE_MS = 3_000;
@@ -301,7 +301,7 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
     const watch: RunWatch = watchRun({
       reader: talk,
       mask,
-      mostTold: MOST_TOLD,
+      mostReported: MOST_REPORTED,
       onProgress: request.onProgress,
     });
     const watched = { quota, onUsedUp: watch.giveUp, onAnswer: deps.onContestAnswer };

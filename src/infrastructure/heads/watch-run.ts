@@ -10,20 +10,20 @@ export type RunWatch = ReturnType<typeof watchRun>;
 export function watchRun({
   reader,
   mask,
-  mostTold = Number.POSITIVE_INFINITY,
+  mostReported = Number.POSITIVE_INFINITY,
   onProgress,
 }: {
   readonly reader: Pick<StreamReader, "feed">;
   readonly mask: (text: string) => string;
   /** Later progress is neither masked nor reported. */
-  readonly mostTold?: number;
+  readonly mostReported?: number;
   readonly onProgress: (progress: WorkerProgress) => void;
 }) {
   let told = 0;
   const end = new AbortController();
   const seen = { unauthorized: 0, unreachable: 0, last: "" };
   function tell(progress: WorkerProgress): void {
-    if (told++ < mostTold) onProgress(maskProgress(progress, mask));
+    if (told++ < mostReported) onProgress(maskProgress(progress, mask));
     if (progress.kind !== "trouble" || progress.code === "other") return;
     seen[progress.code]++;
     seen.last = progress.text;

@@ -789,7 +789,7 @@ export interface Intent {
   /** Ops that have nothing to do, or are left out on purpose. */
   readonly skip: readonly number[];
   /** Paths at which the check found other entries than the record: the outgoing and the incoming one. */
-  readonly found: readonly (readonly [n: number, goes: Identity | null, comes: Identity | null])[];
+  readonly found: readonly (readonly [n: number, leaving: Identity | null, entering: Identity | null])[];
   /** Read-only folders that are made writable during the swap, with the mode that is restored. */
   readonly doors: readonly UnwritableFolder[];
   /** The folders in which entries are moved, if they differ from those of the plan. Absent in old intents. */
@@ -825,7 +825,7 @@ export function readIntent(storage: string): Intent | DamagedIntent | null {
         typeof id === "string" && Number.isInteger(turn) && [skip, found, doors].every(Array.isArray),
     );
     const found = written.found.map(
-      ([n, goes, comes]) => [n, readIdentity(goes, path), readIdentity(comes, path)] as const,
+      ([n, leaving, entering]) => [n, readIdentity(leaving, path), readIdentity(entering, path)] as const,
     );
     return { ...written, found };
   });

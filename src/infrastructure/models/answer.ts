@@ -291,10 +291,10 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
   let problem: ServerProblem | undefined;
   let usage: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
 
-  const { goesInCircles } = createCircleWatch();
+  const { repeatsItself } = createCircleWatch();
   const measure = (piece: string) => {
     size += piece.length;
-    circles ||= goesInCircles(piece);
+    circles ||= repeatsItself(piece);
   };
   const emit = (event: ModelEvent) => {
     begun = true;

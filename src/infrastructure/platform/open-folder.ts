@@ -50,7 +50,7 @@ export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOpti
   };
   const close = () => {
     const last = held;
-    const moved = last !== null && whenMoved !== undefined && !standsStill(last);
+    const moved = last !== null && whenMoved !== undefined && !isStillInPlace(last);
     release();
     if (moved) whenMoved(joinFolder(last.root, last.folder));
   };
@@ -89,7 +89,7 @@ interface HeldFolder {
   readonly name: string;
 }
 
-function standsStill({ root, folder, fd }: HeldFolder): boolean {
+function isStillInPlace({ root, folder, fd }: HeldFolder): boolean {
   return attemptOr(false, () => inFolder(root, folder, (self) => isSameFile(statSync(self), fstatSync(fd))));
 }
 

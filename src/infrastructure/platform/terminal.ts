@@ -66,13 +66,13 @@ export function createTerminalHost(env: Env) {
       }
       return result;
     },
-    suspend(goesOn: () => void): void {
+    suspend(onResume: () => void): void {
       const state = { done: false };
       const once = () => {
         if (state.done) return;
         state.done = true;
         process.off("SIGCONT", once);
-        goesOn();
+        onResume();
       };
       process.on("SIGCONT", once);
       setTimeout(once, GO_ON_MS);

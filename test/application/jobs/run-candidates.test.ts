@@ -14,7 +14,7 @@ function run(
   const ends = runCoderCandidates<string, string, string>({
     candidates: Object.keys(candidates),
     atOnce: more.atOnce,
-    goesOn: (came) => came.kind === "waits" && came.ending === "red",
+    shouldContinue: (came) => came.kind === "waits" && came.ending === "red",
     run: (name, chosen) => (candidates[name] as (chosen: Chosen) => Promise<string>)(chosen),
     choose: async (waiting) => {
       asked.push([...waiting.keys()]);

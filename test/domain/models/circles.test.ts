@@ -5,9 +5,9 @@ import { cases } from "../../require.ts";
 
 /** How many characters come before it is noticed, or null where they end before. */
 function noticedAfter(text: string, step: number): number | null {
-  const { goesInCircles } = createCircleWatch();
+  const { repeatsItself } = createCircleWatch();
   for (let at = 0; at < text.length; at += step)
-    if (goesInCircles(text.slice(at, at + step))) return Math.min(text.length, at + step);
+    if (repeatsItself(text.slice(at, at + step))) return Math.min(text.length, at + step);
   return null;
 }
 

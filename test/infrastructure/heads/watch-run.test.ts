@@ -6,7 +6,7 @@ import { watchRun } from "../../../src/infrastructure/heads/watch-run.ts";
 const LINES = 60_000;
 
 /** Reads each line as one more piece of a message, as agents stream them; `$` is a command. */
-function watchPieces(mostTold?: number) {
+function watchPieces(mostReported?: number) {
   const seen = { masked: 0, told: [] as WorkerProgress[] };
   let said = "";
   const watch = watchRun({
@@ -23,7 +23,7 @@ function watchPieces(mostTold?: number) {
       seen.masked += text.length;
       return text;
     },
-    ...(mostTold !== undefined && { mostTold }),
+    ...(mostReported !== undefined && { mostReported }),
     onProgress: (progress) => seen.told.push(progress),
   });
   return { watch, seen };

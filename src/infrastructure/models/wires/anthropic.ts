@@ -177,8 +177,8 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
   );
   // The next request of the conversation is read from the cache up to here.
   const last = messages.at(-1)?.content.at(-1);
-  const goesOn = request.messages.length > 1 || tools.length > 0;
-  if (marks !== "none" && goesOn && last !== undefined) Object.assign(last, MARK);
+  const isContinued = request.messages.length > 1 || tools.length > 0;
+  if (marks !== "none" && isContinued && last !== undefined) Object.assign(last, MARK);
   return {
     model: settings.model,
     max_tokens: maxTokens,
