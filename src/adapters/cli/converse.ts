@@ -113,12 +113,7 @@ class TerminalConversation {
     screen.printNotice(
       here === undefined || here.messages === 0
         ? texts.newChat(name)
-        : texts.continuing(
-            name,
-            here.messages,
-            localTime(here.lastAt).slice(5, 16),
-            here.lastText.slice(0, 40),
-          ),
+        : texts.resumed(name, here.messages, localTime(here.lastAt).slice(5, 16), here.lastText.slice(0, 40)),
     );
     // A line that is entered before now waits behind those that were entered earlier.
     this.#turns = turns;

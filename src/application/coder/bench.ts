@@ -63,8 +63,8 @@ export interface Bench {
   changes(): readonly Change[];
   /** Resets these files of the draft to the workspace's. */
   giveWay(paths: readonly string[]): Promise<void>;
-  /** Lands a green draft in its turn. `maySendBack`: whether the coder may still be asked. */
-  landInTurn(attempt: number, maySendBack: boolean): Promise<Landing<JudgedAttempt>>;
+  /** Lands a green draft in its turn. `mayAsk`: whether the coder may still be asked. */
+  landInTurn(attempt: number, mayAsk: boolean): Promise<Landing<JudgedAttempt>>;
   /** Lands the draft as it is; if others changed its files meanwhile, it becomes a preview. */
   land(): Promise<JobResult>;
   /** Keeps the draft as a preview. `red`: why it does not land. */
@@ -397,19 +397,17 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       return checks === null ? null : checks.confirm(mustBeOpen(), attempt);
     },
     sendOut,
-    async landInTurn(attempt, maySendBack) {
+    async landInTurn(attempt, mayAsk) {
       const open = mustBeOpen();
       const landed = await landDraft({
         draft: open,
         checks,
         attempt,
-        maySendBack,
+        mayAsk,
         whoChanged,
         outdated() {
           const own = ownPaths();
-          return maySendBack
-            ? deps.shown.takeChanged(filesNow().source).filter((path) => !own.has(path))
-            : [];
+          return mayAsk ? deps.shown.takeChanged(filesNow().source).filter((path) => !own.has(path)) : [];
         },
         replaced: () => findReplaced(open),
         sendOut: () => sendOut(attempt),

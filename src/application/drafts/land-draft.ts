@@ -29,7 +29,7 @@ export interface LandDeps<Judged extends { readonly verdict: string }> {
   readonly checks: LandingJudge<Judged> | null;
   readonly attempt: number;
   /** Whether a conflict may be sent back to the coder; else the draft is kept as a preview. */
-  readonly maySendBack: boolean;
+  readonly mayAsk: boolean;
   readonly whoChanged: (path: string) => OtherChange;
   /** Files that the coder was shown and others changed since; called where there is no judge. */
   readonly outdated: () => readonly string[];
@@ -81,10 +81,10 @@ export async function landDraft<Judged extends { readonly verdict: string }>(
 }
 
 async function yieldConflicts(
-  { draft, maySendBack, whoChanged }: Pick<LandDeps<never>, "draft" | "maySendBack" | "whoChanged">,
+  { draft, mayAsk, whoChanged }: Pick<LandDeps<never>, "draft" | "mayAsk" | "whoChanged">,
   conflicts: readonly DraftConflict[],
 ): Promise<Landing<never>> {
-  if (!maySendBack) return { kind: "ended", result: await draft.keep("conflict") };
+  if (!mayAsk) return { kind: "ended", result: await draft.keep("conflict") };
   const stale = conflicts.map(({ path, base, ours, theirs }): StaleEdit => {
     const what = theirs === null ? "gone" : ours === null ? "delete" : "conflict";
     return { path, what, shown: textOf(base), yours: textOf(ours), other: whoChanged(path) };

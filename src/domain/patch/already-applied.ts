@@ -52,7 +52,7 @@ export function findOwnResult(
   if (strategy === "exact" && line === wanted && lines === hunk.lines)
     return (adds || isEnclosed(lines)) &&
       !isWithin(target, placement, made)(line) &&
-      matchesAt(target, made, line, "exact")
+      fitsAt(target, made, line, "exact")
       ? line
       : -1;
   const beside = adds || isEnclosed(lines) ? findOverlapping(target, placement, made) : -1;
@@ -90,7 +90,7 @@ function isWithin(
   return (at) => {
     if (at < line || at > last) return false;
     repeats ??=
-      isEnclosed(lines) && last > line && [line, last].every((end) => matchesAt(target, made, end, rung));
+      isEnclosed(lines) && last > line && [line, last].every((end) => fitsAt(target, made, end, rung));
     return !repeats;
   };
 }
@@ -108,8 +108,8 @@ function findOverlapping(target: MatchTarget, placement: Placement, made: readon
   // Lines that are alike on any rung are alike but for their indentation.
   const keys = made.map(({ text }) => lineKey("indent", text));
   for (let at = Math.max(0, line - made.length + 1); made.length > 0 && at < end; at++) {
-    if (within(at) || !target.index.matchesAt("indent", keys, at)) continue;
-    if (rung === "indent" || matchesAt(target, made, at, rung) || isMoved(target, made, at)) return at;
+    if (within(at) || !target.index.fitsAt("indent", keys, at)) continue;
+    if (rung === "indent" || fitsAt(target, made, at, rung) || isMoved(target, made, at)) return at;
   }
   return -1;
 }
@@ -156,10 +156,10 @@ function findLines(target: MatchTarget, made: readonly HunkLine[], rung: TextRun
   const key = rung === "exact" ? "whitespace" : rung;
   const pattern = made.map((line) => lineKey(key, line.text));
   const found = target.index.findAll(key, pattern);
-  return rung === "exact" ? found.filter((at) => matchesAt(target, made, at, "exact")) : found;
+  return rung === "exact" ? found.filter((at) => fitsAt(target, made, at, "exact")) : found;
 }
 
-function matchesAt(target: MatchTarget, made: readonly HunkLine[], at: number, rung: TextRung): boolean {
+function fitsAt(target: MatchTarget, made: readonly HunkLine[], at: number, rung: TextRung): boolean {
   const { file, index } = target;
   if (made.length === 0 || at < 0 || at + made.length > file.count) return false;
   let same = 0;
@@ -184,7 +184,6 @@ function isLine({ file }: MatchTarget, { text, eol }: HunkLine, line: number): b
 /** Whether lines that only are inserted, without any around them, are already directly before or after that place. */
 export function isInsertedAt(target: MatchTarget, lines: readonly HunkLine[], line: number): boolean {
   return (
-    matchesAt(target, lines, line, "whitespace") ||
-    matchesAt(target, lines, line - lines.length, "whitespace")
+    fitsAt(target, lines, line, "whitespace") || fitsAt(target, lines, line - lines.length, "whitespace")
   );
 }

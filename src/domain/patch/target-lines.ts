@@ -265,10 +265,10 @@ export class LineIndex {
 
   /** Every line at which the pattern of keys matches. */
   findAll(rung: KeyRung, pattern: readonly string[]): number[] {
-    return this.starts(rung, pattern).filter((start) => this.matchesAt(rung, pattern, start));
+    return this.starts(rung, pattern).filter((start) => this.fitsAt(rung, pattern, start));
   }
 
-  matchesAt(rung: KeyRung, pattern: readonly string[], start: number): boolean {
+  fitsAt(rung: KeyRung, pattern: readonly string[], start: number): boolean {
     if (this.budget.left <= 0 || start < 0 || start + pattern.length > this.file.count) return false;
     let same = 0;
     while (same < pattern.length && this.key(rung, start + same) === pattern[same]) same++;

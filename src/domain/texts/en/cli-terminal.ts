@@ -8,8 +8,8 @@ export const terminalTexts = {
       ? `talks and codes: ${talks}`
       : `talks: ${talks ?? (codes === null ? "not set up yet (picoclaw init)" : "no local model (/cloud on: the coder's model)")} · codes: ${codes ?? "not set up yet (picoclaw init)"}`,
   newChat: (name: string) => `a new chat${name === "" ? "" : ` (${name})`}`,
-  continuing: (name: string, messages: number, at: string, last: string) =>
-    `continuing the chat${name === "" ? "" : ` ${name}`}: ${many(messages, "message")}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new starts a new one`,
+  resumed: (name: string, messages: number, at: string, last: string) =>
+    `resumed the chat${name === "" ? "" : ` ${name}`}: ${many(messages, "message")}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new starts a new one`,
 
   // The line
   placeholder: "Say what to change, or ask.  / commands  @ files",

@@ -267,8 +267,7 @@ export const workTexts = {
   machineGone: (machine: string) =>
     `${machine}, the machine that holds this job, became unreachable while it was doing this. When it is back, the job shows what happened.`,
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
-  jobDied: (jobId: string) =>
-    `${jobId} ended before it applied anything, so there is nothing to undo.`,
+  jobDied: (jobId: string) => `${jobId} ended before it applied anything, so there is nothing to undo.`,
   homeAside: (path: string) =>
     `A job left the private home of jobs unusable. It was moved aside, and later jobs started with a fresh one: ${path}`,
   homeRepaired: (path: string) =>

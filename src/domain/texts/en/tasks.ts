@@ -141,7 +141,8 @@ export const solveTexts = {
   since: (verdict: ChecksFacts["verdict"], worse: readonly string[]) => {
     if (worse.length > 0) return `Did not fail before this change: ${nameFew(worse, more)}.`;
     if (verdict === "still-red") return "It was red before this change, and still is.";
-    if (verdict === "unknown") return "It was red before this change as well; which tests failed is not known.";
+    if (verdict === "unknown")
+      return "It was red before this change as well; which tests failed is not known.";
     return verdict === "red-before" || verdict === "better"
       ? "It was red before this change as well, by the same tests."
       : "Did not fail before this change.";
@@ -160,8 +161,7 @@ export const solveTexts = {
   footer: "Made by PicoClaw. Every word above about commands and checks comes from their records.",
   followUpMessage: "Follow up on the review",
   reviewChangedHere: (commit: string) => `Changed at this place in ${commit}.`,
-  reviewChangedElsewhere: (commit: string) =>
-    `This file was changed in ${commit}, but not near this line.`,
+  reviewChangedElsewhere: (commit: string) => `This file was changed in ${commit}, but not near this line.`,
   reviewChanged: (commit: string) => `This file was changed in ${commit}.`,
   reviewUnchanged: "This file was not changed.",
   // Notes

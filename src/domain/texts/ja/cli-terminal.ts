@@ -8,7 +8,7 @@ export const terminalTexts: typeof en.terminalTexts = {
       ? `会話とコード: ${talks}`
       : `会話: ${talks ?? (codes === null ? "未設定（picoclaw init）" : "ローカルのモデルなし（/cloud on でコーダーのモデル）")} · コード: ${codes ?? "未設定（picoclaw init）"}`,
   newChat: (name) => `新しい会話${name === "" ? "" : `（${name}）`}`,
-  continuing: (name, messages, at, last) =>
+  resumed: (name, messages, at, last) =>
     `会話${name === "" ? "" : `「${name}」`}の続きです: ${messages} 件、最後は ${at}${last === "" ? "" : `「${last}」`} · /new で新しく始めます`,
 
   placeholder: "変更したいこと、聞きたいことを書いてください  / コマンド  @ ファイル",
