@@ -476,7 +476,7 @@ export function describeDrafts(name: string, settings: Settings): void {
 
     test.each([
       settings.PICOCLAW_WORKER_TRANSACTION === "copy"
-        ? (["configured", {}, "there is none here: set by worker.transaction"] as const)
+        ? (["configured", {}, "which is not available here: set by worker.transaction"] as const)
         : (["unconfined", { PICOCLAW_WORKER_CONFINE: "off" }, "worker.confine is off"] as const),
     ])(
       "the user's own agent is refused with the reason why there is no confined overlay: %s",

@@ -78,7 +78,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
       err: `Refused\n#1 ended before it applied anything, so there is nothing to undo.\n`,
     });
     expect(cli.run(["jobs"]).out).toContain("Interrupted");
-    expect(cli.run(["doctor", "--repair"]).out).toContain("#1 ended in the middle");
+    expect(cli.run(["doctor", "--repair"]).out).toContain("#1 ended before it applied anything");
     await until(() => processes() === 0);
     expect(cli.apply([create("next", "1")]).code).toBe(0);
   });

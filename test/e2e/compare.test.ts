@@ -203,9 +203,9 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     [["compare", "nobody"], "Not a contestant: nobody", 2],
     [["compare", "coder1,coder.attempts"], "Not a contestant", 2],
     [["compare", "coder3", "gin"], "gin is named twice", 2],
-    [["compare", "coder1", "--cases", "0"], "Name who is to be compared", 2],
+    [["compare", "coder1", "--cases", "0"], "Name what to compare", 2],
     [["compare", "cases", "drop", "commit:none"], "There is no case or change commit:none", 2],
-    [["compare", "cases", "guess"], "Name who is to be compared", 2],
+    [["compare", "cases", "guess"], "Name what to compare", 2],
   ] as const)("%p is refused with the reason", (args, words, code) => {
     const ran = cli.run([...args]);
     expect([ran.err.includes(words), ran.code]).toEqual([true, code]);

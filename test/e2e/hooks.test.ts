@@ -86,7 +86,7 @@ confined("a coder's change is refused by name, and the hook for red runs", async
   const { code, out } = await cli.runAsync(["chat", "/code3 change a.txt"]);
   expect(out).toContain("`exit 3` (before_landing) ended with 3");
   expect(out.split("\n", 1)[0]).toStartWith("Preview, nothing applied: a hook refused it");
-  expect(out).not.toMatch(/Others changed|did not settle/);
+  expect(out).not.toMatch(/Others changed|did not resolve/);
   expect(code).toBe(1);
   expect(cli.read("a.txt")).toBe("one\n");
   expect(readFileSync(beside("red"), "utf8")).toBe(`on_red ${cli.idOf(jobIdIn(out))}\n`);

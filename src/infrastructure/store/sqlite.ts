@@ -123,7 +123,7 @@ function createDriver(database: DatabaseSync, file: string, { now, pause }: Pati
   function refuseGone(cause?: unknown): void {
     const gone = files.findGone();
     if (gone === null) return;
-    const text = `${gone} was deleted, replaced, emptied or cut while PicoClaw ran: stop PicoClaw, restore a backup and start it again`;
+    const text = `${gone} was deleted, replaced, emptied or truncated while PicoClaw ran: stop PicoClaw, restore a backup and start it again`;
     throw new StoreAway("gone", text, { cause });
   }
 

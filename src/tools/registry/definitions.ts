@@ -12,7 +12,7 @@ const CHANGE_SCHEMA = {
 
 /** The fields that may accompany the data of every tool. */
 const BESIDE_SCHEMA = {
-  job_id: { type: "string", description: "The job that was made; undo_job takes it back" },
+  job_id: { type: "string", description: "The job of this call; undo_job undoes it" },
   changes: { type: "array", items: CHANGE_SCHEMA, description: "What the job changed" },
   notes: { type: "array", items: { type: "string" }, description: "Remarks on the data" },
 } as const;

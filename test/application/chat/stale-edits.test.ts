@@ -254,7 +254,7 @@ describe("a save that the coder replaces after it was shown it", () => {
     expect(at.read("a.txt")).toBe(first);
     const [, number] = named.exec(secondLine(reply.text)) ?? [];
     expect(Number(number)).toBe(at.archive.list()[0]?.number as number);
-    expect(reply.text.match(/saw that and replaced/g)).toHaveLength(1);
+    expect(reply.text.match(/saw those changes and replaced/g)).toHaveLength(1);
     await at.send("/undo");
     expect(at.read("a.txt")).toBe(saved);
   });
@@ -277,6 +277,6 @@ describe("a save that the coder replaces after it was shown it", () => {
     await open([saves, () => proposal("Both", replace("a.txt", "line 9", "last"))]);
     const reply = await at.send("/code3 change the first line of a.txt");
     expect(at.read("a.txt")).toBe(saved.replace("line 9", "last"));
-    expect(reply.text).not.toContain("saw that and replaced");
+    expect(reply.text).not.toContain("saw those changes and replaced");
   });
 });

@@ -24,13 +24,13 @@ test("the coder keeps to the configuration of a check that cannot run here, and 
       none: null,
     });
   expect(worded("cannot-run")).toContain(
-    "`eslint .` (currently: cannot run here). A check that cannot run here is run elsewhere: keep to its configuration. Declare",
+    "`eslint .` (currently: cannot run here). A check that cannot run here runs elsewhere: follow its configuration. Declare",
   );
   expect(worded("green")).not.toContain("configuration");
 });
 
 test("a project without tests is described briefly, without a setting that only a person can change", () => {
   expect(wordStateForCoder({ checks: [], none: notChecked("no-checks", []) })).toBe(
-    "No tests of the project were found. If one command line tests this here, write it alone in a section ## Check.",
+    "No tests of the project were found. If a single command can test the change here, write it alone in a section ## Check.",
   );
 });

@@ -81,7 +81,7 @@ test("the coder is told of an edit whose unchanged lines differ from the file", 
     notes: [],
   }));
   expect(wordStatuses(results).split("\n")).toEqual([
-    "1. done: update src/a.py (unchanged lines of your edit differ from the file, and the file's were kept: read them)",
+    "1. done: update src/a.py (unchanged lines of your edit differ from the file, which keeps its own: read them)",
     "2. done: update src/b.py",
     "3. FAILED: update src/c.py",
   ]);

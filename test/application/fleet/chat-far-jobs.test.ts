@@ -112,7 +112,7 @@ test.each([
   ["done", "done", `The preview ${JOB} was discarded. Nothing else changed.`],
   ["not-a-preview", "not-a-preview", JOB],
   ["machine-away", "machine-away", "attic, the machine that holds this job, is away."],
-  ["unsettled", "unsettled", "attic began with it"],
+  ["unsettled", "unsettled", "attic started this"],
 ] as const)("a preview that is thrown away there: %s", async (status, code, text) => {
   const { machine } = viewed;
   const answered = status === "done" || status === "not-a-preview";

@@ -34,7 +34,7 @@ describe("nothing is thrown away", () => {
     // No second plan: the first request is the coder's, and it knows how it ended.
     expect(again.model.asked.length).toBe(1);
     expect(again.last()).toContain("You continue this task");
-    expect(again.last()).toContain(`It ended before: ${ended.task.failure?.message.slice(0, 30)}`);
+    expect(again.last()).toContain(`It ended earlier: ${ended.task.failure?.message.slice(0, 30)}`);
     expect(published()).toBe(true);
   });
 
