@@ -274,9 +274,7 @@ describe("a draft that is open", () => {
       expect(jobs.out).toMatch(/Interrupted|Stopped, nothing changed/);
       const [job] = /#\d+/.exec(jobs.out) ?? [""];
       const next = start("/jobs");
-      expect(await new Response(next.stderr).text()).toContain(
-        `${job} ended before it applied anything`,
-      );
+      expect(await new Response(next.stderr).text()).toContain(`${job} ended before it applied anything`);
       await next.exited;
     },
   );

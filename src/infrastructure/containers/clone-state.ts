@@ -286,7 +286,7 @@ function createCloneView({ pending, onChange, fileAt, namesIn, contentOf }: Seen
     if (blob === undefined) throw missing(path);
     if (blob.mode === LINK) throw new ViewFault("not-a-file", path, `not a regular file: ${path}`);
     const bytes = contentOf(blob.id);
-    if (bytes === undefined) throw new ViewFault("io", path, `too large to be read from the container: ${path}`);
+    if (bytes === undefined) throw new ViewFault("io", path, `too large to read remotely: ${path}`);
     return bytes;
   }
 
