@@ -1,5 +1,5 @@
 # A Homebrew formula for a tap. It installs the one file of a release, which brings its own runtime.
-# scripts/formula.ts fills in the version and the sums of release/SHA256SUMS.
+# scripts/formula.ts fills in the version and the checksums of release/SHA256SUMS.
 class Picoclaw < Formula
   desc "Coding agent whose every job can be undone exactly"
   homepage "@HOMEPAGE@"
