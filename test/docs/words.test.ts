@@ -6,12 +6,12 @@ import { Glob } from "bun";
 const root = join(import.meta.dir, "..", "..");
 const files = (pattern: string) => [...new Glob(pattern).scanSync({ cwd: root })].sort();
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-/** Decisions and the changelog tell of their day. */
-const PAGES = [...files("docs/*.md"), ...files("docs/{tutorials,ja}/**/*.md"), "README.md", "README.ja.md"];
+const ROOT = ["README.md", "README.ja.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
+const PAGES = [...files("docs/**/*.md"), ...ROOT];
 
 /** Sentences that puzzled readers, and words that have a plainer one. */
 const PUZZLING =
-  /is no coding|IDE of JetBrains|doctor` is content|taken back as exactly|stands in the way|[Tt]rust no longer|What waits\b|is never due|\bmended?\b|[Dd]earest|Where does .* lie\b/;
+  /is no coding|IDE of JetBrains|doctor` is content|taken back as exactly|stands in the way|[Tt]rust no longer|What waits\b|is never due|\bmended?\b|[Dd]earest|Where does .* lie\b|\b(?:[Ss]omebody|[Nn]obody|[Ww]hoever|anew|stood)\b/;
 const PUZZLING_JA =
   /反映|台本|断念|試し場|見学コース|朝に戻れる道|壊さない手|皆に開きます|運用者|利用者|イシュー|ブラウザー|閉じ込め|(?:ない|した|せる)よ。/;
 
