@@ -53,7 +53,7 @@ function referencesIn(tree: Tree): string[] {
   return found;
 }
 
-/** Where a key's value came from. Keys without an entry have their default. */
+/** The source of each key's value. Keys without an entry have their default. */
 export type KeySource =
   | { readonly kind: "file"; readonly file: string; readonly line?: number }
   | { readonly kind: "environment"; readonly variable: string }

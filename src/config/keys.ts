@@ -122,7 +122,7 @@ function bounds({ minimum, maximum }: SchemaNode): string {
   return low + high;
 }
 
-/** Where a tree came from, to tell people where to look. */
+/** The source of a tree, for messages to the user. */
 export interface Origin {
   position(key: string): FilePosition | undefined;
   variable(key: string): string | undefined;

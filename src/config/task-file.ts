@@ -109,7 +109,7 @@ export type ReadTaskFile =
       readonly file: TaskFile;
       /** `runner.worker.env` with every reference replaced. */
       readonly workerEnv: Readonly<Record<string, string>>;
-      /** Values that came from the host's environment: secrets as far as we know. */
+      /** Values from the host's environment: they are treated as secrets. */
       readonly secrets: readonly string[];
     }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };

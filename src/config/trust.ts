@@ -14,7 +14,7 @@ import { COMMAND_FOLDERS, MCP_FILE } from "../domain/config/configured-kinds.ts"
 import { attemptOr } from "../domain/platform/error-text.ts";
 import { workspaceConfigFile } from "./environment.ts";
 
-/** A command or a skill that a workspace brings along. */
+/** A command or a skill that a workspace contains. */
 interface WorkspaceCommandFile {
   readonly path: string;
   readonly bytes: Uint8Array;

@@ -42,7 +42,7 @@ import { type OpenedFolder, openWorkspace } from "./workspace.ts";
 /** Between two looks at a chat's turn: one that is held, and one that another process holds. */
 const [LOOK_MS, POLL_MS] = [1_000, 100];
 
-/** The parts that a caller may provide; the rest comes from the configuration. */
+/** The parts that a caller may provide; the others are built from the configuration. */
 export interface ChatChoices {
   readonly models?: Models;
   readonly advise?: Advise;

@@ -6,7 +6,7 @@ import { jobStorages } from "../infrastructure/platform/workspace-storage.ts";
 import { installQueue } from "../infrastructure/serve/work-queue.ts";
 import { type Environment, openServices } from "./services.ts";
 
-/** The index of jobs in the store of this installation; `syncAll` brings it up to date with every workspace's folders. */
+/** The index of jobs in the store of this installation; `syncAll` updates it from every workspace's folders. */
 export async function openJobIndex(
   env: Environment,
   options: OpenOptions,

@@ -12,7 +12,7 @@ import {
 import type { Environment } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
 
-/** The choices of a caller; the rest comes from the configuration. */
+/** The choices of a caller; the configuration decides the rest. */
 export type ToolContextChoices = Partial<
   Pick<ToolContextDeps, "policy" | "writeScope" | "limits" | "groupId" | "sessionKey">
 >;

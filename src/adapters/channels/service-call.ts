@@ -3,7 +3,7 @@ import { readUpTo } from "../../domain/platform/file-bytes.ts";
 
 export type NotDelivered = Exclude<DeliveryResult, { status: "sent" }>;
 
-/** Why nothing comes in from a service just now, and what helps. */
+/** Why a service currently delivers nothing, and what helps. */
 export interface ServiceTrouble {
   readonly detail: string;
   readonly remedy?: string;

@@ -10,7 +10,7 @@ export type Picker = ReturnType<typeof createPicker>;
 
 type PickName = keyof TerminalMessages["picks"];
 
-/** Commands that are a list at a terminal and a text everywhere else; `asks` is the message that brings the list. */
+/** Commands that are a list at a terminal and a text everywhere else; `asks` is the message that requests the list. */
 export function readPick(text: string): { readonly name: PickName; readonly asks: string } | null {
   const found = /^\/(model|effort|cost|context|jobs|resume|rewind|diff|status)(?:\s+(\w+))?\s*$/.exec(text);
   if (found === null) return null;

@@ -428,7 +428,7 @@ const TOLD_BY_CARD: ReadonlySet<string> = new Set(["job", "coder", "loop", "loop
 interface ReplyLook {
   readonly locale: Locale;
   readonly hasCard: boolean;
-  /** The part of its text that was shown as it came. */
+  /** The part of its text that was shown while it was streamed. */
   readonly streamed: string;
   readonly style: () => Style;
 }

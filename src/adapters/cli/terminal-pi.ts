@@ -141,7 +141,7 @@ export function createLineEditor(screen: {
       const { line, col } = editor.getCursor();
       return { lines: editor.getLines(), line, column: col };
     },
-    /** Another text and cursor in their place; one undo brings the former text back. */
+    /** Replaces text and cursor; one undo restores the former text. */
     change({ lines, line, column }: EditedText, isChanged: boolean): void {
       if (isChanged) inner.pushUndoSnapshot();
       inner.lastAction = null;

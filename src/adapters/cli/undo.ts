@@ -110,7 +110,7 @@ async function stop(program: CliProgram, flags: Flags): Promise<number> {
 }
 
 /**
- * `discard [JOB]`: throws a preview away; unnamed, the only one that waits, because it cannot be brought back.
+ * `discard [JOB]`: discards a preview; without a name only if one waits, because it cannot be restored.
  * `discard JOB --aside`: removes the originals that the job's roll-back could not put back, and nothing else.
  */
 export const discardCommand: Subcommand = {
@@ -178,7 +178,7 @@ export async function applyPreview(
   return EXIT.done;
 }
 
-/** Says what came of undo, redo, a preview or a stop. `document`: what a program gets where all went well. */
+/** Reports the result of undo, redo, a preview or a stop. `document`: the output for a program if all succeeded. */
 async function reportAction(
   program: CliProgram,
   { messages }: OpenedWorkspace,

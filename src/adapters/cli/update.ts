@@ -6,7 +6,7 @@ import type { CliProgram } from "./program.ts";
 
 type InstalledBy = "checkout" | "npm" | "npx" | "one-file" | "image";
 
-/** `update`: how this installation is brought up to date. It changes nothing and contacts no server. */
+/** `update`: how to update this installation. It changes nothing and contacts no server. */
 export const command: Subcommand = { name: "update", usage: "update", run: update };
 
 async function update(program: CliProgram): Promise<number> {

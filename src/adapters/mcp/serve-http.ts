@@ -115,7 +115,7 @@ export interface Session {
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-/** A client that went without a word leaves its session behind; of those without a call the one unused for longest makes room. */
+/** A client that disappears leaves its session behind; of the sessions without a call, the one unused for longest is closed. */
 const MOST_SESSIONS = 100;
 /** When a client whose connection broke should come back. */
 const RETRY_MS = 1_000;

@@ -124,7 +124,7 @@ const MANAGE_ADDRESSES: Readonly<Record<ManageSection, string>> = {
 
 const MANAGE_SECTIONS = Object.keys(MANAGE_ADDRESSES) as ManageSection[];
 
-/** The pages of operators: a heading, what there is to manage, what came of the last button. */
+/** The pages of operators: a heading, the managed items, and the result of the last button. */
 export function managePage(
   context: PageContext,
   section: ManageSection,

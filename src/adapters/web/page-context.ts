@@ -59,7 +59,7 @@ const MOST = 200;
 export function createFlashes(random: (bytes: number) => Uint8Array) {
   const notices = new Map<string, Notice>();
   return {
-    /** A query that brings it back. */
+    /** A query that restores it. */
     keep(notice: Notice): string {
       const id = Buffer.from(random(9)).toString("base64url");
       notices.set(id, notice);

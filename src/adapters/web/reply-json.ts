@@ -1,6 +1,6 @@
 import type { Reply } from "../../application/ports/chat.ts";
 
-/** A reply as the world reads it, beside its text and whether it went well: snake_case. */
+/** A reply in its public form, beside its text and whether it succeeded: snake_case. */
 export function replyJson(reply: Reply): Record<string, unknown> {
   const { sessionId, groupId, decision, jobs, usage, model, actions } = reply;
   return {

@@ -69,7 +69,7 @@ export function ownCommandFile({ name, kind }: Pick<OwnCommand, "name" | "kind">
 
 const CODER_ROUTES: Readonly<Record<string, Route>> = { Aka: "CODE1", Ao: "CODE2", Gin: "CODE3" };
 
-/** A bare `go` after a coder's plan goes to that coder; any other message stays as it is. */
+/** A bare `go` after a coder's plan is sent to that coder; any other message is unchanged. */
 export function routeGoToPlanner(turn: Pick<ChatTurn, "history">, message: string): string {
   if (readExplicitRoute(message) !== undefined || !isGo(message)) return message;
   const last = turn.history.at(-1);

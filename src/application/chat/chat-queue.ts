@@ -5,7 +5,7 @@ type StopReason = "stopped" | "lost" | "caller";
 
 type QueuedResult<T> =
   | { readonly ran: true; readonly value: T; readonly stopped: StopReason | null }
-  /** The caller's signal ended before the turn came. */
+  /** The caller's signal was aborted before its turn. */
   | { readonly ran: false };
 
 export interface ChatQueueDeps {

@@ -209,7 +209,7 @@ export interface HeadsDoor {
   open(): Promise<Heads>;
 }
 
-/** Null: the sentence is no such command after all, and is routed like any other message. */
+/** Null: the sentence is not such a command after all, and is routed like any other message. */
 export type ChatCommand<Deps = ChatDeps> = (
   deps: Deps,
   turn: ChatTurn,
@@ -376,7 +376,7 @@ export function createNotice(
 
 type NoticeEvent = Extract<ChatEvent, { type: "notice" }>;
 
-/** Answers of several routes become one reply: each under its agent's name, in the order they came. */
+/** Answers of several routes become one reply: each under its agent's name, in order of arrival. */
 export function mergeAnswers(
   asked: readonly RoutedText[],
   answers: readonly Answer[],

@@ -42,7 +42,7 @@ export const dry: ChatCommand<StateDeps> = async (deps, turn, rest) => {
   return createAnswer([say("dryState", word === "on")], true);
 };
 
-/** `/apply [job]`: brings in exactly what the preview showed. */
+/** `/apply [job]`: applies exactly what the preview showed. */
 export const apply: ChatCommand<JobDeps> = async (deps, turn, rest) => {
   const { chat, workspace } = deps;
   const wanted = rest.trim();
@@ -63,7 +63,7 @@ export const apply: ChatCommand<JobDeps> = async (deps, turn, rest) => {
   };
 };
 
-/** `/discard [job]`: throws a preview away; unnamed, the only one that waits, because it cannot be brought back. */
+/** `/discard [job]`: discards a preview; without a name only if one waits, because it cannot be restored. */
 export const discard: ChatCommand<JobDeps> = async (deps, turn, rest) => {
   const { workspace } = deps;
   const wanted = rest.trim();
@@ -84,7 +84,7 @@ export const discard: ChatCommand<JobDeps> = async (deps, turn, rest) => {
 /** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
 export const undo: ChatCommand<StateDeps> = (deps, turn, rest) => swapJobs(deps, turn, rest, "undo");
 
-/** `/redo [job or group] [--force]`: brings in again what was taken back last. */
+/** `/redo [job or group] [--force]`: applies the last undone job again. */
 export const redo: ChatCommand<StateDeps> = (deps, turn, rest) => swapJobs(deps, turn, rest, "redo");
 
 async function swapJobs(

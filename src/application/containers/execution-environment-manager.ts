@@ -350,7 +350,7 @@ export class ExecutionEnvironmentManager {
     return withRefusals(command, executed, config.reachable, this.#deps.addressesOf);
   }
 
-  /** Removes a task's container with its volumes and network: that of the claim, if one is named. A missing one is no error. */
+  /** Removes a task's container with its volumes and network: that of the claim, if one is named. Does nothing if it is missing. */
   async cleanup(
     taskUuid: string,
     options: { readonly signal?: AbortSignal | undefined; readonly claim?: ContainerClaim } = {},

@@ -19,7 +19,7 @@ export interface Contestant {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** A folder of a case's own, with its files and git's history up to them, and nothing of what came later. */
+/** A separate folder for a case, with its files and git's history up to them, and nothing later. */
 export interface CaseRoom {
   readonly workspace: Pick<Workspace, "openDraft" | "files">;
   readonly checks: Pick<OpenChecksDeps, "settings" | "memory" | "hasProgram">;

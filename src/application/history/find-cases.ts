@@ -292,7 +292,7 @@ function findUnsolved(deps: JobCaseDeps, groups: readonly Group[]): FoundChange[
   });
 }
 
-/** Requests whose job landed without tests, and whose lines a later job replaced and brought tests for: both are the real change. */
+/** Requests whose job landed without tests, and whose lines a later job replaced and tested: both are the real change. */
 function findCorrected(deps: JobCaseDeps, groups: readonly Group[]): FoundChange[] {
   const sourcesOf = (group: Group) => new Set(pathsOf(deps, group).filter(isSourcePath));
   const hasTests = groups.map((group) => findPathObstacle(pathsOf(deps, group)) === null);

@@ -86,7 +86,7 @@ function toCommandFacts(journal: readonly JournalLine[]): CommandResult[] {
   return commands;
 }
 
-/** A job as a list needs it; its changes are there only when it came from its own folder. */
+/** A job as a list needs it; its changes are known only if it was read from its own folder. */
 export type ListedJob = IndexedJob & Partial<Pick<StoredJob, "changes">>;
 
 export function toListedJob(job: StoredJob): ListedJob {

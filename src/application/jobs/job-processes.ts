@@ -47,7 +47,7 @@ export class JobProcesses {
     };
   }
 
-  /** A view that is closed off brings its own way to run a process in it. */
+  /** An isolated view has its own way to run a process in it. */
   async runner(): Promise<ProcessRunner> {
     return this.job.transaction.processes ?? this.job.deps.processes();
   }

@@ -20,7 +20,7 @@ type MergeDeps = WorkspaceDeps & { readonly judge?: JudgeMerge | undefined };
 export type MergeDirection = "out" | "in";
 
 export interface MergedUndo {
-  /** The job that took the other back, or brought it in again, and that can be undone itself. */
+  /** The job that undid or redid the other one, and that can be undone itself. */
   readonly jobId: string;
   readonly changes: readonly Change[];
   /** The verdict of the project's checks on the merge; absent without checks. */

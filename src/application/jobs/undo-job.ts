@@ -15,7 +15,7 @@ export interface TakeBackDeps extends Pick<WorkspaceDeps, "transactions" | "arch
   readonly mergeJob?: (job: StoredJob, direction: MergeDirection) => Promise<MergedUndo | null>;
 }
 
-/** Takes jobs back, or brings them in again: the named one, the jobs of a group (newest first), or the last. */
+/** Undoes or redoes jobs: the named one, the jobs of a group (newest first), or the last. */
 export async function takeBack(deps: TakeBackDeps, request: TakeBackRequest): Promise<TakeBack> {
   // Which job is the last one is known only then.
   const repaired = await deps.transactions.repair();

@@ -153,7 +153,7 @@ export interface ExecRequest
   readonly session?: string | undefined;
 }
 
-/** `disconnected`: the connection or the container went away before an exit code came. It and `not-started` have a `failure`. */
+/** `disconnected`: the connection or the container was lost before the exit code arrived. It and `not-started` have a `failure`. */
 export type ExecOutcome = "exited" | "signaled" | "timed-out" | "aborted" | "disconnected" | "not-started";
 
 /** A process's result, where it ran in a container: `exitCode` as a shell says it (128 + signal). */
@@ -410,7 +410,7 @@ export interface EnvironmentRecords {
 export interface EnvironmentRecord {
   readonly info: ContainerInfo;
   readonly image: string;
-  /** Where the project came from; no credential. */
+  /** The project's origin, without credentials. */
   readonly repository: string;
   /** The process that prepares it, while it does. */
   readonly preparing?: { readonly pid: number; readonly birth?: string };

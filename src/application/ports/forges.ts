@@ -196,7 +196,7 @@ export interface PublishRequest {
   readonly cloneUrl: string;
   readonly credentials: { readonly username: string; readonly token: string };
   readonly baseCommit: string;
-  /** Where `baseCommit` came from; when it moved since, the change is rebased onto its tip if it applies cleanly. */
+  /** The branch of `baseCommit`; if it moved since, the change is rebased onto its tip if it applies cleanly. */
   readonly baseBranch: string;
   readonly branch: string;
   /** The commit that this task pushed to the branch before; any other commit there belongs to another person. */

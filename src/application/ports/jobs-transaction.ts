@@ -27,7 +27,7 @@ export interface Transactions {
     jobId: string,
     options?: { readonly may?: () => Promise<boolean> },
   ): Promise<SwapOutcome | { readonly status: "late" }>;
-  /** Runs `use` while no other job can be brought in; its `commit` and `discard` use the held lock. `busy`: the lock could not be had. */
+  /** Runs `use` while no other job can be applied; its `commit` and `discard` use the held lock. `busy`: the lock was not available. */
   hold<T>(use: (held: Pick<Transactions, "commit" | "discard">) => Promise<T>): Promise<T | "busy">;
   /** Waits for the turn to commit, in order among all processes; the result, or the end of the process, ends it. Only the lock excludes. */
   takeTurn(signal: AbortSignal): Promise<() => void>;
@@ -132,7 +132,7 @@ export interface BeforeAndAfter {
 
 /** All changes of a job, after every process that ran in it has ended. */
 export interface Difference extends BeforeAndAfter {
-  /** One entry a path, git's object store included. A folder that went with all it held is one. */
+  /** One entry per path, git's object store included. A folder that was removed with its contents is one. */
   readonly changes: readonly Change[];
   /** The former entries below a folder that was removed or replaced. */
   below(path: string): Iterable<string>;
@@ -159,7 +159,7 @@ export interface Layers {
   readonly openCheck?: (request: CheckViewRequest) => Promise<OpenedCheck>;
   /** The files that commands left in the private home. Absent where views of checks cannot be kept from it. */
   readonly homes?: () => HomeTraces;
-  /** Absent, like the next two, where a job cannot be brought onto a workspace that moved on. */
+  /** Absent, like the next two, if a job cannot be rebased onto a changed workspace. */
   readonly moved?: () => readonly MovedPath[];
   /** Gives a file of the resting job bytes that include the workspace's `theirs`, its new base. False: the workspace has other bytes. */
   readonly adopt?: (path: string, theirs: Uint8Array, bytes: Uint8Array) => boolean;

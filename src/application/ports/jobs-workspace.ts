@@ -246,7 +246,7 @@ export interface WorkspaceDeps {
   /** Identifies this process, so that a job whose process died is distinguished from one that runs. */
   readonly pid: number;
   readonly birth: string;
-  /** Asked right before a job is brought in: a process that others take for dead must not. Default: it may. */
+  /** Called right before a job is applied: false if others may take this process for dead. Default: true. */
   readonly mayCommit?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Shared by all workspaces of a process; without it checks run as they come. */
   readonly checkSlots?: CheckSlots;

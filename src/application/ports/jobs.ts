@@ -130,11 +130,11 @@ export interface JobRecord extends JobFigures {
   readonly red?: RedReason;
   /** Why it was rolled back, as in its journal; empty or absent where its status says all. */
   readonly reason?: string;
-  /** The job that this one took back, or brought in again, by a merge. */
+  /** The job that this one undid or redid by a merge. */
   readonly reverses?: string;
   /** The job that undid this one by a merge; while that one is applied, the state of this one is `undone`. */
   readonly reversedBy?: string;
-  /** The job that brought this one in again by a merge, after it was undone; while that one is applied, this one is `committed`. */
+  /** The job that redid this one by a merge, after it was undone; while that one is applied, this one is `committed`. */
   readonly broughtInBy?: string;
 }
 

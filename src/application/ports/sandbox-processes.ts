@@ -56,9 +56,9 @@ export interface BackgroundProcess {
   readonly runs: number;
   /** `limited`: it can write to the workspace alone, but sees more of the machine. Null before it runs. */
   readonly confinement: ProcessConfinement | null;
-  /** Hooks and settings of git directories that came below the folder since it started, which the user's next git command would obey. */
+  /** Hooks and settings of git directories that appeared below the folder since it started: the user's next git command would obey them. */
   readonly plantedGit: readonly string[];
-  /** Where the folder is a home or holds one: names that came there since it started, and that programs of the user run or obey. */
+  /** If the folder is a home or holds one: names that appeared there since it started, and that programs of the user run or obey. */
   readonly plantedHome: readonly string[];
 }
 

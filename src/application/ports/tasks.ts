@@ -45,7 +45,7 @@ export interface SolveStore extends SolveReader {
   /** Asks the working process to stop or to pause. */
   order(id: string, order: Order | null): Promise<void>;
   orderOf(id: string): Promise<Order | null>;
-  /** Gives work to those that wait and have none: they came with a copy, or from an older version. */
+  /** Adds work for waiting tasks without any: they were copied, or are from an older version. */
   adopt(): Promise<void>;
   /** True the first time this delivery is seen. */
   firstSight(deliveryId: string, at: Date): Promise<boolean>;
@@ -62,7 +62,7 @@ export interface ForgeEvents {
   /** Forgets an event that was acted on, or given up. */
   finish(work: Work): Promise<"done" | "lost">;
   handBack(work: Work): Promise<"done" | "lost">;
-  /** Gives work to those that have none: they came with a copy. */
+  /** Adds work for those without any: they were copied. */
   adopt(): Promise<void>;
 }
 
@@ -346,7 +346,7 @@ export interface RunOptions {
   readonly title?: string;
   /** The worker's last words: they may declare red tests (see `Declaration`). */
   readonly words?: string;
-  /** Keeps the run's job staged, with everything that earlier runs left staged: `land` brings it in. */
+  /** Keeps the run's job staged, with everything that earlier runs left staged: `land` applies it. */
   readonly preview?: boolean;
 }
 

@@ -12,7 +12,7 @@ interface JobSpan {
   readonly error?: string;
 }
 
-/** Where a job's time went, by its journal. Of a command only its kind: its text may be anything. */
+/** How a job's time was spent, by its journal. Of a command only the kind is used: its text may be anything. */
 function spansOfJob(job: StoredJob, lines: readonly JournalLine[]) {
   const begun = new Date(job.createdAt);
   const sealed = new Date(job.finishedAt);

@@ -183,7 +183,7 @@ const MOST_USERS = 10_000;
 export function createAdmission(
   deps: AdmissionDeps,
 ): (message: InboundMessage) => Promise<AdmissionRefusal | null> {
-  /** When each user's last messages came, in the order of the users' last one. */
+  /** The arrival times of each user's last messages, in the order of the users' last one. */
   const recent = new Map<string, number[]>();
 
   function tooMany(message: InboundMessage): boolean {

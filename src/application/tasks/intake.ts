@@ -135,7 +135,7 @@ export interface IntakeDeps extends ServedRequestDeps {
   readonly onDue: (taskId: string) => void;
 }
 
-/** Takes in an event. The forge decides who may ask: without write access nothing is done, whatever the text claims. */
+/** Takes in an event. The forge decides who may ask: without write access nothing is done, regardless of the text. */
 export async function takeInEvent(
   deps: IntakeDeps,
   { deliveryId, item, event }: IntakeEvent,

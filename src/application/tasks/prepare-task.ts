@@ -49,7 +49,7 @@ async function expectBase(forge: Forge, cloned: ClonedBranch) {
 
 const TOLD_CHARS = 2000;
 
-/** Makes the environment, and brings in what was done before the task ended, paused or crashed. */
+/** Creates the environment, and applies what was done before the task ended, paused or crashed. */
 export async function prepareTask(deps: SolveDeps, work: SolveWork): Promise<void> {
   const { environments, forge, messages, mask } = deps;
   const { task, item, repository, signal } = work;

@@ -232,7 +232,7 @@ function watchStore(
   };
 }
 
-/** Null when all of them came to their end; else why not. */
+/** Null if all of them finished; else why not. */
 async function runPhases(
   deps: SolveDeps,
   open: SolveWork,

@@ -47,7 +47,7 @@ export interface WatchChatsDeps {
 }
 
 interface ChatListener {
-  /** A message came, began or was answered, and this process had no part in it. */
+  /** A message arrived, began or was answered in another process. */
   changed(): void;
   /** The report on a message that another process answers has changed. */
   worked(messageId: string): void;

@@ -48,7 +48,7 @@ export type McpLoginOutcome =
   | { readonly kind: "done" | "not-needed" | "no-address" | "has-header" | "too-late" | "stopped" }
   /** `no-registration`: `oauth.client_id` must name a client. `bad-server`: its answers cannot be used. */
   | { readonly kind: "no-registration" | "bad-server" }
-  /** `denied`: the server's own reason. `bad-paste`: how the address begins that was to be brought. */
+  /** `denied`: the server's own reason. `bad-paste`: the beginning of the expected address. */
   | { readonly kind: "silent" | "denied" | "bad-paste" | "failed"; readonly detail: string };
 
 /** Whether a server speaks only the older HTTP+SSE transport, by its answer to the first request of the present one. */

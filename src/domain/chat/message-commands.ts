@@ -117,7 +117,7 @@ export function fillOwnCommand(body: string, rest: string): string {
   return hasPlace || rest === "" ? filled : `${filled}\n\n${rest}`;
 }
 
-/** Adds a skill to a request: the request comes first, since it is the work to be done. */
+/** Adds a skill to a request, behind the request, which is the work to be done. */
 export function withSkill(name: string, body: string, rest: string): string {
   return [rest, `# Skill: ${name}\n${body}`].filter((part) => part !== "").join("\n\n");
 }

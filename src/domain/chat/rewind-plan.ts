@@ -18,7 +18,7 @@ export interface RewindPlan {
   readonly messages: readonly RewindMessage[];
   /** Those that are taken back. */
   readonly jobs: readonly RewindJob[];
-  /** Those that had been taken back since, and are brought in again. Older notes have none. */
+  /** Those that were undone since, and are applied again. Older notes have none. */
   readonly again?: readonly RewindJob[] | null;
 }
 

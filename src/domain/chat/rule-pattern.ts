@@ -45,7 +45,7 @@ export type RuleProblem =
 /** Full-width forms of what has a meaning in a pattern: a user who writes `できますか？` means the question mark. */
 const WIDE_SYNTAX = /[（）［］｛｝．＊＋？＾＄｜＼／]/gu;
 
-/** A pattern in the form that messages are brought into. */
+/** A pattern in the form to which messages are normalised. */
 export function normalPattern(pattern: string): string {
   return pattern.replace(WIDE_SYNTAX, (wide) => `\\${wide.normalize("NFKC")}`).normalize("NFKC");
 }
@@ -125,7 +125,7 @@ function countWays(tokens: readonly string[]): number {
   return readAlternatives(CLAUSE);
 }
 
-/** The characters with which an alternative begins; none where its first token stands for more than some characters. */
+/** The characters with which an alternative begins; none if its first token matches more than some characters. */
 function startsOf(first: string, next: string): readonly string[] {
   if (readBounds(next)?.min === 0) return [];
   const chars = /^\[([^\\^\]-]+)\]$/.exec(first)?.[1] ?? (/^[^\\.^$()|[]$/u.test(first) ? first : "");

@@ -85,7 +85,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Names and messages that the change brings and its tests need, and that neither the request nor the earlier files contain. */
+/** Names and messages that the change adds and its tests need, and that neither the request nor the earlier files contain. */
 export function findUnrequestedNames({ request, files }: Pick<HistoryCase, "request" | "files">): string[] {
   const [needed, brought] = [true, false].map((wantsTests) =>
     files

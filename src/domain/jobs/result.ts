@@ -418,7 +418,7 @@ export function sealNote(what: SealedOtherwise, ...paths: readonly string[]): Se
   return { code: "sealed-otherwise", what, paths: paths.slice(0, KEPT), count: paths.length };
 }
 
-/** One note for each kind, in the order in which they first came. */
+/** One note for each kind, in order of first occurrence. */
 export function gatherSealNotes(notes: readonly SealNote[]): SealNote[] {
   const gathered = new Map<SealedOtherwise, SealNote>();
   for (const { what, paths, count } of notes) {

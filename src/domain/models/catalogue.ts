@@ -73,7 +73,7 @@ export function factsByCatalogue(read: () => Catalogue): (model: string) => Cata
 const MILLION = 1_000_000;
 const FREE: Price = { input: 0, output: 0, cached: 0 };
 
-/** Null: unknown. `configured` (`budget.prices`) goes before the table; a local model is free unless it says otherwise. */
+/** Null: unknown. `configured` (`budget.prices`) takes precedence over the table; a local model is free unless it says otherwise. */
 export function priceOf(
   { model, local }: { readonly model: string; readonly local: boolean },
   configured: PriceTable = {},

@@ -52,7 +52,7 @@ export type ListTrouble =
   /** Status 200, but the answer is not a list. */
   | { readonly kind: "answered"; readonly status: number };
 
-/** A failure of a model, and how an answer can be of no use though it came. */
+/** A failure of a model, or the reason why its answer cannot be used. */
 export type ModelTrouble = ModelFailureCode | "cut-by-length" | "filtered" | "deadline";
 
 /** US dollars per million tokens. */

@@ -1,4 +1,4 @@
-/** Every address that is not plainly public is named: a proxy that dials for others is no route into its own network. */
+/** Lists every address that is not public: a proxy that connects for others must not open its own network. */
 export type AddressClass = "public" | "private" | "loopback" | "link-local" | "reserved";
 
 /** Network, length of its prefix, class. The first match counts. */

@@ -10,7 +10,7 @@ export type Phase = (typeof PHASES)[number];
 /** `waiting`: taken in, not begun. The last three are ends; `paused` and a dead `running` continue when resumed. */
 export type SolveState = "waiting" | "running" | "paused" | "done" | "failed" | "stopped";
 
-/** `worked`: the work was finished before and came into the new environment whole. `judged`: it is checked as well. */
+/** `worked`: the work was finished before and applied completely to the new environment. `judged`: it is checked as well. */
 export function phaseAfter(phase: Phase, { worked = false, judged = false } = {}): Phase | null {
   if (phase === "prepare" && judged) return "publish";
   if (phase === "prepare" && worked) return "verify";
@@ -22,7 +22,7 @@ export function hadWorked(phase: Phase): boolean {
   return phase === "verify" || phase === "publish";
 }
 
-/** Where a task begins again: its container is gone, and the change so far is brought into a new one. */
+/** Where a task begins again: its container is gone, and the change so far is applied to a new one. */
 export function phaseToResume(phase: Phase): Phase {
   return phase === "gather" || phase === "plan" ? phase : "prepare";
 }

@@ -24,7 +24,7 @@ export type TaskEventFacts =
   | { readonly type: "worker-started"; readonly loop: number }
   | { readonly type: "worker-finished"; readonly loop: number; readonly run: WorkerRun }
   | { readonly type: "tested"; readonly loop: number; readonly test: TestRun }
-  /** The change of the last run, with those before it that had not landed, was to be brought in: how that ended. */
+  /** The result of applying the change of the last run, with earlier ones that had not landed. */
   | { readonly type: "landed"; readonly loop: number; readonly job: RunJob }
   /** The planner called it done, and the tests do not. */
   | { readonly type: "refused"; readonly loop: number; readonly exitCode: number | null }
@@ -120,7 +120,7 @@ export interface RunJob {
   /** Its change as a unified diff, head and tail of a long one. */
   readonly diff: string;
   readonly notes: readonly string[];
-  /** Paths that changed on the host meanwhile, so that nothing was brought in. */
+  /** Paths that changed on the host meanwhile, so nothing was applied. */
   readonly conflicts: readonly string[];
 }
 

@@ -41,7 +41,7 @@ export type StepFacts =
   | { readonly kind: "compacted"; readonly messages: number }
   /** The change so far, kept for the next attempt. */
   | { readonly kind: "kept"; readonly bytes: number }
-  /** The job of a task file's work was brought in, or was not, as its outcome says. */
+  /** The job of a task file's work was applied or not, as its outcome says. */
   | { readonly kind: "landed"; readonly job: string; readonly outcome: string }
   | {
       readonly kind: "chosen";

@@ -201,7 +201,7 @@ function isLostChange(note: Note): note is Extract<NoteFact, { code: "merged" }>
   return typeof note !== "string" && note.code === "merged" && note.lost === true;
 }
 
-/** Another's work that the job replaced, with the undo, which brings it back. */
+/** Another's work that the job replaced, with the undo that restores it. */
 function wordLost(messages: Messages, { notes, undo, jobId }: RanJob, at: Surface): string[] {
   const paths = notes.flatMap((note) => (isLostChange(note) ? [shownPath(note.path)] : []));
   if (paths.length === 0) return [];
@@ -272,7 +272,7 @@ export function wordEviction(
   return messages.quotaEvicted(names, bytes, quotaBytes);
 }
 
-/** The sentence below the status where something went wrong as a whole; empty where nothing did. */
+/** The sentence below the status if the job failed as a whole; else empty. */
 export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): string {
   const failed = facts.commands.filter(({ success }) => !success);
   // A timeout and a path outside the workspace have a sentence of their own.

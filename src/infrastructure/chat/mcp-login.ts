@@ -337,7 +337,7 @@ async function listenForRedirect(
       expected = state;
       return waiting.promise;
     },
-    /** Tells the browser that came back how the login ended, which is known only after the code was exchanged. */
+    /** Shows the returning browser the result of the login, which is known only after the code was exchanged. */
     async tell(isDone: boolean): Promise<void> {
       if (held !== null && !held.headersSent) await show(held, 200, isDone);
     },

@@ -20,7 +20,7 @@ import { hashHex } from "../platform/hash.ts";
 /** The files of a clone with what was written to them; nothing of it is there before `flush`. */
 export interface CloneView extends View, WorkspaceFiles {}
 
-/** The files of a clone, by git: commands change files as edits do. They are brought here at once, and no program inside is asked. */
+/** The files of a clone, by git: commands change files as edits do. They are copied here at once, without running a program inside. */
 export type CloneState = ReturnType<typeof createCloneState>;
 
 interface Blob {

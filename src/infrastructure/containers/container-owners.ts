@@ -75,7 +75,7 @@ export function isOfAnother(made: ContainerClaim | null, asked: ContainerClaim |
   return made !== null && asked !== undefined && claimText(made) !== claimText(asked);
 }
 
-/** Whether it was made for a claim that came after this one. */
+/** Whether it was created for a later claim than this one. */
 export function isOfSuccessor(made: ContainerClaim | null, asked: ContainerClaim | undefined): boolean {
   return made !== null && made.id === asked?.id && made.fence > asked.fence;
 }

@@ -26,7 +26,7 @@ export type FileThreadEvent =
   | { readonly kind: "opened"; readonly channel: number; readonly failure: SandboxFailure | null }
   | { readonly kind: "lost"; readonly channel: number };
 
-/** The shared words: whether the buffer has a part of an answer, its size, the bytes left, the answer's type, how many parts came. */
+/** The shared words: whether the buffer has a part of an answer, its size, the bytes left, the answer's type, the parts so far. */
 export const WORD = { state: 0, size: 1, left: 2, type: 3, heard: 4 } as const;
 export const WORDS = 5;
 export const EMPTY = 0;

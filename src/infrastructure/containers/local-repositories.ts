@@ -106,7 +106,7 @@ async function topOf(git: Git, path: string, signal: AbortSignal): Promise<strin
   return top.exitCode === 0 ? top.stdout.trim() : realpathSync(path);
 }
 
-/** Where the repository itself came from; a folder that came from nowhere is its own origin. */
+/** The origin of the repository itself; a folder without one is its own origin. */
 async function originOf(git: Git, path: string, signal: AbortSignal): Promise<string> {
   const origin = await git(["-C", path, "config", "--get", "remote.origin.url"], signal);
   return origin.exitCode === 0 && origin.stdout.trim() !== ""

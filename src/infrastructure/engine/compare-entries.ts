@@ -205,7 +205,7 @@ interface KeptFolder {
   /** Its locations in the workspace and in the view. */
   readonly from: string;
   readonly to: string;
-  /** Whether a change of its owner is brought in. */
+  /** Whether a change of its owner is applied. */
   readonly carriesOwner?: boolean;
 }
 

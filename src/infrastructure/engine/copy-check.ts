@@ -71,7 +71,7 @@ function removeCopiedPath({ copy, path }: CopiedPath): void {
   try {
     inParent(copy, path, (folder, name) => removeTree(`${folder}/${name}`));
   } catch {
-    // Its folder went before.
+    // Its folder was removed before.
   }
 }
 

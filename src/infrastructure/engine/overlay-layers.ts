@@ -85,7 +85,7 @@ export function namesTakenFromLower(root: LaidRoot, path: string) {
   };
 }
 
-/** The entries that came with a folder from its former place and were not touched since. */
+/** The entries that were moved along with a folder and were not touched since. */
 function* movedIn(root: LaidRoot, path: string, lower: string): Generator<UpperEntry> {
   const from = join(root.path, lower);
   const there = new Set(namesIn(join(root.upper, path)).texts);

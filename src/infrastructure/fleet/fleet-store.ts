@@ -152,7 +152,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
         const gone = isShared ? LEFT : Number(row.now) - DEAD_AFTER_MS;
         const dead = seenAt <= (unlessSeenSince ?? gone);
         if (row.incarnation !== incarnation && !dead) return { status: "taken", name: row.name, seenAt };
-        // Another one that came first in between has set another time.
+        // Another process was faster and has set another time.
         const known = { id: machineId, incarnation: row.incarnation, seen_at: row.seen_at };
         const taken = await updateRows(within, "machines", known, { name, incarnation, seen_at: clock() });
         if (row.incarnation === incarnation) return { status: "entered" };

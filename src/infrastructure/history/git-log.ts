@@ -238,7 +238,7 @@ async function must(git: AskGit, args: readonly string[], more: Parameters<AskGi
   return bytes.toString().trim();
 }
 
-/** A working tree of a state with git's history up to it: no later object, no log of refs, no name of where it came from. */
+/** A working tree of a state with git's history up to it: no later object, no log of refs, no name of its origin. */
 export async function checkOutState(git: AskGit, state: CaseState, into: string): Promise<void> {
   mkdirSync(into, { recursive: true, mode: 0o700 });
   await must(git, ["-c", "core.logAllRefUpdates=false", "init", "-q", "--template=", "-b", "main", "."], {

@@ -32,7 +32,7 @@ export function thoughtsOf(message: AssistantMessage, settings: ModelSettings): 
     .filter((thought) => thought !== undefined);
 }
 
-/** Writes thoughts, text and calls in the order in which they came; what has no place of its own is last. */
+/** Writes thoughts, text and calls in the order of arrival; pieces without a position are last. */
 export function writeInOrder<T>(
   message: AssistantMessage,
   settings: ModelSettings,
@@ -224,7 +224,7 @@ export interface AnswerSink {
   reasoning(piece: string): void;
   /** Pieces of a call that belong together have one key; its arguments come as text. */
   callPart(key: string | number, part: { id?: string; name?: string; arguments?: string }): void;
-  /** That call is complete; those still open at the end are so then. `whole`: its arguments, if they came in no pieces. */
+  /** That call is complete; those still open at the end are so then. `whole`: its arguments, if they did not arrive in pieces. */
   callEnd(key: string | number, whole?: string): void;
   call(call: { readonly id?: string; readonly name: string; readonly arguments: unknown }): string;
   usage(usage: Partial<ModelUsage>): void;
@@ -259,7 +259,7 @@ export interface AnswerInProgress extends AnswerSink {
   readonly size: number;
   /** Whether it repeats one piece without end. */
   readonly circles: boolean;
-  /** Whether anything came: from then on nothing is tried again. */
+  /** Whether any data arrived: from then on nothing is retried. */
   readonly begun: boolean;
   readonly state: "open" | "over" | "broken";
   /** Nothing was understood so far, not even an end. */

@@ -127,7 +127,7 @@ function numberAt(value: Json, key: string, place: string): number | undefined {
   throw new Error(`${place}.${key} is not a number`);
 }
 
-/** The user's last message, which turn it is (from 1) and how many tool results came since. */
+/** The user's last message, which turn it is (from 1) and the number of tool results since. */
 function scriptPosition({ messages }: Pick<ModelRequest, "messages">) {
   const last = messages.findLastIndex(({ role }) => role === "user");
   return {

@@ -83,7 +83,7 @@ export function createOutputCapture(limitBytes: number, cutNote: CutNote = engli
       addToTail(bytes.subarray(toHead.length));
     },
 
-    /** For bytes that were cut before they came here: they count, between what was added and what follows. */
+    /** For bytes that were cut before they arrived here: they count, between the bytes before and after. */
     skip(bytes: number): void {
       seen.total += bytes;
     },

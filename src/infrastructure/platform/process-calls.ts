@@ -268,7 +268,7 @@ export function waitUntilReady(fd: number, use: keyof typeof POLL_EVENTS, ms: nu
   const ends = performance.now() + ms;
   for (let left = ms; left > 0; left = Math.ceil(ends - performance.now())) {
     const found = linuxLibc()?.c.poll(new Int32Array([fd, POLL_EVENTS[use]]), 1n, left) ?? 1;
-    // Less than nothing: a signal came in between.
+    // Below zero: a signal interrupted the call.
     if (found >= 0) return found > 0;
   }
   return false;

@@ -34,7 +34,7 @@ export interface ProcessEntry {
   readonly command: () => string;
 }
 
-/** macOS has no `/proc`: one `ps` for the tree, one for environments of own processes. The process group stands for the session. */
+/** macOS has no `/proc`: one `ps` for the tree, one for environments of own processes. The process group is used as the session. */
 async function readDarwinProcesses(): Promise<readonly ProcessEntry[]> {
   const [tree, environments] = await Promise.all([
     ps(["-axww", "-o", "pid=,ppid=,pgid=,stat=,lstart=,command="]),

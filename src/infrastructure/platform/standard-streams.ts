@@ -23,7 +23,7 @@ export function writeAll(descriptor: 1 | 2, text: string): void {
   writeBytes(descriptor, Buffer.from(maskAtEdge(text), "utf8"));
 }
 
-/** False where the reader went away. */
+/** False if the reader has closed the stream. */
 export function writeBytes(descriptor: number, bytes: Uint8Array): boolean {
   let at = 0;
   while (at < bytes.length) {

@@ -22,7 +22,7 @@ export async function flushFileSystem(path: string): Promise<boolean> {
   }
 }
 
-/** A collection of what came last is over in less than a millisecond. */
+/** A collection of the newest objects takes less than a millisecond. */
 const ENTRIES_A_SWEEP = 10_000;
 
 /** In a pass over many entries, once for each of them: what it left behind is given back now and then. */

@@ -60,7 +60,7 @@ function tryBubblewrap(bubblewrap: string, rest: readonly string[]): TrialResult
   return { ok: false, complaint: complaint || String(ran.error?.message ?? ran.status) };
 }
 
-/** A home of jobs that was put aside: named, or with `repair` brought back. */
+/** A home of jobs that was put aside: named, or restored with `repair`. */
 export function diagnoseHome(
   { messages, workspace: { storage } }: OpenedWorkspace,
   options: { readonly repair: boolean },

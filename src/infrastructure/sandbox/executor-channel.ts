@@ -140,7 +140,7 @@ function parentModes(absolute: string): number[] {
   return modes;
 }
 
-/** The executor's side. Parents that went or were replaced are made again; no symlink is followed. */
+/** The executor's side. Parents that were removed or replaced are created again; no symlink is followed. */
 function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array): void {
   const path = String(head.path).slice(1);
   if (head.kind === "missing") {

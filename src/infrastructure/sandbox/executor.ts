@@ -98,7 +98,7 @@ function countOwnThreads(): number {
   return Number(/^Threads:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? 1);
 }
 
-/** The program has closed its end, so the view ends. Where nothing else runs the program is told, and need not wait for the mounts. */
+/** The program has closed its end, so the view ends. If nothing else runs, the program is notified and need not wait for the mounts. */
 function leaveExecutor(): void {
   if (isAlone()) tellProgram(encodeFrame({ alone: true }));
   process.exit(0);

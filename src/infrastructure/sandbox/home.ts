@@ -133,7 +133,7 @@ interface PrivateHomeRequest {
 /** The layer of the home itself; the names of the others begin with it. */
 const BASE = "~";
 
-/** The home that a workspace's jobs share for its caches; while another job holds it, a separate one that goes with the job. */
+/** The home that a workspace's jobs share for its caches; while another job holds it, a separate one that is removed with the job. */
 export function openPrivateHome(parts: PrivateHomeRequest & { readonly shared: string }): OpenedHome {
   const { shared, own } = parts;
   let lock = lockHome(shared);
@@ -211,7 +211,7 @@ export function findHomeAside(shared: string): string | null {
   return existsSync(aside) ? aside : null;
 }
 
-/** Opens a home that was put aside and brings back what the home in use lacks. False while a job holds that one. */
+/** Opens a home that was put aside and restores what the home in use lacks. False while a job holds that one. */
 export function mendHome(shared: string): boolean {
   const aside = asideOf(shared);
   const lock = lockHome(shared);

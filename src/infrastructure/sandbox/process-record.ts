@@ -37,9 +37,9 @@ export interface ProcessRecord
   readonly keeper: BornProcess | null;
   /** It runs: the command was started, and is not over. */
   readonly isUp: boolean;
-  /** Files of git directories that came since the start and hold what no job may leave there. */
+  /** Files of git directories that appeared since the start, with content that no job may leave there. */
   readonly plantedGit?: readonly string[];
-  /** Entries of a home in the folder that came since the start, and that programs run or obey. */
+  /** Entries of a home in the folder that appeared since the start, and that programs run or obey. */
   readonly plantedHome?: readonly string[];
   readonly end: ProcessEnd | null;
 }

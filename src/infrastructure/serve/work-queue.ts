@@ -94,7 +94,7 @@ interface BeatDeps {
 /** One claim of many that a piece of work may see. */
 const claimName = ({ id, fence }: Pick<HeldClaim, "id" | "fence">): string => `${id}:${fence}`;
 
-/** A claim whose answer never came: this process holds it and does not know. */
+/** A claim whose answer was lost: this process holds it and does not know that. */
 const UNKNOWN_AFTER_MS = 10_000;
 
 /** One row states that this process is alive, however much it has claimed. */

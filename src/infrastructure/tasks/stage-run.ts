@@ -98,7 +98,7 @@ export function refusalText(result: JobResult): string {
   return result.why.kind === "refused" ? result.why.refusal.message : result.why.message;
 }
 
-/** The run itself went well, but the job put something back. */
+/** The run itself succeeded, but the job restored something. */
 export function putBackText(error: string | undefined): string | null {
   return error === undefined || error === "" ? null : error;
 }

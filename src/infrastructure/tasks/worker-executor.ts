@@ -133,7 +133,7 @@ export function createContainerExecutor(deps: WorkerExecutorDeps): WorkerExecuto
   /** The jobs of the task that landed. */
   const landed: string[] = [];
   const state: {
-    /** Null before the first run, and after the container went away. */
+    /** Null before the first run, and after the container is gone. */
     running: RunningContainer | null;
     staged: StagedWork | null;
     /** The test command of the task, with which each new container's judge is opened. */

@@ -38,7 +38,7 @@ ${notes.length === 0 ? html`<p class="note">${t.notesEmpty}</p>` : notes.map((no
 
 const SHOWN_TURNS = 100;
 
-/** A chat whose messages went another way than through this server: to be read only. */
+/** A chat whose messages did not pass through this server: read-only. */
 function spokenPage(context: PageContext, chat: ChatKey, turns: readonly NewTurn[]): Markup {
   const { t } = context;
   const title = chatTitleOf(t, { ...chat, firstText: turns.find(({ role }) => role === "user")?.text ?? "" });

@@ -185,7 +185,7 @@ function installedPart(files: ProjectFiles, script = "test"): FoundCommand | nul
   if (script === "test" ? tests.length === 0 : command === "") {
     if (missing === null) return null;
     const whole = script === "test" ? "npm test" : `${name} run ${script}`;
-    // Without dependencies no installation brings the program: the line names it.
+    // Without dependencies no installation provides the program: the line names it.
     return hasDependencies(files)
       ? { command: whole, missing }
       : { command: whole, line: chain.calls.map((call) => call.whole).join(" && ") };

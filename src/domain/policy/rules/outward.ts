@@ -3,7 +3,7 @@ import { type Call, type CommandRule, hasExact, hasShort, operandsOf, optionsOf 
 
 const DOWNLOADERS = new Set(["curl", "wget"]);
 
-/** Commands that send something out, or run something that came in. */
+/** Commands that send something out, or run something downloaded. */
 export const OUTWARD_RULES: readonly CommandRule[] = [
   {
     id: "git-push",

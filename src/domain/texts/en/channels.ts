@@ -1,7 +1,7 @@
 export const channelTexts = {
   working: "Working…",
   wholeText: "The full text is in the file.",
-  /** LINE: before the reply token runs out, with a button that brings a fresh one. */
+  /** LINE: before the reply token runs out, with a button that yields a fresh one. */
   stillWorking: "Still working. The button below brings the result when it is ready.",
   collect: "Show result",
   cutHere: "… (shortened)",

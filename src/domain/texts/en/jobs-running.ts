@@ -38,7 +38,7 @@ export const wordRollback = wordRollbackBy({
   conflict: "others changed the same lines",
 });
 
-/** Where a job came from, by its recorded source. */
+/** The origin of a job, by its recorded source. */
 function wordSource(source: string): string {
   const [kind = "", name = ""] = source.split(":");
   if (kind === "chat") return CHATS[name] ?? `chat in ${capitalize(name)}`;

@@ -9,7 +9,7 @@ import { argumentsObject, bearer, mentionsJson, probeList, type Wire } from "../
 /** A stream, or one whole response. Pieces belong together by their item's place: some servers change its id in every event. */
 export function readResponses(answer: AnswerSink): (frame: Json) => void {
   let refused = false;
-  /** Items of which no piece came so far: some servers send them whole. */
+  /** Items of which no piece has arrived: some servers send them whole. */
   const seen = new Set<string | number>();
   const itemKey = createItemKeys();
   const refuse = (text: string) => {
