@@ -35,7 +35,7 @@ interface TurnsDeps {
   readonly logIn: (provider: string | undefined) => Promise<void>;
 }
 
-/** With a provider at most: a line that holds a key is answered, not obeyed. */
+/** At most with a provider's name: a line that contains a key is not run as a command. */
 const LOGIN = /^\/login(?:\s+([a-z]+))?$/i;
 const SPIN_MS = 125;
 /** Work that takes longer than this is announced to a window without the focus. */
@@ -139,7 +139,7 @@ export class ConversationTurns {
     this.#goOn(signal.aborted);
   }
 
-  /** The only way on after a reply that did nothing becomes one key. */
+  /** If a reply did nothing and offers a single action, one key triggers it. */
   #offerOnly({ ok, jobs, actions }: Reply): boolean {
     const { screen, texts } = this.deps;
     const [offer, ...others] = ok || jobs.length > 0 ? [] : actions;
@@ -450,7 +450,7 @@ function keyRows(
   columns: number,
   style: Style,
 ): string[] {
-  // A long list of keys does not take the room of every other line's words.
+  // A long list of keys does not reduce the space for the text of other lines.
   const widths = keys.map(([key]) => visibleWidth(key));
   const width = Math.max(...widths.filter((each) => each <= columns / 4), 1);
   return keys.flatMap(([key, words], at) => {

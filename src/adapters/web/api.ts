@@ -51,7 +51,7 @@ function readRequest<T extends z.ZodObject>(schema: T, given: unknown): z.output
   return refuse(400, `bad-${String(field).replaceAll("_", "-")}`, `${String(field)}: ${message}`);
 }
 
-/** A parameter without a value is as good as none. */
+/** A parameter without a value counts as absent. */
 const readQuery = <T extends z.ZodObject>(schema: T, query: Readonly<Record<string, string>>) =>
   readRequest(schema, Object.fromEntries(Object.entries(query).filter(([, value]) => value !== "")));
 
@@ -191,9 +191,9 @@ export function messageApi(app: Api, web: Web): void {
       attempts: 0,
     } as const;
     const acknowledge = () => c.json(exchangeJson(host, { message: known, replies: [] }), 202);
-    // Nothing is asked of the store that is known already: a burst is acknowledged the sooner.
+    // The store is not asked for known facts, so that a burst is acknowledged sooner.
     if (wait === 0 && received.status === "accepted") return acknowledge();
-    // A server that stops says what it knows: the message is stored, and the next process answers it.
+    // A server that stops reports that the message is stored; the next process answers it.
     if (wait > 0) await Promise.race([host.waitForAnswer(id, wait * 1_000), untilAborted(host.closing)]);
     // The message is stored: a client that got an error would send it again.
     const found = await readExchange(viewer, id).catch((error: unknown) =>

@@ -404,7 +404,7 @@ export async function answerWithTools(
   }
 }
 
-/** Whether the last call of any MCP tool failed; a failure that a later call of the tool made good does not count. */
+/** Whether the last call of any MCP tool failed; a failure does not count if a later call of the tool succeeded. */
 function endsInFailure(calls: readonly MadeCall[]): boolean {
   const last = new Map(calls.flatMap((call) => (call.server === undefined ? [] : [[call.name, call.ok]])));
   return [...last.values()].includes(false);

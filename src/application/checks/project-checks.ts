@@ -185,9 +185,9 @@ export interface JudgedAttempt {
 
 export interface ProjectChecks {
   readonly timeoutSeconds: number;
-  /** Whether the project has checks of its own that may judge. */
+  /** Whether the project has its own checks that may judge. */
   readonly hasOwn: boolean;
-  /** A command line that the coder proposes; it judges where nothing of the project's own does. */
+  /** A command line that the coder proposes; it judges if no check of the project does. */
   propose(command: string | null): void;
   /** Adds the declarations in a plan, or in an agent's last message, to the earlier ones; returns the words without them. */
   declare(words: string): string;
@@ -205,7 +205,7 @@ export interface ProjectChecks {
   facts(): ChecksFacts | null;
   /** A command with the variables and the program places of the checks. */
   withSettings(command: string): string;
-  /** Whether a command only checks: what it writes must not become part of the change. */
+  /** Whether a command only checks: files that it writes must not become part of the change. */
   isCheck(command: string): boolean;
   /** The line of the check that a command calls, and that judges every attempt anyway. */
   covers(command: string): string | undefined;

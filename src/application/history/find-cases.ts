@@ -36,10 +36,10 @@ export interface CaseDeps {
 }
 
 export interface FoundCase extends HistoryCase {
-  /** Another content has another key: what was seen of it holds no longer. */
+  /** Other content has another key, because earlier results no longer apply to it. */
   readonly key: string;
   readonly openState: () => Promise<CaseState | NotACase>;
-  /** The request as a contestant gets it, with the conversation that it may lean on. */
+  /** The request as a contestant gets it, with the conversation that it may refer to. */
   readonly readRequest: () => Promise<string>;
 }
 
@@ -49,7 +49,7 @@ export interface OtherChange {
   readonly why: NotACase;
 }
 
-/** A change of which only the names of its files were read. */
+/** A change of which only the file names were read. */
 interface FoundChange {
   readonly id: string;
   readonly title: string;
@@ -87,7 +87,7 @@ export async function findCases(deps: CaseDeps, { commits }: { readonly commits:
   });
   const known = await findKnownWords(deps, read);
   const jobs = new Map(read.filter(({ id }) => id.startsWith("job:")).map((one) => [testsKey(one), one.id]));
-  // Tests that were only removed say nothing of whose they are.
+  // Tests that were only removed do not show to which project part they belong.
   jobs.delete("");
   const cases: FoundCase[] = [];
   const others: OtherChange[] = found.flatMap(({ id, title, why }) =>
@@ -148,7 +148,7 @@ async function findKnownWords(
   ]);
 }
 
-/** Walks back from the present, job by job; only files that a job changed are read again. */
+/** Walks back from the current state, job by job; only files that a job changed are read again. */
 function findWordsAtPlaces(
   stack: JobStack,
   files: WorkspaceFiles,
@@ -276,7 +276,7 @@ function findJobChanges(deps: CaseDeps): FoundChange[] {
 const pathsOf = ({ stack }: CaseDeps, { places }: Group) =>
   places.flatMap((place) => stack.jobs[place]?.paths ?? []);
 
-/** Requests whose job failed or was taken back, and that a later job with tests fulfilled. */
+/** Requests whose job failed or was undone, and that a later job with tests fulfilled. */
 function findUnsolved(deps: JobCaseDeps, groups: readonly Group[]): FoundChange[] {
   const standing = new Set(deps.stack.jobs.map(({ jobId }) => jobId));
   const withTests = groups.filter((group) => findPathObstacle(pathsOf(deps, group)) === null);
@@ -371,7 +371,7 @@ function toJobChange(
 
 const toText = (bytes: Uint8Array | null | undefined) => (bytes == null ? null : decodeText(bytes));
 
-/** Earlier requests of the same conversation that a request carries: it may lean on them. */
+/** Earlier requests of the same conversation that are added to a request, because it may refer to them. */
 const MOST_EARLIER = 3;
 
 type Conversations = ReturnType<typeof readConversations>;
@@ -440,7 +440,7 @@ async function keepJobState(
   }
 }
 
-/** Folders that a state leaves out: git's own, dependencies, and what builds and tests leave behind. */
+/** Folders that a state leaves out: git's own, dependencies, and the output of builds and tests. */
 const LEFT_OUT =
   /(?:^|\/)(?:\.git|node_modules|\.venv|venv|vendor|target|dist|build|out|coverage|__pycache__|\.\w+_cache|\.tox|\.nyc_output)(?:\/|$)/;
 
@@ -458,7 +458,7 @@ function* walkProject(files: WorkspaceFiles, from: string): Generator<TakenEdit>
   }
 }
 
-/** Code files of the present that are read for the words of cases. */
+/** Current code files that are read for the words of cases. */
 const MOST_READ = 20_000;
 
 /** The tests of a case, which a contestant never sees. */

@@ -172,7 +172,7 @@ export function createMeter(given: MeterDeps): Meter {
   };
 }
 
-/** The day's budget as all messages of this process see it. */
+/** The day's budget, shared by all messages of this process. */
 type BudgetDay = ReturnType<typeof openDay>;
 
 function openDay() {
@@ -186,7 +186,7 @@ function openDay() {
     knownUsd = 0;
   };
   return {
-    /** The sum known to be spent since then: by this process, or by all, as the store last said. */
+    /** The sum known to be spent since then: by this process, or by all according to the last look at the store. */
     spentSince(day: Date, storedUsd: number): number {
       turnTo(day);
       knownUsd = Math.max(knownUsd, storedUsd);
@@ -263,10 +263,10 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay) {
   const account = {
     notices: () => [...notices.values()],
     used: () => ({ ...sums }),
-    /** Reads again what the day has cost. */
+    /** Reads the day's cost again. */
     async look(): Promise<void> {
       if (daily === null) return;
-      // Without knowing what was spent, the day's last known sum holds.
+      // If the spent sum cannot be read, the day's last known sum applies.
       const start = deps.startOfDay(now());
       const stored = await usage.spent(start).catch(() => undefined);
       if (stored !== undefined) spentUsd = day.spentSince(start, stored);
@@ -435,7 +435,7 @@ const IMAGE_TOKENS = 1_500;
 /** Above any window of today's models: a reported figure beyond this is ignored. */
 const MOST_TOKENS = 10_000_000;
 
-/** As the server reported it, estimated where it said nothing usable: answers that failed half-way are paid for. Null if nothing came. */
+/** As reported by the server, or estimated without a usable report: answers that failed half-way are paid for. Null without any data. */
 function countUsage(reported: ModelUsage | null, request: ModelRequest, received: string): ModelUsage | null {
   if (reported === null && received === "") return null;
   const count = (tokens: number | undefined, estimated: () => number) =>

@@ -18,7 +18,7 @@ export interface SandboxManager {
   listProcesses(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure>;
   /** Ends a background process with all its descendants. False if there is no such process. */
   endProcess(container: string, pid: number): Promise<boolean | SandboxFailure>;
-  /** Leads a port of the container's loopback to a Unix socket of this machine, for any process inside, until closed; needs no network. */
+  /** Forwards a port of the container's loopback to a Unix socket of this machine, for any process inside, until closed. No network. */
   forward(
     container: string,
     options: { readonly socket: string; readonly signal: AbortSignal },
@@ -35,7 +35,7 @@ export interface SandboxManager {
   findContainer(nameOrId: string, signal?: AbortSignal): Promise<ContainerFacts | SandboxFailure | undefined>;
   /** Removes the containers of dead owners and ended tasks: only this installation's, never a live task's. */
   cleanupStaleContainers(options: StaleRule): Promise<StaleCleanup | SandboxFailure>;
-  /** Hangs up every connection and removes unclaimed warm containers. Containers of tasks stay. */
+  /** Closes every connection and removes unclaimed warm containers. Containers of tasks stay. */
   close(): Promise<void>;
 }
 
@@ -70,11 +70,11 @@ export interface ContainerSpec {
   readonly network: ContainerNetwork;
   /** Beyond the container's own volume on `/workspace` with `project` and `tmp`. */
   readonly mounts?: readonly ContainerMount[];
-  /** Needs the configuration's word, which is asked for again here. */
+  /** Must be allowed by the configuration, which is checked again here. */
   readonly mountDockerSocket?: boolean;
   /** `process` (default): the next start may remove it once this process is gone. `detached`: it stays until it is stopped or stale. */
   readonly lease?: "process" | "detached";
-  /** For which claim of its task it is made. It takes no container's place that was made for a later one. */
+  /** The claim of its task for which it is created. It never replaces a container of a later claim. */
   readonly claim?: ContainerClaim | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface ContainerLimits {
 }
 
 /**
- * The container has only its loopback in every mode. Permitted traffic leaves through a proxy that looks names up and dials itself,
+ * The container has only its loopback in every mode. Permitted traffic leaves through a proxy that resolves names and connects itself,
  * and refuses the host's, private and metadata addresses but for the exact `host:port` entries.
  */
 export type ContainerNetwork =
@@ -159,7 +159,7 @@ export type ExecOutcome = "exited" | "signaled" | "timed-out" | "aborted" | "dis
 /** A process's result, where it ran in a container: `exitCode` as a shell says it (128 + signal). */
 export interface ExecResult extends Omit<ProcessResult, "outcome" | "output" | "error"> {
   readonly outcome: ExecOutcome;
-  /** The limit of the container that the command ran into, as far as the kernel's counters tell. */
+  /** The limit of the container that the command reached, according to the kernel's counters. */
   readonly limit?: ExceededLimit;
   /** The processes that this command left running. */
   readonly background: readonly BackgroundProcess[];
@@ -185,7 +185,7 @@ export interface Forward {
 
 interface StopOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Straight to KILL. */
+  /** Sends KILL at once. */
   readonly force?: boolean;
   /** Removes only a container of this claim: the same name may belong to a successor. */
   readonly claim?: ContainerClaim | undefined;
@@ -254,7 +254,7 @@ export interface SandboxFacts {
   readonly seccomp: boolean;
   readonly cpus: number;
   readonly memoryBytes: number;
-  /** Limits this engine says it cannot set. */
+  /** Limits that this engine reports as unsupported. */
   readonly missing: readonly ("memory" | "swap" | "cpu" | "pids")[];
 }
 
@@ -380,7 +380,7 @@ export interface LocalFailure {
   readonly message: string;
 }
 
-/** Packages that were fetched before, on this machine and out of every container's reach. */
+/** Packages that were fetched before, on this machine and inaccessible to containers. */
 export interface DownloadStore {
   has(key: string): boolean;
   /** Read once, piece by piece; counts as a use. */
@@ -403,7 +403,7 @@ export interface EnvironmentRecords {
   save(record: EnvironmentRecord): void;
   remove(taskUuid: string): void;
   list(): readonly EnvironmentRecord[];
-  /** A folder for what else is kept of the task: its jobs and their journal. Made when asked for. */
+  /** A folder for the other data of the task: its jobs and their journal. Created on demand. */
   folder(taskUuid: string): string;
 }
 

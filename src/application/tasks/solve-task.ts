@@ -22,7 +22,7 @@ interface Candidate {
   stop: SolveStop | null;
 }
 
-/** Several coders at once, each in a container; the project's checks choose one, and the task continues as it, even where none finished. */
+/** Several coders at once, each in a container; the project's checks choose one, and the task continues with it, even if none finished. */
 async function tryCandidates(deps: SolveDeps, work: SolveWork): Promise<void> {
   const count = work.task.candidates ?? 1;
   await work.update({ phase: "work" });
@@ -39,7 +39,7 @@ async function tryCandidates(deps: SolveDeps, work: SolveWork): Promise<void> {
     await work.update({
       ...came,
       id: work.task.id,
-      // Only this one continues; what the others used does not count against it.
+      // Only this one continues; the usage of the others does not count against its limits.
       candidates: 1,
       steps,
       stepsBefore: steps - kept.work.task.steps,
@@ -131,7 +131,7 @@ export interface SolveOptions {
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
   readonly onStep?: (step: TaskStep) => void;
-  /** Why no container can be made: the task ends with it, and the item's comment says so. */
+  /** Why no container can be created: the task ends for this reason, and the item's comment states it. */
   readonly trouble?: string | null;
 }
 
@@ -144,7 +144,7 @@ const FIXED_BY_WORK: ReadonlySet<string> = new Set([
 ]);
 /** Ends that do not count as failures. */
 const QUIET_ENDS: ReadonlySet<string> = new Set(["nothing-changed"]);
-/** After so many deaths over one task it is not tried again. */
+/** After this many crashes over one task it is not tried again. */
 const MOST_ATTEMPTS = 3;
 
 type Interruption = Order | "lost";
@@ -370,14 +370,14 @@ function runPhase(deps: SolveDeps, work: SolveWork, phase: Phase, news: NewsList
     case "work":
       return workInDraft(deps, work, news);
     case "verify":
-      // The draft loop judges what it leaves; what is taken up again after its work was done is judged here.
+      // The draft loop judges its own result; a task that is resumed after its work was done is judged here.
       return work.judged ? Promise.resolve() : workInDraft(deps, work, news);
     case "publish":
       return publishChange(deps, work);
   }
 }
 
-/** This process ends, not the task: `serve` takes it up again by itself, `solve` when it is called again. */
+/** This process ends, not the task: `serve` resumes it by itself, `solve` when it is called again. */
 function handBack({ task, update }: SolveWork): Promise<void> {
   return update({ state: task.trigger === "hand" ? "paused" : "waiting", failure: null });
 }

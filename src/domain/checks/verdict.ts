@@ -17,9 +17,9 @@ export interface CheckResult {
   readonly kind: ProjectCheck["kind"];
   readonly command: string;
   readonly state: "green" | "red" | "timed-out" | "cannot-run";
-  /** The command that judges instead, where the check itself cannot. */
+  /** The command that judges instead, if the check itself cannot. */
   readonly rung?: LowerRung;
-  /** The program that is not there. */
+  /** The missing program. */
   readonly absent?: string;
   /** Null where the format is not known. */
   readonly results: TestResults | null;
@@ -93,7 +93,7 @@ interface JudgedTests {
   readonly unable?: readonly string[];
   /** Passed before, and pass below another file or suite. */
   readonly moved?: readonly string[];
-  /** Pass, and their old version fails: the draft changes what they demand. */
+  /** Pass, and their old version fails: the draft changes what they expect. */
   readonly expectsElse?: readonly string[];
   /** Failed before, and pass only with the draft's tests, as it rewrote them or beside new ones: with the old tests they still fail. */
   readonly rewritten?: readonly string[];
@@ -115,7 +115,7 @@ export interface JudgeInput {
   readonly draft: CheckResult;
   /** Over the draft, with the tests that the draft changed in their old version; null where it changed none. */
   readonly old: CheckResult | null;
-  /** Whether the draft leaves the text of a test's demands as it was. */
+  /** Whether the draft leaves the text of a test's expectations unchanged. */
   readonly demandsSame?: (test: string) => boolean;
   /** Tests that no check could set up before. */
   readonly unableBefore?: ReadonlySet<string>;

@@ -187,7 +187,7 @@ function parseProposal(written: Proposal): ReadProposal {
   return { kind: "proposal", proposal, parsed: parsePatch(proposal.patch) };
 }
 
-/** Whether words without a readable proposal were meant as one; else they are an answer, or a question. */
+/** Whether an answer without a readable proposal was meant as one; else it is an answer in words, or a question. */
 export function looksLikePatch(text: string): boolean {
   return /^[^\S\n]*(?:<{5,9} ?SEARCH\b|\*\*\* (?:Begin Patch|Update File|Add File)|diff --git |@@ -\d)|"type"\s*:\s*"(?:file_edit|shell_command)"|^#+ *Patch\b/m.test(
     text,

@@ -82,7 +82,7 @@ export type FileWrite =
   /** `mode` is the exact permission bits; absent: an existing file keeps its own, a new one gets the default. */
   | { readonly kind: "write"; readonly path: string; readonly bytes: Uint8Array; readonly mode?: number }
   | { readonly kind: "symlink"; readonly path: string; readonly target: string }
-  /** `pruneParents`: parent folders that become empty go too (git's rule for diffs). */
+  /** `pruneParents`: parent folders that become empty are removed, too (git's rule for diffs). */
   | { readonly kind: "delete"; readonly path: string; readonly pruneParents?: boolean };
 
 export type MatchStrategy = "exact" | "whitespace" | "look-alike" | "indent" | "drift";
@@ -388,7 +388,7 @@ function preview(value: unknown): string {
   return typeof value === "object" && value !== null ? "{…}" : String(value);
 }
 
-/** Characters. Far above what a model writes, and still parsed in memory. */
+/** Characters. Far more than a model writes, and still parsed in memory. */
 export const LONGEST_PATCH = 64 * 1024 * 1024;
 
 /** The result of reading a patch as JSON. */

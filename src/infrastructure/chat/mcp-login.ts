@@ -1,4 +1,4 @@
-/** OAuth at MCP servers. A login is kept by the server's address: a project that gives a known name to another address gets no token. */
+/** OAuth at MCP servers. A login is kept by the server's address: a project that uses a known name for another address gets no token. */
 
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -87,7 +87,7 @@ const ANSWER_MS = 10_000;
 const LARGEST_ANSWER = 1024 * 1024;
 const LONGEST_REASON = 300;
 
-/** Whether a login may be of use at all: a token in a header is the user's own way in. */
+/** Whether a login can help at all: with a token in a header, the user authenticates in another way. */
 function takesLogin(server: McpServerSettings): server is ServerWithAddress {
   const names = Object.keys(server.headers);
   return server.url !== undefined && !names.some((name) => name.toLowerCase() === "authorization");
@@ -123,7 +123,7 @@ export function createAuthorisedFetch(
         });
         logins.write(withTokens(kept, { ...fresh, issuer: tokens.issuer } as OAuthTokens, logins.now()));
       } catch (error) {
-        // The server has decided; anything else (no network, its own trouble) may go away by itself.
+        // The server has decided; any other failure (no network, a server error) may pass.
         if (!(error instanceof InvalidGrantError || isUnknownClient(error)))
           throw new Error(`${name}: ${errorMessage(error)}`, { cause: error });
         logins.write({ ...kept, tokens: undefined, ...(isUnknownClient(error) && { client: undefined }) });
@@ -163,7 +163,7 @@ export function createAuthorisedFetch(
   };
 }
 
-/** Whether a server wants a login. Asks it, briefly, where no login is kept. */
+/** Whether a server requires a login. Asks the server, with a short time limit, if no login is kept. */
 export async function readLoginState(server: McpServerSettings, logins: McpLogins): Promise<McpLoginState> {
   if (!takesLogin(server)) return "none";
   const kept = logins.read(server.url);
@@ -395,7 +395,7 @@ function createLoginProvider(
   const { url, oauth } = server;
   const sentState = randomBytes(24).toString("base64url");
   const seen: { verifier: string; address: URL | null } = { verifier: "", address: null };
-  // Nothing is written before there are tokens: a login that fails leaves what was there.
+  // Nothing is written before there are tokens: a login that fails keeps the old one.
   let draft: KeptLogin = logins.read(url) ?? { url };
   return {
     sentState,
@@ -471,7 +471,7 @@ function isUnusableAnswer(error: unknown): boolean {
 
 function errorMessage(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  // The library puts the server's whole answer behind its own words.
+  // The library appends the server's whole answer to its own message.
   const [own = ""] = text.split(/[.:]? ?Raw body:/);
   const short = own.length > LONGEST_REASON ? `${own.slice(0, LONGEST_REASON)}…` : own;
   return error instanceof OAuthError ? `${error.errorCode} ${short}`.trim() : short;

@@ -17,7 +17,7 @@ import type { Change } from "../../domain/jobs/result.ts";
 import { quoteWords } from "../../domain/platform/paths.ts";
 import { hashHex } from "../platform/hash.ts";
 
-/** The files of a clone with what was written to them; nothing of it is there before `flush`. */
+/** The files of a clone with pending writes, which reach the clone only at `flush`. */
 export interface CloneView extends View, WorkspaceFiles {}
 
 /** The files of a clone, by git: commands change files as edits do. They are copied here at once, without running a program inside. */
@@ -37,7 +37,7 @@ const KEPT_FILE = 1024 ** 2;
 /** Of one file that changed. */
 const CHANGED_FILE = 8 * 1024 ** 2;
 const LINK = "120000";
-/** Folders that git ignores and that say which programs there are. */
+/** Folders that git ignores and that determine which programs exist. */
 const PROGRAMS = "node_modules/.bin";
 
 /** A file that is to be written; null is to be removed. */
@@ -98,7 +98,7 @@ export function createCloneState(point: ClonePoint) {
     }
   }
 
-  /** Writes pending files, then reads again what may have changed since. Rejects where git cannot tell. */
+  /** Writes pending files, then reads again what may have changed since. Rejects if git fails. */
   async function see(): Promise<void> {
     await flush();
     if (!isOld) return;
@@ -161,7 +161,7 @@ export function createCloneState(point: ClonePoint) {
   };
 
   return {
-    /** Something was run there: what was seen may be old. */
+    /** To be called after a command ran there: the known state may be outdated. */
     touch(): void {
       isOld = true;
     },
@@ -188,13 +188,13 @@ export function createCloneState(point: ClonePoint) {
         namesIn: (path) => folders.get(path),
         contentOf: (id) => contents.get(id),
       }),
-    /** Makes the files others: those of the start, or of a tree that `hold` named. */
+    /** Replaces the files by those of the start, or of a tree that `hold` named. */
     become: (to: "start" | string): Promise<void> => become(to === "start" ? start : to),
     async hold(): Promise<string> {
       const printed = await print(standingScript(index, { base, start }), LISTING_BYTES);
       return readStanding(printed.toString("utf8")).tree;
     },
-    /** Makes the files again what was seen last, and forgets what was to be written. */
+    /** Restores the last known state of the files, and drops pending writes. */
     async restore(): Promise<void> {
       pending.clear();
       await become(tree, empty);
@@ -357,7 +357,7 @@ type Print = (script: string, limitBytes: number, stdin?: Uint8Array) => Promise
 interface ClonePrograms {
   /** Reads the programs again where they differ from what `PROGRAMS_DIGEST` printed. */
   see(digest: string): Promise<void>;
-  /** Those that are not what they were, as people read their paths. */
+  /** The changed ones, by paths for people. */
   changed(): readonly string[];
   /** Restores the first programs; the returned function puts the replaced ones back. */
   asAtStart(): Promise<() => Promise<void>>;
@@ -385,7 +385,7 @@ fi; } | tar -C / -cf - -T - 2>/dev/null`;
 const PROGRAMS_DIGEST = `(${ARCHIVE}) | sha256sum`;
 
 interface Archived {
-  /** Everything that counts of an entry, by its path. */
+  /** The relevant facts of each entry, by its path. */
   readonly entries: ReadonlyMap<string, string>;
   readonly bytes: Uint8Array;
 }
@@ -446,7 +446,7 @@ function differing(one: Archived, other: Archived): string[] {
 
 const BLOCK = 512;
 
-/** The files and links of an archive, each with what makes it what it is: kind, mode and content. */
+/** The files and links of an archive, each with its kind, mode and content. */
 function readArchive(bytes: Uint8Array): ReadonlyMap<string, string> {
   const entries = new Map<string, string>();
   const text = (from: number, length: number) => {

@@ -211,7 +211,7 @@ function folderReason(
   if (isNoisy && !(isOurs(current) && current.ino === expected.ino && current.mode === expected.mode))
     return "changed";
   const who = inFolder(root, op.path, (self) => whoTouchedSince(self, since, isOurs));
-  if (who === "somebody") return "changed";
+  if (who === "other") return "changed";
   return (isNoisy || who === "we") && own.leftOther(join(root, op.path)) ? "changed" : null;
 }
 

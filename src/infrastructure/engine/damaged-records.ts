@@ -100,7 +100,7 @@ export function readOrRebuild<T>(folder: JobFolder, workspace: string, read: () 
   return rebuildPlan(folder, workspace, { wholeOnly: true }) === null ? null : ifSound(read);
 }
 
-/** The swap that leads away from a state. */
+/** The next swap from a state. */
 const NEXT: Readonly<Partial<Record<JobState, Intent["direction"]>>> = {
   staged: "commit",
   committed: "undo",
@@ -163,7 +163,7 @@ export function repairRecords(storage: string, workspace: string): RepairedRecor
       const { damaged } = readJob(folder);
       if (damaged === null) break;
       const isRepaired =
-        damaged === stateFile(folder) ? mendState(folder, workspace) : mendStory(folder, workspace);
+        damaged === stateFile(folder) ? rebuildState(folder, workspace) : rebuildStory(folder, workspace);
       repaired.push({ jobId, file: damaged, repaired: isRepaired });
       if (!isRepaired) break;
     }
@@ -233,7 +233,7 @@ function findProvenOps(folder: JobFolder, workspace: string): ProvenOps | null {
   const shown = (op: Op) => shownBelow(workspace, roots[op.root] as string, op.path);
   const kinds = new Map(story?.changes.map(({ path, kind }) => [path, kind]));
   const isIn = state.state === "committed";
-  /** A line without a sum counts where story and swap record say the same. */
+  /** A line without a sum counts if journal and swap record agree with it. */
   const isConfirmed = (op: Op) => {
     const entry = swapped.entries.get(op.n);
     if (roots[op.root] === undefined || kinds.get(shown(op)) !== opKind(op) || staysInPlace(op)) return false;
@@ -286,7 +286,7 @@ interface Recognition {
   readonly state: StateFile;
 }
 
-/** The ops of records that do not repeat the plan, by the entries at the story's paths; the last path is known if one slot remains. */
+/** The ops of records that do not repeat the plan, by the entries at the journal's paths; the last path is known if one slot remains. */
 function recogniseOps(
   unknown: readonly (readonly [path: string, kind: Change["kind"]])[],
   entries: ReadonlyMap<number, SwapRecordEntry>,
@@ -347,7 +347,7 @@ function proveEntry(
 }
 
 /** The number of the last recorded swap decides the state: odd swaps commit the job, even swaps undo it. */
-function mendState(folder: JobFolder, workspace: string): boolean {
+function rebuildState(folder: JobFolder, workspace: string): boolean {
   const own = ifSound(() => readOwnPlan(folder, workspace));
   if (own?.status === "none" && !existsSync(planFile(folder))) {
     keepDamaged(stateFile(folder));
@@ -402,7 +402,7 @@ export function whyUnreadable(file: string): "closed" | "newer" | null {
   return isNewerRecord(file) ? "newer" : null;
 }
 
-/** Null also where neither is there: the job changed nothing, or its undo data was evicted. */
+/** Null also if neither exists: the job changed nothing, or its undo data was evicted. */
 function findDamagedFile(folder: JobFolder, whole: boolean): string | null {
   const { state, turn } = readSoundState(folder) ?? lastSwap(folder);
   const [plan, recordPath] = [planFile(folder), swapRecordPath(folder, turn)];
@@ -458,7 +458,7 @@ function turnOf(name: string): number {
   return Number(/^stands\.(\d+)\.ndjson$/.exec(name)?.[1] ?? 0);
 }
 
-function mendStory(folder: JobFolder, workspace: string): boolean {
+function rebuildStory(folder: JobFolder, workspace: string): boolean {
   const own = ifSound(() => readOwnPlan(folder, workspace));
   const isWithoutPlan = own?.status === "none" && !existsSync(planFile(folder));
   if (own?.status !== "own" && !isWithoutPlan) return false;

@@ -61,7 +61,7 @@ function fileKey({ dev, ino }: { readonly dev: bigint | number; readonly ino: bi
  */
 function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
   if (process.platform !== "linux" || (files.size === 0 && folders.length === 0)) return [];
-  if (folders.length === 0 && nobodyWrites(files)) return [];
+  if (folders.length === 0 && hasNoWriter(files)) return [];
   const found: OpenFile[] = [];
   const ours = namespaceOf("self");
   for (const pid of readdirSync("/proc")) {
@@ -113,7 +113,7 @@ const ASKED_ONE_BY_ONE = 2_000;
 const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** True if the kernel confirms it for each file; false if a process writes to one, or nothing is known. */
-function nobodyWrites(files: WatchedPaths["files"]): boolean {
+function hasNoWriter(files: WatchedPaths["files"]): boolean {
   if (files.size > ASKED_ONE_BY_ONE) return false;
   for (const [key, { at }] of files) if (!attemptOr(null, () => isWithoutWriters(at, key))) return false;
   return true;
@@ -219,7 +219,7 @@ export function lateWriters(
       if (!isSameEntry(out, leaving)) late.push({ path: relative(workspace, path), reason: "changed" });
       else files.set(fileKey({ dev: devices(op.root), ino: out.ino }), { at: slot, reportAs: path });
     } else if (removesWholeFolder(step)) {
-      if (whoTouchedSince(slot, since, isOurs) === "somebody")
+      if (whoTouchedSince(slot, since, isOurs) === "other")
         late.push({ path: relative(workspace, path), reason: "changed" });
       // By its true path, which descriptors of other processes show.
       folders.push(watchFolder(outSlot({ id: folder.id, path: folder.path }, op, direction), path));
@@ -262,17 +262,17 @@ export function whoTouchedSince(
   folder: string,
   since: bigint,
   isOurs: (entry: Touched) => boolean,
-): "nobody" | "we" | "somebody" {
-  let who: "nobody" | "we" | "somebody" = "nobody";
+): "none" | "we" | "other" {
+  let who: "none" | "we" | "other" = "none";
   const entries = walkFolder(folder, {
     noText: true,
     unreadable: () => {
-      who = "somebody";
+      who = "other";
     },
   });
   for (const { stats } of entries) {
-    if (who === "somebody") break;
-    if (stats.ctimeNs >= since) who = isOurs(Identity.of(stats)) ? "we" : "somebody";
+    if (who === "other") break;
+    if (stats.ctimeNs >= since) who = isOurs(Identity.of(stats)) ? "we" : "other";
   }
   return who;
 }

@@ -145,7 +145,7 @@ export function findPatchTrouble(patch: Uint8Array, limits: PatchSize = PATCH_LI
 /** Only a line feed ends a line of a patch. */
 const PATCH_HEADER = /(?<![^\n])(?:diff --git|copy (?:from|to)|literal|delta) [^\n]*/g;
 
-/** The size that a packed delta makes of its base; `NaN` where it is not a delta. */
+/** The size of the result of a packed delta; `NaN` if it is not a delta. */
 function deltaResult(text: string, from: number, declared: number): number {
   const end = text.indexOf("\n\n", from);
   const packed = unbase85(text.slice(from, end === -1 ? undefined : end).split("\n"));
@@ -190,7 +190,7 @@ function unbase85(lines: readonly string[]): Buffer {
 
 const PREFIX = "publish-";
 const OWNER = "picoclaw-owner";
-/** A folder without an owner has just been made by another process. */
+/** A folder without an owner has just been created by another process. */
 const YOUNG_MS = 10 * 60_000;
 
 /** A private folder for one publication. It names its owner before it contains a secret. */
@@ -300,7 +300,7 @@ export interface GitAccess extends Pick<PublishRequest, "insecureTls" | "signal"
   readonly own?: HostGitDeps["own"];
 }
 
-/** Git over the network, in a bare repository that lasts as long as the work does. */
+/** Git over the network, in a bare repository that is removed after the work. */
 export async function withHostGit<T>(
   { folder: below, owner, path, passed, timeoutMs }: PublisherDeps,
   { url, credentials, user, own, insecureTls, signal }: GitAccess,

@@ -117,7 +117,7 @@ export function createThinkSplitter(give: {
       else if (state === "inside") inside();
       else after();
     },
-    /** The answer is over: what was held back is given. */
+    /** The answer is over: the held-back text is passed on. */
     end: (): void => {
       if (held === "") return;
       if (state === "inside") give.reasoning(held);
@@ -141,7 +141,7 @@ export interface TextCallsDeps {
 }
 
 const TAG = "<tool_call>";
-/** How an answer begins that may be nothing but a call. */
+/** The beginnings of an answer that may consist only of a call. */
 const CALL_OPENINGS = [TAG, "{", "[{", "```json"];
 
 /** Small local models write calls as text: it is held back, becomes a call if it names an offered tool, else is given as it is. */
@@ -159,7 +159,7 @@ export function createTextCalls({ offered, text, call }: TextCallsDeps) {
       inText();
     }
   };
-  /** Text passes, but for what may be the beginning of a tag. */
+  /** Passes text on, except for a possible beginning of a tag. */
   const inText = () => {
     const tag = offered.size === 0 ? -1 : held.indexOf(TAG);
     const keep = tag !== -1 ? held.length - tag : offered.size === 0 ? 0 : partialTagLength(held, TAG);
@@ -173,7 +173,7 @@ export function createTextCalls({ offered, text, call }: TextCallsDeps) {
       if (state === "start") atStart();
       else if (state === "text") inText();
     },
-    /** The answer is over: what was held back is decided. */
+    /** The answer is over: decides about the held-back text. */
     end: (): void => {
       const read = state === "held" ? readCalls(held, offered) : undefined;
       give(read === undefined ? held : read.rest);
@@ -239,7 +239,7 @@ export interface AnswerSink {
 }
 
 export interface ServerProblem {
-  /** The model itself wrote what its server cannot read; asked again, it may write better. */
+  /** The model wrote something that its server cannot read; a retry may succeed. */
   readonly unreadable?: boolean;
   readonly status?: number;
   readonly code?: string;

@@ -12,7 +12,7 @@ import { rootsFor } from "../platform/git-roots.ts";
 import { fileSystemOf, mountPoints } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { trialFolder } from "../platform/walk-folder.ts";
-import { findHomeAside, mendHome } from "./home.ts";
+import { findHomeAside, repairHome } from "./home.ts";
 import { overlayOptions } from "./sandbox-plan.ts";
 import { isRealRoot } from "./staging.ts";
 
@@ -70,7 +70,7 @@ export function diagnoseHome(
   if (aside === null) return [];
   const remedy = "picoclaw doctor --repair";
   if (!options.repair) return [{ name: "home", ok: false, text: messages.homeAside(aside), remedy }];
-  return mendHome(shared)
+  return repairHome(shared)
     ? [{ name: "home", ok: true, text: messages.homeRepaired(shared) }]
     : [{ name: "home", ok: false, text: messages.homeBusy(aside), remedy }];
 }

@@ -56,10 +56,10 @@ export function findShownHome(home: string, more: readonly string[]) {
   };
 }
 
-/** Where a name leads. A link that stays in the home is shown with its target; one to the home or above it would show everything. */
+/** The target of a name. A link inside the home is shown with its target; one to the home or above it would show everything. */
 function lookAtHomeEntry(home: string, path: string) {
   return attemptOr(null, () => {
-    // Most of the names that tools use are not there: an error for each would cost more than the look.
+    // Most of the names that tools use do not exist: an error for each would cost more than the look-up.
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) return null;
     const real = realpathSync(path);
@@ -109,7 +109,7 @@ export interface PrivateHome {
 interface HomeLayer {
   readonly path: string;
   readonly name: string;
-  /** Those of `below` that have something here, by their places. */
+  /** The homes of `below` that have entries here, by their paths. */
   readonly below: readonly number[];
 }
 
@@ -117,7 +117,7 @@ export interface OpenedHome {
   readonly home: PrivateHome;
   /** The new location of a home that an earlier job left unusable; null if none had to be moved aside. */
   readonly putAside: string | null;
-  /** Answers with the place of a home that was put aside, since this job left it unusable. */
+  /** Returns the place of a home that was put aside because this job left it unusable. */
   readonly release: () => string | null;
 }
 
@@ -178,10 +178,10 @@ function putHomeAside(home: string, shared: string): string {
   return aside;
 }
 
-/** Folders that every tool takes for granted. */
+/** Folders that every tool expects. */
 const COMMON_FOLDERS = [".cache", ".config", ".local", ".local/share", ".npm"];
 
-/** Whether a home was left in which no job can work: a shut folder, or something else in the place of one. Deleted folders do not count. */
+/** Whether no job can work in a home that was left: an inaccessible folder, or another entry in its place. Deleted folders do not count. */
 function isUnusable(folder: string): boolean {
   const uppers = existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith(BASE)) : [];
   if (uppers.some((name) => hasShutFolder(join(folder, name, "u"), OPEN_DEPTH))) return true;
@@ -212,7 +212,7 @@ export function findHomeAside(shared: string): string | null {
 }
 
 /** Opens a home that was put aside and restores what the home in use lacks. False while a job holds that one. */
-export function mendHome(shared: string): boolean {
+export function repairHome(shared: string): boolean {
   const aside = asideOf(shared);
   const lock = lockHome(shared);
   if (lock === null) return false;
@@ -300,7 +300,7 @@ function layOutHome(
 /** The home, the folders in it, and those of the shelves that tools share. */
 const MENDED_DEPTH = 3;
 
-/** A command of an earlier job may have shut the home (`chmod 0 ~`), and would have shut it to every later job. */
+/** A command of an earlier job may have made the home inaccessible (`chmod 0 ~`) for every later job. */
 function openShutFolders(folder: string, depth: number): void {
   const { mode } = lstatSync(folder);
   if ((mode & 0o700) !== 0o700) chmodSync(folder, (mode & 0o7777) | 0o700);
@@ -314,7 +314,7 @@ function removeWork({ folder, layers }: Pick<PrivateHome, "folder" | "layers">):
   for (const { name } of layers) removeTree(join(folder, name, "w"));
 }
 
-/** Makes the place of a future mount. A link that an earlier job left there would lead the mount elsewhere, and is removed. */
+/** Creates the mount point. A link that an earlier job left there would redirect the mount, and is removed. */
 function makeFolders(upper: string, path: string): void {
   const parts = path.split("/");
   for (let i = 1; i <= parts.length; i++)
@@ -346,8 +346,8 @@ export function placeHomeFiles(home: PrivateHome, files: ReadonlyMap<string, str
 }
 
 /**
- * Moves what a job left in its own home into the shared one, so that its downloads are there for the next job; while another job
- * holds that one they are lost. A home left unusable is put aside: the answer says where.
+ * Moves what a job left in its own home into the shared one, so that the next job finds its downloads; while another job
+ * holds that one they are lost. A home left unusable is put aside; returns its new place.
  */
 export function adoptHome(own: string, shared: string): string | null {
   if (!existsSync(own)) return null;
@@ -367,7 +367,7 @@ export function adoptHome(own: string, shared: string): string | null {
   }
 }
 
-/** Merges folders through which the one below shows; all else replaces what was there, or stays out where that `keeps` its place. */
+/** Merges folders through which the one below shows; anything else replaces the existing entry, or is left out if `keeps` protects that. */
 function mergeInto(from: string, to: string, how: { readonly keeps?: boolean } = {}): void {
   for (const name of readdirSync(from)) {
     const [source, target] = [join(from, name), join(to, name)];
@@ -437,7 +437,7 @@ function missingPrograms(words: string, path: string): string[] {
   return [...names].flatMap((name) => folders.map((folder) => join(folder, name)));
 }
 
-/** Folders that hold many tools' things are no entry by themselves. */
+/** Folders shared by many tools are not entries themselves. */
 const SHELVES = [".config", ".cache", ".local/share", ".local/state", ".local"];
 
 function entryOf(path: string): string {

@@ -1,9 +1,9 @@
 # Runs commands for one client: frames on standard input and output.
 #
 # Each command gets a guard: a child that is a sub-reaper, so that everything the command starts stays below it,
-# whatever it detaches. The guard waits for the command, and ends the whole tree when told to (USR1) or when this
+# even if it is detached. The guard waits for the command, and ends the whole tree when told to (USR1) or when this
 # process dies. It never forks to do so: a full pids.max cannot stop it. A command's background processes outlive it
-# below their guard, which then goes on reading their output away, or they would block or die of SIGPIPE.
+# below their guard, which then keeps draining their output, or they would block or die of SIGPIPE.
 #
 # Forking is what a command costs. Guards are therefore made while nothing happens, each with a child that waits to
 # become the command; that also leaves room to act when all other processes of the container are used up.
@@ -196,7 +196,7 @@ sub start_command {
   my ($head, $tail, $has_input, $bytes, $rest) = unpack('(N/a*)*', $payload);
   my ($oom, $pids) = counters();
   my $c;
-  # A spare that somebody killed cannot be told; the next one is fresh.
+  # A killed spare gets no command; the next one is fresh.
   while (1) {
     my $was_spare = @spares;
     $c = shift(@spares) || make_spare();
@@ -294,7 +294,7 @@ sub handle {
     send_frame('q', $id, $pid ? 1 : 0);
   }
 }
-# A guard that somebody killed: its children have come to us.
+# A guard that was killed: its children are now ours.
 sub reap_guards {
   while ((my $pid = waitpid(-1, POSIX::WNOHANG())) > 0) {
     my $serial = delete $guard{$pid};

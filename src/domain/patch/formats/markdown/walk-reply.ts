@@ -21,7 +21,7 @@ function createListContext() {
     blank(): void {
       afterBlank = true;
     },
-    /** Takes one line in. Returns where its own content starts, past any list markers. */
+    /** Reads one line. Returns where its own content starts, after any list markers. */
     line(
       text: string,
       at: number,
@@ -31,7 +31,7 @@ function createListContext() {
       let here = { at, indent };
       let marker = listMarker(text, at, lineEnd);
       const outdents = (column: number): boolean => column > here.indent;
-      // A paragraph may go on without indent (lazy continuation); after a blank line or at a marker it may not.
+      // A paragraph may continue without indent (lazy continuation), but not after a blank line or at a marker.
       if (afterBlank || marker > 0) while (columns.length > 0 && outdents(columns.at(-1)!)) columns.pop();
       afterBlank = false;
       while (marker > 0 && columns.length < DEEPEST && here.indent - container(here.indent) <= 3) {
@@ -67,7 +67,7 @@ function countSpaces(text: string, from: number, lineEnd: number): number {
   return at - from;
 }
 
-/** JSON that means commands, or was surely meant to. */
+/** JSON that contains commands, or was clearly meant to. */
 type JsonPiece =
   | { readonly kind: "json"; readonly value: unknown; readonly start: number }
   | {
@@ -92,7 +92,7 @@ function createJsonSearch(
   const nextArray = createFinder(text, "[");
   const nextType = createFinder(text, '"type"');
   const nextAction = createFinder(text, '"action"');
-  /** Broken JSON that was surely meant as commands; it must not be passed over in silence. */
+  /** Broken JSON that was clearly meant as commands; it must not be ignored silently. */
   const meantCommands = (start: number, end: number): boolean => {
     const type = nextType(start);
     const action = nextAction(start);
@@ -330,7 +330,7 @@ function closeNestedFence(
 interface FenceLine {
   readonly start: number;
   readonly next: number;
-  /** Nothing but the fence: it can close. Otherwise it has an info string. */
+  /** Only the fence: it can close a block. Otherwise it has an info string. */
   readonly bare: boolean;
 }
 
@@ -419,7 +419,7 @@ function dedentLine(text: string, from: number, next: number, columns: number): 
 function createMeasure(text: string) {
   const extentOf = createExtents(text);
   const nextStop = createFinder(text, /\n(?:```|~~~|\*\*\* Begin Patch|<<<<<<< SEARCH|<!--)/g);
-  // Looking ahead for a better end is paid from this, so that no text makes it quadratic.
+  // Bounds the look-ahead for a better end, so that no text makes it quadratic.
   let budget = 4 * text.length;
 
   const flush = (fence: Fence): FenceEnd => {

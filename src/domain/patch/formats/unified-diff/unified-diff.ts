@@ -115,7 +115,7 @@ function plainPath(header: GitHeader, names: string): string | null {
   return newLine.endsWith(path) && newLine.length === oldLine.length && PLAIN_NAME.test(path) ? path : null;
 }
 
-/** The paths a header speaks of, or what is wrong with it. */
+/** The paths that a header names, or the error in it. */
 function gitPaths(header: GitHeader, names: string): DiffPaths | string {
   const plain = plainPath(header, names);
   if (plain !== null) return { ...header.facts, oldPath: plain, newPath: plain, operation: "modify" };
@@ -400,7 +400,7 @@ function changesMetadata(paths: DiffPaths): boolean {
 
 const COUNTS_WRONG = "the counts of the hunk header are wrong or missing";
 
-/** Models put empty lines between hunks, and count too few lines: context that the counts leave out says nothing more. */
+/** Models put empty lines between hunks, and count too few lines: context beyond the counts adds no information. */
 function skipContext(diff: DiffText, from: number): number {
   let at = from;
   while ([" ", "\n", "\r\n"].some((start) => diff.startsWith(start, at))) at = diff.after(at);
