@@ -23,7 +23,7 @@ export type { WorkerProgress } from "./heads.ts";
 export interface SolveStore extends SolveReader {
   /** Adds a task that a process may claim (one started by hand: by `claimOwn`), or returns the live one of the item. */
   open(task: SolveTask): Promise<{ readonly task: SolveTask; readonly fresh: boolean }>;
-  /** Makes a task that had ended a waiting one, as given. False when a live one of the same item is there. */
+  /** Turns an ended task into a waiting one, as given. False if the item has a live one. */
   reopen(task: SolveTask): Promise<boolean>;
   findLast(item: ItemRef): Promise<SolveTask | null>;
   /** The task of an item that is waiting, running or paused. */
@@ -51,11 +51,11 @@ export interface SolveStore extends SolveReader {
   firstSight(deliveryId: string, at: Date): Promise<boolean>;
 }
 
-/** Deliveries between acknowledgement and act. Those of one item are acted on in order, by one process at a time. */
+/** Acknowledged deliveries that were not acted on yet. Those of one item are handled in order, by one process at a time. */
 export interface ForgeEvents {
   /** Stores an event; false when it was delivered before. */
   keep(event: IntakeEvent, at: Date): Promise<boolean>;
-  /** The oldest one that no process has. */
+  /** The oldest event that no process has claimed. */
   claim(forge: ForgeKind): Promise<ClaimedEvent | null>;
   /** As `SolveStore.firstSight`, and true again for the event that was the first: its process may have died meanwhile. */
   firstSight(eventId: string, deliveryId: string, at: Date): Promise<boolean>;
@@ -119,7 +119,7 @@ export interface SolveTask {
   readonly environment: string | null;
   readonly transcript: readonly ModelMessage[];
   readonly steps: number;
-  /** How many of them were made before it was taken up again; they do not count against the limit. */
+  /** How many of them were made before it was resumed; they do not count against the limit. */
   readonly stepsBefore?: number;
   readonly commands: readonly CommandFact[];
   readonly checks: readonly CheckFact[];
@@ -132,9 +132,9 @@ export interface SolveTask {
   readonly patch: string;
   /** The tree of the base with that change, as the container named it; tasks of an older version have none. */
   readonly tree?: string;
-  /** Folders that are no part of it: repositories of their own without a commit. */
+  /** Folders that are not part of it: separate repositories without a commit. */
   readonly unborn?: readonly string[];
-  /** Comments that were taken into account. */
+  /** Comments that the work already includes. */
   readonly seen: readonly string[];
   /** The coder's answers to review comments, by their ids. */
   readonly answers?: Readonly<Record<string, string>>;
@@ -152,7 +152,7 @@ export interface CommandFact {
 
 export interface CheckFact extends CommandFact {
   readonly kind: "test" | "lint";
-  /** It could not be run there; where this is absent, the exit code says so. */
+  /** It could not be run there; if absent, the exit code tells. */
   readonly absent?: boolean;
   /** Without the tests that passed, long output cut. Tasks of an older version have none. */
   readonly output?: string;
@@ -193,7 +193,7 @@ export interface TaskEnvironments {
   /** The tools that work in an environment: `command-executor_execute_command` and `text_editor`. */
   readonly tools: readonly ModelTool[];
   readonly promptFragment: (environmentName: string) => string;
-  /** Makes the container, clones the project into it and installs what it needs. Leaves nothing when it fails. */
+  /** Creates the container, clones the project into it and installs its dependencies. Leaves nothing behind if it fails. */
   prepare(request: PrepareTask): Promise<TaskEnvironment | EnvironmentTrouble>;
   /** Removes the task's container of that claim and its dependent objects; a missing one is not an error. */
   remove(taskId: string, claim: ContainerClaim): Promise<void>;
@@ -201,7 +201,7 @@ export interface TaskEnvironments {
 
 interface PrepareTask extends Pick<PublishRequest, "cloneUrl" | "credentials" | "branch" | "signal"> {
   readonly taskId: string;
-  /** For which claim it is made: one that lost the task neither replaces nor removes its successor's. */
+  /** The claim for which it is created: a claim that lost the task neither replaces nor removes its successor's. */
   readonly claim: ContainerClaim;
   /** Null: by the project's files, else the default. */
   readonly environment: string | null;
@@ -234,7 +234,7 @@ export interface TaskEnvironment {
   run(command: string, signal: AbortSignal): Promise<RunInEnvironment>;
   /** All bytes that such a command prints, up to the limit; a text states why there are none. */
   print(command: string, options: PrintOptions): Promise<Uint8Array | string>;
-  /** Lets the worker CLI work; only where one was asked for. Never rejects. */
+  /** Runs the worker CLI; only if one was requested. Never rejects. */
   runWorker?(prompt: string, options: Pick<PrepareTask, "signal" | "onProgress">): Promise<WorkerOutcome>;
   /** A text states why there is none. `exact` reads every file again and trusts no setting that the project could write. */
   difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
@@ -242,7 +242,7 @@ export interface TaskEnvironment {
   readonly workspace: Pick<Workspace, "root" | "openDraft" | "files" | "archive">;
   /** Its files as a coder is shown them. */
   readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
-  /** Brings such a difference in; a text says why it could not. */
+  /** Applies such a difference; a text is the reason for a failure. */
   bringIn(patch: Uint8Array, signal: AbortSignal): Promise<string | null>;
 }
 
@@ -251,7 +251,7 @@ interface Difference {
   readonly patch: Uint8Array;
   /** The tree of the base with the patch, as the environment names it. */
   readonly tree: string;
-  /** Folders that are no part of it: repositories of their own without a commit. */
+  /** Folders that are not part of it: separate repositories without a commit. */
   readonly unborn: readonly string[];
 }
 
@@ -284,7 +284,7 @@ export interface EnvironmentTrouble {
   readonly message: string;
 }
 
-/** Where a task's story is kept: a journal that a resume reads, and the note for people. */
+/** The stored history of a task: a journal that a resume reads, and the note for people. */
 export interface TaskFiles {
   /** Durable before it returns. */
   append(event: TaskEvent): void;
@@ -311,7 +311,7 @@ export interface WorkerExecutor {
   }): Promise<ExecutorStarted>;
   /** One run of the CLI, as one job on the repository. A failed run is a result, not a failure of this call. */
   runWorker(prompt: string, options: RunOptions): Promise<WorkerRun>;
-  /** Lands what runs with `preview` left staged, unless a hook of the user refuses, which its notes name. Null: nothing is staged. */
+  /** Lands the staged changes of `preview` runs, unless a hook of the user refuses, which its notes name. Null: nothing is staged. */
   land(options: Pick<RunOptions, "signal">): Promise<RunJob | null>;
   /** Runs a command next to the worker, in its view; its changes belong to no job and stay in the container. */
   runTest(test: { readonly command: string; readonly cwd: string }, options: RunOptions): Promise<TestRun>;
@@ -325,7 +325,7 @@ export type ExecutorStarted =
       readonly container: string;
       readonly image: string;
       readonly staging: "overlay" | "copy";
-      /** The preview that was asked about is in the repository by now. */
+      /** The requested preview was applied in the meantime. */
       readonly hasKept?: boolean;
       readonly notes: readonly string[];
     }
@@ -426,7 +426,7 @@ export interface TaskSummary {
   readonly source: string;
   readonly url?: string;
   readonly updatedAt: string;
-  /** How far it is: 3/60. */
+  /** The progress: 3/60. */
   readonly step: string;
   readonly figures: TaskFigures;
 }

@@ -41,7 +41,7 @@ export function toProcessJson(process: BackgroundProcess) {
   };
 }
 
-/** Those that run, for the list of what runs now. One over a preview is its job's no more: that one has ended. */
+/** The running processes, for the list of running work. One over a preview is not listed under its job, which has ended. */
 export function toRunningProcesses(list: readonly BackgroundProcess[], now: Date): RunningProcess[] {
   return list.filter(isUp).map(({ id, name, command, startedAt, ports, over }) => ({
     kind: "process",
@@ -112,7 +112,7 @@ export function wordProcessList(list: readonly BackgroundProcess[], locale: Loca
     .join("\n");
 }
 
-/** A line for each kind of file that has come since the process started, and that programs of the user would obey. */
+/** A line for each kind of file that appeared since the process started, and that programs of the user would obey. */
 export function wordPlanted({ name, plantedGit, plantedHome }: BackgroundProcess, locale: Locale): string[] {
   const words = processMessagesFor(locale);
   const kinds = [
@@ -221,7 +221,7 @@ interface RunningBase {
   readonly seconds: number;
 }
 
-/** A job or a draft and how far it is, from its journal. */
+/** A job or a draft and its progress, from its journal. */
 export interface RunningJob extends RunningBase {
   readonly kind: "job";
   readonly job: ListedJob;

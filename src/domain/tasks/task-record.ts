@@ -3,12 +3,12 @@ import { addUsage, NO_USAGE, type TaskUsage } from "../models/model-facts.ts";
 import { cutMiddle } from "../texts/format-text.ts";
 import type { StepFacts, TaskStep } from "./task-steps.ts";
 
-/** Everything that happens to a task, in order: its journal, from which its record, its note and a resume are made. */
+/** Everything that happens to a task, in order: the journal from which its record, its note and a resume are built. */
 export type TaskEvent = TaskEventFacts & { readonly at: string };
 
 export type TaskEventFacts =
   | { readonly type: "created"; readonly task: TaskFacts }
-  /** The container is there. `notes` is what a person should know of it. */
+  /** The container exists. `notes`: facts about it for the user. */
   | { readonly type: "prepared"; readonly image: string; readonly notes: readonly string[] }
   | { readonly type: "planning" }
   | { readonly type: "planned"; readonly criteria: readonly Criterion[]; readonly usage: TaskUsage }
@@ -26,7 +26,7 @@ export type TaskEventFacts =
   | { readonly type: "tested"; readonly loop: number; readonly test: TestRun }
   /** The result of applying the change of the last run, with earlier ones that had not landed. */
   | { readonly type: "landed"; readonly loop: number; readonly job: RunJob }
-  /** The planner called it done, and the tests do not. */
+  /** The planner declared it done, but the tests fail. */
   | { readonly type: "refused"; readonly loop: number; readonly exitCode: number | null }
   | { readonly type: "validating"; readonly loop: number }
   | {
@@ -52,7 +52,7 @@ export type TaskFailureCode =
   | "worker"
   | "test"
   | "conflict"
-  /** A hook of the user's did not let the change land. */
+  /** A hook of the user prevented the change from landing. */
   | "hook"
   /** The container lacks a program without which nothing can be done or judged. */
   | "cannot-run"
@@ -94,7 +94,7 @@ export interface WorkerRun {
   readonly id: string;
   readonly startedAt: string;
   readonly finishedAt: string;
-  /** Null when it did not end by itself. */
+  /** Null if it was ended before it finished. */
   readonly exitCode: number | null;
   /** Standard output and error, capped. */
   readonly rawOutput: string;
@@ -243,13 +243,13 @@ function saidStep(text: string, { inputTokens, outputTokens, costUsd }: TaskUsag
 export interface TaskLoop extends Omit<Extract<TaskEvent, { type: "decided" }>, "type" | "usage"> {
   readonly run?: WorkerRun;
   readonly test?: TestRun;
-  /** Called done by the planner, refused because of the tests. */
+  /** Declared done by the planner, refused because of the tests. */
   readonly refused?: boolean;
   readonly verdicts?: readonly Verdict[];
   readonly assessment?: string;
 }
 
-/** A task as its events tell it. */
+/** A task, derived from its events. */
 export interface TaskRecord {
   readonly facts: TaskFacts;
   readonly state: TaskState;
@@ -266,7 +266,7 @@ export interface TaskRecord {
   readonly steps: readonly TaskStep[];
   /** Notes for the user about the container and its runs. */
   readonly notes: readonly string[];
-  /** Whether the last word of a process was that it stopped before the end. */
+  /** Whether the last event says that a process stopped before the end. */
   readonly interrupted: boolean;
   readonly end: { readonly summary: string; readonly code?: TaskFailureCode } | null;
 }

@@ -46,7 +46,7 @@ import {
 import { type FlushAhead, type SealedRoot, takeOut, type WholeSealedRoot } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 
-/** Gives the upper a copy of what moved with its folder: the originals are on their way into the undo record. Throws on a full disk. */
+/** Copies entries that moved with their folder into the upper: the originals become part of the undo record. Throws on a full disk. */
 function settleMoves(root: LaidRoot, entries: readonly Pick<UpperEntry, "path" | "kind" | "source">[]): void {
   const folders = new Map<string, string[]>();
   let within: string | null = null;

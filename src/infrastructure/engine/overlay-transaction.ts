@@ -63,7 +63,7 @@ interface OverlayChecks
   readonly roots: readonly LaidRoot[];
 }
 
-/** Views whose changes are thrown away: an upper above the draft's, the baseline's build output and the workspace, which do not change. */
+/** Views whose changes are discarded: an upper above the draft's, the baseline's build output and the workspace, which do not change. */
 function createOverlayChecks(parts: OverlayChecks) {
   const { workspace, folder, roots, installation, env } = parts;
   let count = 0;
@@ -255,7 +255,7 @@ function openOverlay(state: OpenOverlay): Transaction {
   const sight = createFirstSight(stamp, { keepsBytes: state.keepsBytes });
   const early = createEarlySight(roots, sight);
   const nameless = new Set<string>();
-  /** Files that the job removed, may not remove, and that no path leads back to. */
+  /** Files that the job removed, may not remove, and that no other path names. */
   const lost: string[] = [];
   let takeChanges = createChangeWatch(roots, workspace, sight, early, nameless);
   let foreignOwner: string | null = null;
@@ -364,7 +364,7 @@ function openOverlay(state: OpenOverlay): Transaction {
         const why = foreignOwner === null ? { noText: lost } : { foreignOwner };
         return { changes: [], outside: [], notes: [], ...why };
       }
-      // The looks at a job with many files hold as much as the rest of it together.
+      // The remembered states of a job with many files need as much memory as the rest of it.
       takeChanges = () => [];
       const gathered = gatherSealedRoots(workspace);
       const { ops: left, notes, attributed, linked } = gathered;

@@ -51,13 +51,13 @@ export interface BackgroundProcessesDeps {
   readonly settings: ProcessesSettings;
   /** The environment of this program: the keeper is the same program. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The configuration asks for a confinement that is not to be had here. */
+  /** The configuration requires a confinement that is not available here. */
   readonly isUnconfinable: boolean;
   /** `worker.network` is not `on`. */
   readonly hasOwnNetwork: boolean;
   /** The id of a preview that waits, by its number or its id. */
   readonly findPreview: (name: string) => string | null;
-  /** The process with which those end that are not kept. */
+  /** The process that ends, when it exits, all background processes that are not kept. */
   readonly pid: number;
   /** Default: 5 seconds, in which a database writes what it has. */
   readonly graceMs?: number;
@@ -68,9 +68,9 @@ export interface BackgroundProcessesDeps {
 
 const LOCK_MS = 10_000;
 const POLL_MS = 50;
-/** A process that has lived so long has started. */
+/** After this time a running process counts as started. */
 const SETTLED_MS = 1_000;
-/** One that was given a port has so long to listen there. */
+/** The time limit for a process with a port to listen there. */
 const LISTENING_MS = 15_000;
 /** A sandbox on a busy machine. */
 const KEEPER_START_MS = 30_000;
@@ -153,7 +153,7 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
   function launch(record: ProcessRecord): void {
     const at = folderOf(record.name);
     writeProcessRecord(at, record);
-    // Not into the record: from here on that is the keeper's.
+    // Not into the record, which belongs to the keeper from here on.
     writeFileSync(join(at, KEEPER), JSON.stringify(startKeeper(deps.env, at)), { mode: 0o600 });
   }
 
@@ -166,7 +166,7 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
       const passed = performance.now() - began;
       if (process.state.kind === "ended") {
         const { why, exitCode } = process.state;
-        // A command that did what it had to do and is over was no failure.
+        // A command that finished successfully did not fail.
         if (why === "exited" && exitCode === 0) return { ok: true, process };
         return { ok: false, why: "ended", process, lastLines: tail(name) };
       }
@@ -254,7 +254,7 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
   };
 }
 
-/** Those that ended longest ago, past the number that is kept to be looked at. */
+/** The processes that ended longest ago, beyond the number of kept records. */
 function oldestEnded(processes: readonly BackgroundProcess[]): readonly BackgroundProcess[] {
   const endedAt = ({ state }: BackgroundProcess) => (state.kind === "ended" ? state.at : "");
   const ended = processes.filter(({ state }) => state.kind === "ended");
@@ -274,7 +274,7 @@ function newId({ now, random }: Pick<BackgroundProcessesDeps, "now" | "random">)
   return `proc_${Math.floor(now().getTime() / 1000)}_${Buffer.from(random(4)).toString("hex")}`;
 }
 
-/** Those of every workspace of a home. Records of workspaces that are gone go with their last process. */
+/** Those of every workspace of a home. Records of removed workspaces are removed with their last process. */
 export async function listAll({ home }: Pick<BackgroundProcessesDeps, "home">): Promise<BackgroundProcess[]> {
   const found: BackgroundProcess[] = [];
   for (const folder of listProcessFolders(processesFolder(home))) {
@@ -296,7 +296,7 @@ async function listFolder(folder: string): Promise<BackgroundProcess[]> {
   return found;
 }
 
-/** One look at the machine's processes for a whole list, and none where nothing runs. */
+/** Reads the machine's processes once for a whole list, and not at all if nothing runs. */
 function readTableOnce(): typeof readProcessTable {
   const read: { table?: ReturnType<typeof readProcessTable> } = {};
   return () => {
@@ -378,7 +378,7 @@ async function portsOf(
   return keeper === null ? [] : findListeningPorts(markedBelow(await readTable(), keeper.pid, id));
 }
 
-/** Asks the keeper; one that does not end in time is killed, and what it kept with it. */
+/** Asks the keeper; one that does not end in time is killed with its process. */
 async function endKeeper(folder: string, record: ProcessRecord): Promise<boolean> {
   const keeper = findKeeper(folder, record);
   if (keeper === null) return false;
@@ -421,7 +421,7 @@ function startKeeper(env: BackgroundProcessesDeps["env"], folder: string): BornP
   }
 }
 
-/** The way in of the keeper; no command for people. */
+/** The entry point of the keeper; not a command for people. */
 const KEEP_COMMAND = "--keep-process";
 
 async function waitFor(isTrue: () => boolean, deadlineMs: number): Promise<boolean> {

@@ -171,7 +171,7 @@ export interface OverlayDeps {
   readonly folder: JobFolder;
   readonly installation: Installation;
   readonly env: Readonly<Record<string, string>>;
-  /** The same as `openSandbox` for a sandbox whose changes are thrown away, kept in a folder of its own. */
+  /** The same as `openSandbox` for a sandbox whose changes are discarded; they are in a separate folder. */
   readonly openThrowAway: (
     into: string,
     options: Pick<CheckViewRequest, "network" | "over" | "home"> & { readonly caches: string },
@@ -186,7 +186,7 @@ export interface OverlayDeps {
   /** A head may work in it: its home is visible to no other job. */
   readonly takesHeads: boolean;
   readonly onComplaint: () => void;
-  /** Called before the sealed layers of a job that is to be committed go. Answers with the place of a home that was put aside. */
+  /** Called before the sealed layers of a job to be committed are removed. Returns the place of a home that was put aside. */
   readonly onCommit: () => string | null;
   /** Called with the plan of a job that is about to be committed. */
   readonly onSealed?: ((plan: Plan) => void) | undefined;
@@ -249,7 +249,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
   const shared = join(storage.folder, HOME_LAYER);
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
-  /** Proxies that are about to go, by the folder of their job: the next one there takes the same name. */
+  /** Proxies that are being closed, by the folder of their job: the next one there takes the same name. */
   const leaving = new Map<string, Promise<void>>();
 
   async function openSandbox(job: string, wanted: boolean, home: HomeUse): Promise<OpenedSandbox> {
@@ -306,7 +306,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
 
   return {
     async overlay(folder, { network, resting, preview, despiteForeign = false, onSealed }) {
-      // Real root knows every owner; who asks for an overlay gets one.
+      // Real root can handle every owner; if an overlay is configured, it is used.
       const isOwnChoice = staging.reason === "configured" || despiteForeign || isRealRoot();
       const foreign = isOwnChoice
         ? null
@@ -318,7 +318,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       const own = join(folder.path, HOME_LAYER);
       const plan = networkPlan(wiring.network, network);
       const sockets = allowedSockets(wiring);
-      // One that rests starts later, when no copy can serve any more: so the first of all starts at once.
+      // A deferred sandbox starts when a copy is no longer possible, so the very first one starts at once.
       const isProven = resting && recallSuccess(storage.folder, bubblewrap);
       const liftTo = join(wiring.home, "workspaces", workspaceId(workspace));
       const begun = await wiring.beginOverlay({

@@ -73,7 +73,7 @@ export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint
   });
 }
 
-/** An executor that is silent for this long, after the time of its command, counts as ended. To copy a large folder takes less. */
+/** An executor that is silent for this long, after the time of its command, counts as ended. Copying a large folder takes less. */
 const LONGEST_SILENCE_MS = 300_000;
 
 export function writeFrame(descriptor: number, frame: Uint8Array, silenceMs = LONGEST_SILENCE_MS): void {
@@ -119,7 +119,7 @@ export function restoreThrough(send: Call, absolute: string): void {
   else call({ op: "restore", path: absolute, kind: "missing" });
 }
 
-/** Has the executor give a file of the view other bytes, where it is still a file. */
+/** Makes the executor replace the bytes of a file of the view, if it is still a file. */
 export function rewriteThrough(
   send: Call,
   absolute: string,
@@ -249,7 +249,7 @@ type Send = (head: Frame["head"]) => void;
 /** Receives the events of a request before its answer. */
 interface Waiting {
   readonly onOutput?: ProcessRequest["onOutput"];
-  /** The executor has handed on what was sent last. */
+  /** The executor has forwarded the last piece. */
   readonly onTaken?: () => void;
 }
 
@@ -328,7 +328,7 @@ interface InputPiece {
   readonly end: boolean;
 }
 
-/** Characters that go to the executor at once. */
+/** Characters that are sent to the executor at once. */
 const INPUT_PIECE = 8_192;
 
 /** Standard input of a process in the view, one piece at a time: a full channel would block the program while the executor waits for it. */

@@ -73,7 +73,7 @@ export interface WorkerExecutorDeps extends LayerDeps {
   readonly network: ContainerNetwork;
   readonly engineHost: string;
   readonly sandbox: SandboxManager;
-  /** The image's name when it is there, after pulling or building it where it was not. */
+  /** The image's name once it exists; it is pulled or built if necessary. */
   readonly ensureImage: (options: {
     readonly signal: AbortSignal;
     readonly onProgress: (text: string) => void;
@@ -92,9 +92,9 @@ export interface WorkerExecutorDeps extends LayerDeps {
 }
 
 export interface TaskPreviews {
-  /** Brings one in: its conflicts, none where it is in. */
+  /** Applies a preview; returns its conflicts, none if it was applied. */
   land(jobId: string): Promise<readonly string[]>;
-  /** Throws one away whose change is in another. */
+  /** Discards a preview whose change another one contains. */
   discard(jobId: string): Promise<void>;
   isLanded(jobId: string): boolean;
   /** The bytes that files had before these jobs, oldest first: null is none. Unknown ones are left out. */
@@ -300,14 +300,14 @@ export function createContainerExecutor(deps: WorkerExecutorDeps): WorkerExecuto
     };
   }
 
-  /** The job of a run takes the place of the one before it, whose change it holds. */
+  /** The job of a run replaces the one before it, whose change it contains. */
   async function stageJob(job: RunJob | null, runs: UnlandedRuns | null): Promise<RunJob | null> {
     if (job === null || runs === null || (job.outcome !== "staged" && job.outcome !== "committed"))
       return job;
     if (state.staged !== null) await previews.discard(state.staged.job.id);
     state.staged = job.outcome === "staged" && job.changes.length > 0 ? { job, runs } : null;
     if (state.staged !== null) return job;
-    // A preview of nothing would wait for nothing.
+    // A preview without changes would wait to be applied in vain.
     if (job.outcome === "staged") await previews.land(job.id);
     landed.push(job.id);
     return { ...job, outcome: "committed" };
@@ -325,7 +325,7 @@ export function createContainerExecutor(deps: WorkerExecutorDeps): WorkerExecuto
     return { ...job, outcome: "committed" };
   }
 
-  /** The hook that does not let a job land; null: it may. They run where its change is, with the programs of the container. */
+  /** The hook that prevents a job from landing; null: none. Hooks run on its change, with the programs of the container. */
   async function askHooks(
     running: RunningContainer,
     { changes }: RunJob,
@@ -341,7 +341,7 @@ export function createContainerExecutor(deps: WorkerExecutorDeps): WorkerExecuto
     return null;
   }
 
-  /** Runs a command where the worker works, and ends what it leaves running. */
+  /** Runs a command in the worker's container, and ends processes that it leaves running. */
   async function execInView(
     { container, layers }: RunningContainer,
     command: string,
@@ -383,7 +383,7 @@ export function createContainerExecutor(deps: WorkerExecutorDeps): WorkerExecuto
     };
   }
 
-  /** Null where nothing was to be judged: nothing was changed. */
+  /** Null if nothing was changed, so there is nothing to judge. */
   async function judgeTest(
     judge: RunJudge,
     test: { readonly command: string; readonly cwd: string },
