@@ -292,7 +292,7 @@ describe("the conversation at a terminal", () => {
     await shown.close();
     const next = startProgram(files());
     open.shown.push(next);
-    await next.until("continuing the chat: 1 message");
+    await next.until("resumed the chat: 1 message");
     next.type("\x1b[A");
     await next.until("› /chat 一行目");
   });
