@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { checkHouse, describeHouse, measureHouse } from "../../scripts/check-house.ts";
+import { checkHouse, describeHouse, measureHouse, warnOfSize } from "../../scripts/check-house.ts";
 import { makeTestFolder } from "../left-behind.ts";
 
 let folder: string;
@@ -14,8 +14,8 @@ const write = (path: string, text: string) => {
   writeFileSync(join(folder, path), text);
 };
 
-test("a column over its budget, a side entrance and an unused door are named; a door, a port and the wiring are not", () => {
-  write("domain/patch/door.ts", "export const a = 1;\n");
+test("a source folder over its limit, a side entrance and an unused door are named; a door, a port and the wiring are not", () => {
+  write("domain/patch/door.ts", "export const a = 1; // one\n\n");
   write("domain/patch/inner.ts", "export const b = 1;\nexport const c = 2;\n");
   write("application/ports/patch.ts", "export type P = 1;\n");
   write(
@@ -24,17 +24,18 @@ test("a column over its budget, a side entrance and an unused door are named; a 
   );
   write("wiring/all.ts", 'import { c } from "../domain/patch/inner.ts";\nexport const e = c;\n');
   const house = {
-    patch: { lines: 2, doors: ["domain/patch/door.ts", "domain/patch/gone.ts"] },
-    jobs: { lines: 9, doors: [] },
-    wiring: { lines: 9, doors: [] },
+    most: { lines: 11, code: 5 },
+    doors: { patch: ["domain/patch/door.ts", "domain/patch/gone.ts"], jobs: [], wiring: [] },
   };
   const measured = measureHouse(folder);
   expect(checkHouse(house, measured)).toEqual([
-    "patch: 4 lines, its budget is 2",
+    "src: 6 lines of code, the limit is 5",
     "domain/patch/inner.ts: is imported from outside patch and is not one of its doors",
     "domain/patch/gone.ts: is a door of patch that no other column uses",
   ]);
-  expect(describeHouse(house, measured)).toContain("patch             4 of 2");
+  expect(describeHouse(house, measured)).toContain("src              11 of 11, code 6 of 5");
+  expect(warnOfSize(house, measured)).toHaveLength(2);
+  expect(warnOfSize({ ...house, most: { lines: 12, code: 7 } }, measured)).toEqual([]);
 });
 
 test("every decision is in the index, under its own title", async () => {
