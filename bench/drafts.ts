@@ -34,7 +34,7 @@ async function overlayRows(folder: string, at: string, openWorkspace: OpenWorksp
     unchecked: () => once(workspace, false, [edit()], []),
     job: async () => {
       const patch = JSON.stringify([edit()]);
-      await workspace.execute({ patch, source: "bench", signal });
+      await workspace.execute({ patch, source: "bench", startedBy: "user", signal });
     },
     one: () => sleepers(workspace, 1),
     three: () => sleepers(workspace, 3),
@@ -111,7 +111,7 @@ async function open(
 }
 
 async function begin(workspace: Workspace, checked: boolean): Promise<Draft> {
-  const opened = await workspace.openDraft({ source: "bench", checked, signal });
+  const opened = await workspace.openDraft({ source: "bench", startedBy: "user", checked, signal });
   if (!opened.ok) throw new Error(opened.refusal.message);
   return opened.draft;
 }

@@ -72,7 +72,7 @@ export async function history(): Promise<Row[]> {
 
 async function writeLine(workspace: Workspace, n: number): Promise<void> {
   const command = { type: "file_edit", action: "create", target: CHANGED, content: `line of job ${n}\n` };
-  await workspace.execute({ patch: JSON.stringify([command]), source: "bench", signal });
+  await workspace.execute({ patch: JSON.stringify([command]), source: "bench", startedBy: "user", signal });
 }
 
 async function checkDraft(opened: EarlierDraft): Promise<void> {

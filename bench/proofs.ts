@@ -391,6 +391,7 @@ async function openDraft(fix: Fix, made: MadeDraft, folder: string): Promise<Rec
   const { workspace } = opened;
   const asked = await workspace.openDraft({
     source: "bench",
+    startedBy: "user",
     checked: true,
     signal: new AbortController().signal,
   });

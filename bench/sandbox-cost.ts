@@ -34,7 +34,13 @@ export async function sandboxCost(): Promise<Row[]> {
       Array.from({ length: commands }, () => ({ type: "shell_command", action: "run", target: ":" })),
     );
     const flags = { dryRun: false, preview: false, atomic: false, stopOnError: false, autoCommit: false };
-    await execute({ patch, source: "bench", ...flags, signal: new AbortController().signal });
+    await execute({
+      patch,
+      source: "bench",
+      startedBy: "user",
+      ...flags,
+      signal: new AbortController().signal,
+    });
   };
   const plain = () =>
     new Promise<void>(
@@ -144,7 +150,7 @@ function setUpOnce(workspace: string, home: string): Side {
     },
     async run() {
       const jobId = `job_1_${String(n++).padStart(8, "0")}`;
-      const opened = await transactions.begin({ jobId, kind: "overlay" });
+      const opened = await transactions.begin({ startedBy: "user", jobId, kind: "overlay" });
       if (!opened.ok) throw new Error(opened.refusal.message);
       begun = { jobId, transaction: opened.transaction };
     },

@@ -7,6 +7,7 @@ const { workspace } = await createToolContext({ workspace: process.argv[2] ?? pr
 async function tryPatch(patch: string, test: string): Promise<string> {
   const opened = await workspace.openDraft({
     source: "example",
+    startedBy: "user",
     checked: true,
     signal: AbortSignal.timeout(600_000),
   });

@@ -99,6 +99,8 @@ export interface ExecuteOptions extends WorkspaceOptions {
   /** Jobs of one group are taken back together. */
   readonly groupId?: string;
   readonly sessionKey?: string;
+  /** Whose commands the patch has. A model's reach the hosts of `worker.model_network` alone. Default: `user`. */
+  readonly startedBy?: "user" | "model";
   /** These default to the configuration. */
   readonly dryRun?: boolean;
   readonly stopOnError?: boolean;
@@ -130,7 +132,7 @@ export async function executeWorkerPatch(
   const { workspace, messages } = await open(options);
   const { workspace: _w, home: _h, configFile: _c, env: _e, ...request } = options;
   const { signal = new AbortController().signal } = request;
-  const result = await workspace.execute({ ...request, patch, source: "library", signal });
+  const result = await workspace.execute({ startedBy: "user", ...request, patch, source: "library", signal });
   if (result.about === "job") return toResultJson(messages, result);
   const { why } = result;
   if (why.kind === "refused") throw new WorkerError(why.refusal.code, why.refusal.message, why.refusal);

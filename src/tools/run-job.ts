@@ -31,7 +31,7 @@ export function toolJobSource(tool: string): string {
 
 /** Carries out commands as one job of a workspace. A job that could not begin, or could not land, is an error. */
 export async function runJob(
-  { groupId, sessionKey }: Pick<ToolContext, "groupId" | "sessionKey">,
+  { groupId, sessionKey, startedBy }: Pick<ToolContext, "groupId" | "sessionKey" | "startedBy">,
   workspace: Workspace,
   { tool, title, commands, signal, more }: ToolJob,
 ): Promise<RanJob> {
@@ -39,6 +39,7 @@ export async function runJob(
     patch: typeof commands === "string" ? commands : JSON.stringify(commands),
     plan: title,
     source: toolJobSource(tool),
+    startedBy,
     signal,
     ...(groupId !== undefined && { groupId }),
     ...(sessionKey !== undefined && { sessionKey }),

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import type { StartedBy } from "../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ProcessRequest } from "../application/ports/platform-processes.ts";
 import { attemptOr } from "../domain/platform/error-text.ts";
@@ -107,6 +108,8 @@ export interface ToolContextDeps {
   readonly policy?: ToolPolicy;
   readonly writeScope?: WriteScope;
   readonly limits?: Partial<ToolLimits>;
+  /** Default: `model`. A person who calls a tool by hand is `user`. */
+  readonly startedBy?: StartedBy;
   /** The jobs of one message or turn share a group. */
   readonly groupId?: string;
   readonly sessionKey?: string;
@@ -117,6 +120,7 @@ export interface ToolContext extends ToolContextDeps {
   readonly policy: ToolPolicy;
   readonly writeScope: WriteScope;
   readonly limits: ToolLimits;
+  readonly startedBy: StartedBy;
   readonly opened: Map<string, Workspace>;
   /** Edits take turns path by path. */
   readonly gate: Gate;
@@ -134,6 +138,7 @@ export function createToolContext(deps: ToolContextDeps): ToolContext {
     policy: deps.policy ?? ALLOW_ALL,
     writeScope: deps.writeScope ?? "workspace-write",
     limits: { ...DEFAULT_LIMITS, ...deps.limits },
+    startedBy: deps.startedBy ?? "model",
     opened: new Map(),
     gate: createGate(EDITS_AT_ONCE),
     commands: createGate(COMMANDS_AT_ONCE),

@@ -14,7 +14,7 @@ import { openWorkspace } from "./workspace.ts";
 
 /** The choices of a caller; the configuration decides the rest. */
 export type ToolContextChoices = Partial<
-  Pick<ToolContextDeps, "policy" | "writeScope" | "limits" | "groupId" | "sessionKey">
+  Pick<ToolContextDeps, "policy" | "writeScope" | "limits" | "startedBy" | "groupId" | "sessionKey">
 >;
 
 export async function openToolContext(
@@ -30,7 +30,7 @@ export async function openToolContext(
 
 /** The same with the tools over it, for the command line. */
 export async function openToolkit(env: Environment, options: OpenOptions) {
-  const opened = await openToolContext(env, options);
+  const opened = await openToolContext(env, options, { startedBy: "user" });
   if (!opened.ok) return opened;
   const { createAgentToolkit } = await import("../tools/toolkit.ts");
   return { ...opened, toolkit: createAgentToolkit(opened.context) };

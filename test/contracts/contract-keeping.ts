@@ -73,11 +73,11 @@ export const describeKeeping: ContractPart = (kind, current) => {
     test("that is missing or no folder is refused before anything runs", async () => {
       const jobId = "job_1_bbbbbbbb";
       rmSync(bench.workspace, { recursive: true });
-      const missing = await bench.transactions.begin({ jobId, kind });
+      const missing = await bench.transactions.begin({ startedBy: "user", jobId, kind });
       expect(missing.ok ? null : missing.refusal.code).toBe("workspace-missing");
       mkdirSync(`${bench.folder}/x`, { recursive: true });
       await Bun.write(bench.workspace, "a file");
-      const file = await bench.transactions.begin({ jobId, kind });
+      const file = await bench.transactions.begin({ startedBy: "user", jobId, kind });
       expect(file.ok ? null : file.refusal.code).toBe("not-a-directory");
     });
   });

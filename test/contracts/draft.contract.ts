@@ -41,7 +41,13 @@ export function describeDrafts(name: string, settings: Settings): void {
 
     async function open(more: Partial<DraftRequest> = {}): Promise<Draft> {
       const signal = new AbortController().signal;
-      const made = await workspace.openDraft({ source: "test", checked: true, signal, ...more });
+      const made = await workspace.openDraft({
+        source: "test",
+        startedBy: "user",
+        checked: true,
+        signal,
+        ...more,
+      });
       if (!made.ok) throw new Error(JSON.stringify(made.refusal));
       opened.push(made.draft);
       return made.draft;

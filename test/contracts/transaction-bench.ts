@@ -72,7 +72,7 @@ export function createBench(kind: StagingKind, options: BenchOptions = {}): Tran
     tree: () => treeOf(workspace),
     async begin(wanted = kind) {
       const jobId = newJobId();
-      const begun = await transactions.begin({ jobId, kind: wanted });
+      const begun = await transactions.begin({ startedBy: "user", jobId, kind: wanted });
       if (!begun.ok) throw new Error(`refused: ${begun.refusal.message}`);
       return { jobId, transaction: begun.transaction };
     },

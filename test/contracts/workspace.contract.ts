@@ -18,6 +18,7 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
     const request = (commands: readonly object[], more: Partial<JobRequest> = {}): JobRequest => ({
       patch: JSON.stringify(commands),
       source: "test",
+      startedBy: "user",
       signal: new AbortController().signal,
       ...more,
     });
@@ -118,7 +119,7 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
     test("a transaction stays open while other jobs go on, and leaves nothing when it is discarded", async () => {
       const { workspace, shell } = bench();
       shell("printf kept > open.txt");
-      const begun = await workspace.begin({ jobId: jobId(), kind: "direct" });
+      const begun = await workspace.begin({ startedBy: "user", jobId: jobId(), kind: "direct" });
       if (!begun.ok) throw new Error(begun.refusal.message);
       const { view } = begun.transaction;
       view.write("open.txt", new TextEncoder().encode("first"));
@@ -133,7 +134,7 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
     test("a job whose process died is closed once, and nothing of it was applied", async () => {
       const { workspace } = bench();
       const id = jobId();
-      const begun = await workspace.begin({ jobId: id, kind: "direct" });
+      const begun = await workspace.begin({ jobId: id, startedBy: "user", kind: "direct" });
       if (!begun.ok) throw new Error(begun.refusal.message);
       const dead = spawnSync("true").pid;
       expect(workspace.isAlive({ jobId: id, pid: dead })).toBe(false);
@@ -171,7 +172,12 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       shell("printf before > draft.txt");
       const open = async () => {
         const signal = new AbortController().signal;
-        const opened = await workspace.openDraft({ source: "test", checked: false, signal });
+        const opened = await workspace.openDraft({
+          source: "test",
+          startedBy: "user",
+          checked: false,
+          signal,
+        });
         if (!opened.ok) throw new Error(opened.refusal.message);
         return opened.draft;
       };

@@ -29,7 +29,7 @@ test("a folder is known by its real path and by the one that was given", () => {
 
 test("values that a request leaves open are read from the settings of the folder", async () => {
   const patch = JSON.stringify([edit("update", ".env", "x"), edit("create", "next.txt", "next\n")]);
-  const request = { patch, source: "test", signal: new AbortController().signal };
+  const request = { patch, source: "test", startedBy: "user" as const, signal: new AbortController().signal };
   const dry = await bench.open({ PICOCLAW_WORKER_DRY_RUN: "true" });
   expect(await dry.execute(request)).toMatchObject({ about: "job", outcome: "dry-run" });
   const stops = await bench.open({ PICOCLAW_WORKER_STOP_ON_ERROR: "true" });

@@ -146,6 +146,7 @@ for (const [what, code, damage] of [
         return new Date();
       };
       const begun = await openTransactions(storage, join(bench.folder, "home"), { now }).begin({
+        startedBy: "user",
         jobId,
         kind: "direct",
         again: true,

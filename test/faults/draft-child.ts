@@ -20,6 +20,7 @@ const opening = await openWorkspace(
 if (!opening.ok) throw new Error(JSON.stringify(opening.problems));
 const opened = await opening.workspace.openDraft({
   source: "test",
+  startedBy: "user",
   checked: step !== "edits",
   signal: new AbortController().signal,
 });

@@ -56,7 +56,7 @@ const roles: Record<string, () => Promise<void> | void> = {
     const transactions = openTransactions(locateStorage(workspace, home, workspace), home);
     for (let i = 0; i < Number(count); i++) {
       const jobId = newJobId();
-      const begun = await transactions.begin({ jobId, kind: "direct" });
+      const begun = await transactions.begin({ startedBy: "user", jobId, kind: "direct" });
       if (!begun.ok) throw new Error(begun.refusal.message);
       const { view } = begun.transaction;
       const before = Buffer.from(view.read("shared.txt")).toString();

@@ -66,7 +66,7 @@ describe("a folder that is swapped for a symlink while jobs write through it", (
         try {
           for (let i = 0; i < runs(kind === "direct" ? 50 : 10); i++) {
             const jobId = newJobId();
-            const begun = await bench.transactions.begin({ jobId, kind });
+            const begun = await bench.transactions.begin({ startedBy: "user", jobId, kind });
             if (!begun.ok) {
               outcomes.add(begun.refusal.code);
               continue;

@@ -195,7 +195,7 @@ describe("a job whose process died", () => {
     const { jobId: alive, transaction } = await bench.begin();
     expect(existsSync(join(jobs, dead))).toBe(false);
     const other = openTransactions(bench.storage, join(bench.folder, "home"));
-    const begun = await other.begin({ jobId: newJobId(), kind: "direct" });
+    const begun = await other.begin({ startedBy: "user", jobId: newJobId(), kind: "direct" });
     transaction.view.write("a.txt", text("two\n"));
     await transaction.seal(landsAll);
     expect((await bench.transactions.commit(alive)).status).toBe("done");

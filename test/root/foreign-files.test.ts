@@ -92,7 +92,7 @@ describe.if(mayMount)("a file system that is full", () => {
     expect(mount(folder, "-t", "tmpfs", "-o", "size=2m", "tmpfs")).toBe(true);
     const bench = createBench("copy", { folder });
     bench.save("big.bin", "b".repeat(1_300_000));
-    const begun = await bench.transactions.begin({ jobId: newJobId(), kind: "copy" });
+    const begun = await bench.transactions.begin({ startedBy: "user", jobId: newJobId(), kind: "copy" });
     expect(begun.ok ? null : begun.refusal.code).toBe("no-space");
     expect(readdirSync(join(bench.storage.folder, "jobs"))).toEqual([]);
     expect(readdirSync(join(bench.storage.folder, "running"))).toEqual([]);
@@ -103,7 +103,7 @@ describe.if(mayMount)("a file system that is full", () => {
     expect(mount(folder, "-t", "tmpfs", "-o", "size=1m,nr_inodes=12", "tmpfs")).toBe(true);
     const bench = createBench("direct", { folder });
     for (let i = 0; ; i++) if (spawnSync("touch", [bench.at(`f${i}`)]).status !== 0) break;
-    const begun = await bench.transactions.begin({ jobId: newJobId(), kind: "direct" });
+    const begun = await bench.transactions.begin({ startedBy: "user", jobId: newJobId(), kind: "direct" });
     expect(begun.ok ? null : begun.refusal.code).toBe("no-space");
   });
 });
@@ -116,7 +116,7 @@ describe.if(mayMount)("a workspace on a read-only file system", () => {
     expect(spawnSync("mount", ["-o", "remount,ro", folder]).status).toBe(0);
     const bench = createBench("direct", { folder });
     for (const kind of ["direct", "copy"] satisfies StagingKind[]) {
-      const begun = await bench.transactions.begin({ jobId: newJobId(), kind });
+      const begun = await bench.transactions.begin({ startedBy: "user", jobId: newJobId(), kind });
       expect(begun.ok ? null : begun.refusal.code).toBe("read-only");
     }
   });

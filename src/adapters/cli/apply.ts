@@ -108,6 +108,7 @@ async function apply(program: CliProgram, { values, words }: Flags): Promise<num
       opened.workspace.execute({
         patch: read.patch,
         source: "cli",
+        startedBy: "user",
         sessionKey: "cli:default",
         dryRun,
         preview: values.preview === true,

@@ -377,6 +377,7 @@ export class ConversationTurns {
         groupId: `${key}#${Date.now().toString(36)}-shell`,
         sessionKey: key,
         source: "chat:cli",
+        startedBy: "user",
         signal,
         onOutput: (text) => {
           view.event({ type: "job-output", jobId: "", text: workspace.mask(text) });

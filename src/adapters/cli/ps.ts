@@ -108,6 +108,7 @@ async function start(asked: Asked): Promise<number> {
   const started = await asked.processes.start({
     // One word is a line for the shell, several are a program and its arguments.
     command: rest.length === 0 ? line : quoteWords(words),
+    startedBy: "user",
     ...(typeof name === "string" && { name }),
     ...(number !== undefined && { port: number }),
     ...(typeof over === "string" && { over }),

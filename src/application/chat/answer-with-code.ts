@@ -34,6 +34,7 @@ import type { Reply } from "../ports/chat.ts";
 import type { CheckMemory, CheckProgress, CheckRecord } from "../ports/checks.ts";
 import type { CoderEnd, SentBackReason } from "../ports/coder.ts";
 import type { JobEvent } from "../ports/jobs.ts";
+import type { StartedBy } from "../ports/jobs-transaction.ts";
 import type { Model, ToolCall } from "../ports/models.ts";
 import { LOG } from "../ports/platform.ts";
 import {
@@ -60,6 +61,8 @@ interface BenchRequest {
   /** The draft is opened at once, over the current files. Default: when it is needed. */
   readonly atOnce?: boolean;
   readonly shown: ShownFiles;
+  /** Default: `model`. */
+  readonly startedBy?: StartedBy;
   readonly beside?: SharedBench | undefined;
 }
 
@@ -67,12 +70,12 @@ interface BenchRequest {
 export async function openBench(
   deps: CoderDeps,
   turn: ChatTurn,
-  { request, judged, atOnce = false, shown, beside }: BenchRequest,
+  { request, judged, atOnce = false, shown, startedBy = "model", beside }: BenchRequest,
 ) {
   const { workspace, project, projectOf } = deps;
   const { groupId, sessionKey, signal, preview } = turn;
   const watch = watchCommands(deps, turn);
-  const about = { request, groupId, sessionKey, source: `chat:${turn.message.channel}` };
+  const about = { request, groupId, sessionKey, source: `chat:${turn.message.channel}`, startedBy };
   const { settings, memory, hasProgram } = deps.checks;
   const now = () => deps.now().getTime();
   const isJudged = judged && !turn.dryRun;

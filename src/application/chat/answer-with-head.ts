@@ -63,6 +63,7 @@ export async function answerWithHead(
       request: turn.asked ?? text,
       judged: !planOnly,
       shown: createShownFiles(),
+      startedBy: "head",
     });
     const { attempts, explore, onRed } = deps.settings.coder;
     const changed = await lastChanges(turn);

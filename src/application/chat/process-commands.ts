@@ -57,6 +57,7 @@ export const ps: LookCommand<ServiceDeps> = async (deps, _, rest) => {
 function readStart(text: string): ProcessStart | string {
   const start: { -readonly [Field in keyof ProcessStart]: ProcessStart[Field] } = {
     command: "",
+    startedBy: "user",
     restartsOnLanding: false,
   };
   let rest = text.trim();

@@ -107,6 +107,7 @@ async function callProcess(deps: ProcessToolsDeps, given: Given, signal: AbortSi
       const { port, command, over, restart_on_landing: restarts } = given;
       const started = await processes.start({
         command: typeof command === "string" ? command : "",
+        startedBy: "model",
         restartsOnLanding: restarts === true,
         ...(name !== "" && { name }),
         ...(typeof port === "number" && { port }),

@@ -456,6 +456,7 @@ async function runGitJob(deps: JobDeps, turn: ChatTurn, { commands, title, sourc
     groupId: turn.groupId,
     sessionKey: turn.sessionKey,
     source,
+    startedBy: "user",
     atomic: true,
     stopOnError: true,
     autoCommit: false,

@@ -361,6 +361,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       const tried = await opened.check({
         commands: [checks?.withSettings(command) ?? command],
         over: "draft",
+        startedBy: "model",
         // A further attempt changes the layer below.
         scratch: `after ${attempts}`,
         attempt: 0,

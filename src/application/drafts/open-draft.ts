@@ -423,11 +423,11 @@ class OpenDraft implements Draft {
     if (contested !== undefined) begun?.noteMerged(rebased?.merged ?? []);
     if (contested !== undefined) return refuseMoved(contested.path);
     const kind = runsProcesses ? this.#deps.staging.kind : "direct";
-    const { network = true, stopOnError = this.#deps.config.stop_on_error } = this.#request;
+    const { network = true, startedBy, stopOnError = this.#deps.config.stop_on_error } = this.#request;
     const how = { patch: "", dryRun: false, preview: false, atomic: false, stopOnError };
     const opened = await openJob(
       this.#deps,
-      { jobId: this.id, kind, network, resting: true, again },
+      { jobId: this.id, kind, startedBy, network, resting: true, again },
       { ...this.#request, ...how, autoCommit: this.#autoCommit },
     );
     if (!opened.ok) {

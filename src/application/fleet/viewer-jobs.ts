@@ -278,6 +278,7 @@ export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
         patch,
         ...(parsed !== undefined && { parsed }),
         source,
+        startedBy: "user",
         groupId: `${source}_${deps.now().getTime()}_${viewer.userId}`,
         dryRun: mode === "dry-run",
         preview: mode === "preview",

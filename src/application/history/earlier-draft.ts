@@ -52,7 +52,14 @@ export async function openDraftWith(
   edits: readonly TakenEdit[],
   { source, signal }: EarlierDraftRequest,
 ): Promise<OpenedDraft> {
-  const request = { source, checked: true, network: false, autoCommit: false, signal };
+  const request = {
+    source,
+    startedBy: "check" as const,
+    checked: true,
+    network: false,
+    autoCommit: false,
+    signal,
+  };
   const opened = await workspace.openDraft(request);
   const refusal = opened.ok ? await opened.draft.takeIn(edits, 0) : null;
   if (!opened.ok || refusal === null) return opened;

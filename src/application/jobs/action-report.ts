@@ -468,6 +468,7 @@ export async function applyRest(
   const result = await workspace.execute({
     plan: job.title,
     source: job.source,
+    startedBy: "user",
     groupId: job.groupId,
     ...(job.request !== undefined && { request: job.request }),
     patch: JSON.stringify(commands),

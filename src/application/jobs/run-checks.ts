@@ -34,6 +34,7 @@ async function runInView(check: RunningJob, request: Request): Promise<Checked> 
   if (signal.aborted) return aborted;
   const opened = await transaction.layers?.openCheck?.({
     over,
+    startedBy: request.startedBy ?? "check",
     network: request.network === true,
     home: request.home ?? "whole",
     built: request.withoutBuildLayer !== true,

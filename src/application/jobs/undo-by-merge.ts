@@ -44,6 +44,7 @@ export async function mergeJob(
     patch: "",
     request: deps.messages.mergeTitle(action, nameJob(job), job.title),
     source: action,
+    startedBy: "user",
     reverses: job.jobId,
     dryRun: false,
     preview: false,
@@ -88,7 +89,7 @@ export async function mergeJob(
 async function openMerge(deps: MergeDeps, jobId: string, request: ExecuteRequest): Promise<JobRun | null> {
   const isJudged = deps.judge !== undefined && deps.staging.kind !== "none";
   const how = isJudged ? { kind: deps.staging.kind, resting: true } : { kind: "direct" as const };
-  const opened = await openJob(deps, { jobId, ...how }, request);
+  const opened = await openJob(deps, { jobId, startedBy: request.startedBy, ...how }, request);
   if (!opened.ok) return null;
   const { transaction } = opened.job;
   const refusal = isJudged ? ((await transaction.layers?.wake()) ?? null) : null;

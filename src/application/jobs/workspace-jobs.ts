@@ -92,6 +92,7 @@ export async function executePatch(deps: WorkspaceDeps, request: ExecuteRequest)
           {
             jobId,
             kind,
+            startedBy: request.startedBy,
             network: !request.preview || request.allowNetwork === true,
             preview: request.preview,
           },

@@ -10,13 +10,14 @@ import type { ParseResult, PatchCommand } from "../../domain/patch/patch-command
 import type { MergeConflict } from "../../domain/platform/merge.ts";
 import type { FileDifference, JobEvent } from "./jobs.ts";
 import type { HeadProcess } from "./jobs-head.ts";
-import type { HomeTraces } from "./jobs-transaction.ts";
+import type { HomeTraces, StartedBy } from "./jobs-transaction.ts";
 import type { ProcessResult } from "./platform-processes.ts";
 import type { TakenEdit, WorkspaceFiles } from "./platform-view.ts";
 
 /** A caller's request to a workspace for a draft. The workspace's settings fill in missing values. */
 export interface DraftRequest {
   readonly source: string;
+  readonly startedBy: StartedBy;
   /** The user's request; its first line titles the job. */
   readonly request?: string;
   readonly groupId?: string;
@@ -150,6 +151,8 @@ export type DraftRun =
     };
 
 export interface CheckRequest {
+  /** Default: `check`. A model's scratch run is its own. */
+  readonly startedBy?: StartedBy;
   readonly commands: readonly string[];
   /** `baseline`: the current workspace, without the draft. */
   readonly over: "draft" | "baseline";

@@ -49,6 +49,13 @@ export interface Transactions {
   ): Promise<readonly EvictedJob[]>;
 }
 
+/**
+ * Who started a command; this decides which network the command has and which files it can read. `user`: the person's own command
+ * (`!command`, `apply`, `tool` and `ps` by hand). `model`: a coder's patch or scratch run, a tool call, a client of the MCP server,
+ * a sub-agent, and background processes that any of these start. `head`: an agent's own CLI. `check`: tests, linters and hooks.
+ */
+export type StartedBy = "user" | "model" | "head" | "check";
+
 export interface Staging {
   readonly kind: Exclude<TransactionKind, "direct">;
   readonly reason: TransactionReason;
@@ -58,6 +65,7 @@ export interface Staging {
 export interface BeginRequest {
   readonly jobId: string;
   readonly kind: TransactionKind;
+  readonly startedBy: StartedBy;
   /** Whether processes may reach the network, where the view can keep them from it. Default: yes. */
   readonly network?: boolean;
   /** For a job that stays open: nothing is started before `layers.wake`, and it has a home layer of its own. */
@@ -198,6 +206,7 @@ export interface HomeTraces {
 }
 
 export interface CheckViewRequest {
+  readonly startedBy: StartedBy;
   readonly over: "draft" | "baseline";
   /** `bare`: the home shows nothing that a command of any job left in it. */
   readonly home: "bare" | "whole";

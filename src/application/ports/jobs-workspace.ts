@@ -192,7 +192,14 @@ export interface EditPolicy {
 export interface ExecuteRequest
   extends Pick<
     DraftRequest,
-    "request" | "groupId" | "source" | "sessionKey" | "commandTimeoutSeconds" | "signal" | "onOutput"
+    | "request"
+    | "groupId"
+    | "source"
+    | "startedBy"
+    | "sessionKey"
+    | "commandTimeoutSeconds"
+    | "signal"
+    | "onOutput"
   > {
   readonly patch: string;
   readonly parsed?: ParseResult;

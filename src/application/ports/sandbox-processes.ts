@@ -1,3 +1,5 @@
+import type { StartedBy } from "./jobs-transaction.ts";
+
 /**
  * The background processes of a workspace, such as a dev server. Each runs over the live folder under a name and outlives what
  * started it. Its writes are not a job: they cannot be undone, and a job that lands beside it merges with them as with a person's.
@@ -21,6 +23,7 @@ export interface WorkspaceProcesses {
 export interface ProcessStart {
   /** One line for the shell. */
   readonly command: string;
+  readonly startedBy: StartedBy;
   /** Default: made from the command. */
   readonly name?: string;
   /** The port that it will listen on; it finds the number as `PORT`. Refused if another process listens there. */
@@ -41,6 +44,7 @@ export interface BackgroundProcess {
   /** Marks everything that it starts. */
   readonly id: string;
   readonly command: string;
+  readonly startedBy: StartedBy;
   /** The folder of its workspace. */
   readonly root: string;
   readonly startedAt: string;

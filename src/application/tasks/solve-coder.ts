@@ -160,6 +160,7 @@ function openCloneBench(deps: SolveDeps, work: SolveWork, checks: ProjectChecks 
     since: deps.now().getTime(),
     request: {
       source: "solve",
+      startedBy: "model",
       request: work.task.title,
       groupId: work.task.id,
       sessionKey: `task:${work.task.id}`,
@@ -211,7 +212,12 @@ async function runUnchanged(
 ): Promise<readonly CheckRun[]> {
   const { signal } = work;
   if (judge.found.length === 0) return [];
-  const opened = await environmentOf(work).workspace.openDraft({ source: "solve", checked: true, signal });
+  const opened = await environmentOf(work).workspace.openDraft({
+    source: "solve",
+    startedBy: "check",
+    checked: true,
+    signal,
+  });
   if (!opened.ok) throw new SolveStop("container", deps.mask(opened.refusal.message));
   const commands = judge.found.map(({ line }) => line);
   const timeoutSeconds = deps.config.checks.timeout;

@@ -102,7 +102,7 @@ export interface CopyChecks {
 export function createCopyChecks(parts: CopyChecks) {
   const { folder, copies } = parts;
   let count = 0;
-  return async ({ over, network }: CheckViewRequest): Promise<OpenedCheck> => {
+  return async ({ over, startedBy, network }: CheckViewRequest): Promise<OpenedCheck> => {
     const into = join(folder.path, `check.${++count}`);
     mkdirSync(join(into, "saved"), { recursive: true, mode: 0o700 });
     if (over === "baseline") {
@@ -111,7 +111,7 @@ export function createCopyChecks(parts: CopyChecks) {
         removeTree(into);
         return made;
       }
-      return openIn(parts, made.copies, into, network, () => {});
+      return openIn(parts, made.copies, into, { startedBy, network }, () => {});
     }
     const takeBack = rememberCopies({
       copies,
@@ -119,7 +119,7 @@ export function createCopyChecks(parts: CopyChecks) {
       isOwn: parts.isOwn,
       into: join(into, "saved"),
     });
-    return openIn(parts, copies, into, network, () => {
+    return openIn(parts, copies, into, { startedBy, network }, () => {
       takeBack();
       parts.onBack();
     });
@@ -136,10 +136,10 @@ async function openIn(
   { workspace, confine, limit }: CopyChecks,
   copies: readonly CopiedRoot[],
   into: string,
-  network: boolean,
+  asked: Pick<CheckViewRequest, "startedBy" | "network">,
   takeBack: () => void,
 ): Promise<OpenedCheck> {
-  const sandbox = confine === null ? null : await confine(into, copies, { network, throwAway: true });
+  const sandbox = confine === null ? null : await confine(into, copies, { ...asked, throwAway: true });
   if (sandbox !== null && "complaint" in sandbox) {
     removeTree(into);
     return { ok: false, message: sandbox.complaint };

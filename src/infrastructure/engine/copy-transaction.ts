@@ -3,6 +3,7 @@ import { join, relative, resolve } from "node:path";
 import type {
   BeginResult,
   SealedChanges,
+  StartedBy,
   Transaction,
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
@@ -257,6 +258,7 @@ function isGoneWithFolder(
 
 export interface CopyDeps extends Pick<CopyChecks, "workspace" | "folder" | "ownFolders" | "limit"> {
   readonly limitBytes: number;
+  readonly startedBy: StartedBy;
   readonly network: boolean;
   /** The job leaves nothing in the home that jobs share: files that its commands write there are removed with it. */
   readonly ownHome: boolean;
@@ -266,7 +268,7 @@ export interface CopyDeps extends Pick<CopyChecks, "workspace" | "folder" | "own
 
 /** Stages a job in a copy of the workspace and its repository, for machines without overlays. Cost follows the size of the workspace. */
 export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult> {
-  const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine, limit } = deps;
+  const { workspace, folder, limitBytes, ownFolders, startedBy, network, ownHome, confine, limit } = deps;
   const roots = rootsFor(workspace);
   const stamp = takeStamp(join(folder.path, "stamp"));
   const refuse = (message: string, code: BeginRefusal["code"] = "failed"): BeginResult => {
@@ -285,7 +287,7 @@ export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult>
   if (!copied.ok) return refuse(`the workspace could not be copied: ${copied.message}`, copied.code);
   const { copies } = copied;
   const confined =
-    confine === null ? null : await confine(folder.path, copies, { network, throwAway: ownHome });
+    confine === null ? null : await confine(folder.path, copies, { startedBy, network, throwAway: ownHome });
   if (confined !== null && "complaint" in confined)
     return refuse(`the sandbox did not start: ${confined.complaint}`);
   const limited = confined === null ? ((await limit()?.(folder.path, copies, { network })) ?? null) : null;

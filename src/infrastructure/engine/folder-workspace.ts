@@ -138,9 +138,17 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   }
 
   async function open(request: BeginRequest): Promise<BeginResult> {
-    const { jobId, kind, network = true, resting = false, preview = false, again = false } = request;
+    const {
+      jobId,
+      kind,
+      startedBy,
+      network = true,
+      resting = false,
+      preview = false,
+      again = false,
+    } = request;
     const onSealed = (plan: Plan) => void sealed.set(jobId, plan);
-    const options = { network, resting, preview, onSealed };
+    const options = { startedBy, network, resting, preview, onSealed };
     if (!again) running.start(jobId);
     const folder = again ? jobFolder(storage.folder, jobId) : createJobFolder(storage.folder, jobId);
     setState(folder, "running");
@@ -158,7 +166,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
 
   async function copy(
     folder: JobFolder,
-    { network, preview, resting }: OverlayOptions,
+    { startedBy, network, preview, resting }: OverlayOptions,
   ): Promise<BeginResult> {
     const { copyLimitBytes: limitBytes } = deps;
     const { beginCopyTransaction } = await import("./copy-transaction.ts");
@@ -167,7 +175,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     const limit = () => sandbox?.limit() ?? null;
     const ownHome = preview || resting;
     const ownFolders = [...deps.ownFolders, ...(sandbox?.hiddenInHomes() ?? [])];
-    const isolation = { network, ownHome, confine, limit };
+    const isolation = { startedBy, network, ownHome, confine, limit };
     return beginCopyTransaction({ workspace, folder, limitBytes, ownFolders, ...isolation });
   }
 

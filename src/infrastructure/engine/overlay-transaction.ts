@@ -69,7 +69,14 @@ function createOverlayChecks(parts: OverlayChecks) {
   let count = 0;
   let scratchName: string | null = null;
   const scratchFolder = join(folder.path, "scratch");
-  return async ({ over, network, home, built, scratch }: CheckViewRequest): Promise<OpenedCheck> => {
+  return async ({
+    over,
+    startedBy,
+    network,
+    home,
+    built,
+    scratch,
+  }: CheckViewRequest): Promise<OpenedCheck> => {
     const into = join(folder.path, `check.${++count}`);
     mkdirSync(into, { mode: 0o700 });
     // Its layers were stacked on other ones, and would show files that no longer exist.
@@ -88,7 +95,7 @@ function createOverlayChecks(parts: OverlayChecks) {
       if (lifted !== null) removeTree(lifted);
     };
     const caches = join(folder.path, BUILT_FOLDER, HOME_LAYER);
-    const opened = await parts.openThrowAway(into, { network, over, home, caches });
+    const opened = await parts.openThrowAway(into, { startedBy, network, over, home, caches });
     const started = await startExecutor(
       {
         ...opened.sandbox,

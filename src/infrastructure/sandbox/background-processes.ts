@@ -129,6 +129,7 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
       name,
       id: newId(deps),
       command,
+      startedBy: request.startedBy,
       root,
       rootIdentity: folderIdentity(root) ?? "",
       startedAt: deps.now().toISOString(),
@@ -210,7 +211,7 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
   async function restart(name: string): Promise<ProcessStarted> {
     const process = await find(name);
     if (process === null) return { ok: false, why: "unknown", name };
-    const { command, port, restartsOnLanding, endsWithProgram, over } = process;
+    const { command, startedBy, port, restartsOnLanding, endsWithProgram, over } = process;
     if (process.state.kind === "starting") return settle(name);
     if (isUp(process)) {
       const record = readProcessRecord(folderOf(name));
@@ -221,6 +222,7 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
     }
     return start({
       command,
+      startedBy,
       name,
       restartsOnLanding,
       keeps: !endsWithProgram,
@@ -313,12 +315,25 @@ async function describe(
   const life = keeperLife(folder, record);
   const settled = record.end === null && life === "gone" ? await bury(folder, record) : record;
   const state = stateOf(settled, life);
-  const { name, id, command, root, startedAt, port, owner, restartsOnLanding, runs, confinement, over } =
-    settled;
+  const {
+    name,
+    id,
+    command,
+    startedBy,
+    root,
+    startedAt,
+    port,
+    owner,
+    restartsOnLanding,
+    runs,
+    confinement,
+    over,
+  } = settled;
   return {
     name,
     id,
     command,
+    startedBy,
     root,
     startedAt,
     state,

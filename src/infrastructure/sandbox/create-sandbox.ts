@@ -7,6 +7,7 @@ import type {
   HeadSurroundings,
   HomeTraces,
   RefusedHost,
+  StartedBy,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Staging } from "../../application/ports/sandbox.ts";
 import type { TransactionReason } from "../../domain/jobs/result.ts";
@@ -174,7 +175,7 @@ export interface OverlayDeps {
   /** The same as `openSandbox` for a sandbox whose changes are discarded; they are in a separate folder. */
   readonly openThrowAway: (
     into: string,
-    options: Pick<CheckViewRequest, "network" | "over" | "home"> & { readonly caches: string },
+    options: Pick<CheckViewRequest, "startedBy" | "network" | "over" | "home"> & { readonly caches: string },
   ) => Promise<OpenedSandbox>;
   readonly keepCaches: (home: string, caches: string) => void;
   readonly openSandbox: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
@@ -199,11 +200,15 @@ export interface OverlayDeps {
   readonly metForeign?: () => string | null;
 }
 
+/** The commands of one sandbox. `network`: whether they get the network that the settings give to such commands. */
+type SandboxedCommands = Pick<CheckViewRequest, "startedBy" | "network">;
+
 export type OverlayBeginResult =
   | BeginResult
   | { readonly ok: false; readonly complaint: string; readonly reason?: TransactionReason };
 
 export interface OverlayOptions {
+  readonly startedBy: StartedBy;
   readonly network: boolean;
   /** The job stays open, and is woken when it is needed. */
   readonly resting: boolean;
@@ -252,14 +257,18 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
   /** Proxies that are being closed, by the folder of their job: the next one there takes the same name. */
   const leaving = new Map<string, Promise<void>>();
 
-  async function openSandbox(job: string, wanted: boolean, home: HomeUse): Promise<OpenedSandbox> {
+  async function openSandbox(
+    job: string,
+    commands: SandboxedCommands,
+    home: HomeUse,
+  ): Promise<OpenedSandbox> {
     const { shown, hiddenInHomes: _, ...found } = findSurroundings(wiring, installation);
     const head = typeof home === "string" ? undefined : home.head;
     if (head !== undefined && shown === null) throw new Error("a head needs a home of its own");
     const around = { ...found, readable: [...found.readable, ...(head?.readable ?? [])] };
     const opened = shown === null ? null : openHome(job, home, shown, around.readable);
     await leaving.get(job);
-    const network = await openNetwork(wiring.network, job, wanted);
+    const network = await openNetwork(wiring.network, job, commands.network);
     const sandbox: OpenedSandbox["sandbox"] = {
       ...around,
       bubblewrap,
@@ -305,7 +314,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
   }
 
   return {
-    async overlay(folder, { network, resting, preview, despiteForeign = false, onSealed }) {
+    async overlay(folder, { startedBy, network, resting, preview, despiteForeign = false, onSealed }) {
       // Real root can handle every owner; if an overlay is configured, it is used.
       const isOwnChoice = staging.reason === "configured" || despiteForeign || isRealRoot();
       const foreign = isOwnChoice
@@ -337,14 +346,14 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         openSandbox: (head) =>
           openSandbox(
             folder.path,
-            network,
+            { startedBy, network },
             head === undefined || home === "shared" ? home : { above: [own], head },
           ),
         takesHeads: resting && wiring.confined,
-        openThrowAway: (into, { network, over, home: seen, caches }) =>
+        openThrowAway: (into, { over, home: seen, caches, ...commands }) =>
           openSandbox(
             into,
-            network,
+            commands,
             seen === "bare" ? { caches } : { above: [...(over === "draft" ? [own] : []), caches] },
           ),
         homes: () => ({
@@ -379,9 +388,9 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         : null,
     confine: () =>
       (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
-        ? async (job, copies, { network, throwAway = false, callersSocket = null, hidden = [] }) => {
+        ? async (job, copies, { throwAway = false, callersSocket = null, hidden = [], ...commands }) => {
             const home: HomeUse = throwAway ? { above: [] } : "shared";
-            const { release: close, ...opened } = await openSandbox(job, network, home);
+            const { release: close, ...opened } = await openSandbox(job, commands, home);
             let homeAside = opened.homeAside;
             const release = () => {
               homeAside = close() ?? homeAside;

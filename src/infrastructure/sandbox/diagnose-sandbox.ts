@@ -169,7 +169,7 @@ interface TriedJob {
 async function tryJob({ begin, staging, storage }: OpenedWorkspace["workspace"]): Promise<TriedJob> {
   const { kind, reason } = staging;
   const jobId = `job_${Math.floor(Date.now() / 1000)}_${crypto.randomUUID().slice(0, 8)}`;
-  const begun = await begin({ jobId, kind });
+  const begun = await begin({ jobId, kind, startedBy: "user" });
   if (!begun.ok) return { kind, reason, level: "none", complaint: toErrorText(begun.refusal) };
   const { transaction, insteadOf } = begun;
   try {

@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import { resolveJobName } from "../../application/jobs/job-facts.ts";
+import type { StartedBy } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type { View } from "../../application/ports/platform-view.ts";
@@ -30,10 +31,15 @@ export interface ProcessPlace {
 /** Opens the folder that a record names, or that folder with a preview over it. */
 export function openProcessPlace(
   sandbox: Confinement,
-  { root, over, hasOwnNetwork }: Pick<ProcessRecord, "root" | "over" | "hasOwnNetwork">,
+  {
+    root,
+    over,
+    startedBy,
+    hasOwnNetwork,
+  }: Pick<ProcessRecord, "root" | "over" | "startedBy" | "hasOwnNetwork">,
   { run, storage }: { readonly run: string; readonly storage: string },
 ): Promise<ProcessPlace | { readonly complaint: string }> {
-  const request = { root, run, hasOwnNetwork };
+  const request = { root, run, startedBy, hasOwnNetwork };
   if (over === null) return openLivePlace(sandbox, request);
   return openPreviewPlace(sandbox, { ...request, storage, jobId: over });
 }
@@ -42,6 +48,7 @@ interface PlaceRequest {
   readonly root: string;
   /** The folder of the run, empty. */
   readonly run: string;
+  readonly startedBy: StartedBy;
   /** `worker.network` is not `on`. */
   readonly hasOwnNetwork: boolean;
 }
@@ -97,14 +104,14 @@ function guardedPlaces(root: string, ofHomes: readonly string[]): string[] {
 /** Null where nothing can be confined, and nothing has to be. */
 async function confineAt(
   sandbox: Confinement,
-  { run, hasOwnNetwork }: PlaceRequest,
+  { run, startedBy, hasOwnNetwork }: PlaceRequest,
   copies: Parameters<ConfineCopy>[1],
   hidden: readonly string[] = [],
 ): Promise<(ProcessPlace & Pick<ConfinedCopy, "view">) | { readonly complaint: string } | null> {
   const confine = sandbox.confine();
   if (confine === null) return null;
   const insidePorts = hasOwnNetwork ? await openInsidePorts(join(run, "callers")) : null;
-  const options = { network: true, throwAway: true, callersSocket: insidePorts?.socket, hidden };
+  const options = { startedBy, network: true, throwAway: true, callersSocket: insidePorts?.socket, hidden };
   const confined = await confine(run, copies, options);
   if (confined === null || "complaint" in confined) {
     insidePorts?.close();

@@ -1,5 +1,6 @@
 import { closeSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
+import type { StartedBy } from "../../application/ports/jobs-transaction.ts";
 import {
   type HeadSurroundings,
   LimitReached,
@@ -541,6 +542,7 @@ export type ConfineCopy = (
   job: string,
   copies: ConfinedCopyDeps["copies"],
   options: {
+    readonly startedBy: StartedBy;
     readonly network: boolean;
     readonly throwAway?: boolean;
     /** Where ports of a separate network are requested; the socket already exists. */

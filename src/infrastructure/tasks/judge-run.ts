@@ -146,7 +146,7 @@ const SETTINGS: { -readonly [Key in keyof CheckSettings]: CheckSettings[Key] } =
 };
 
 async function openDraft(workspace: CloneWorkspace, signal: AbortSignal): Promise<Draft> {
-  const opened = await workspace.openDraft({ source: "task", checked: true, signal });
+  const opened = await workspace.openDraft({ source: "task", startedBy: "check", checked: true, signal });
   if (!opened.ok) throw new Error(opened.refusal.message);
   return opened.draft;
 }

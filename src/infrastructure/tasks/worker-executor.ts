@@ -288,6 +288,7 @@ export function createContainerExecutor(deps: WorkerExecutorDeps): WorkerExecuto
       plan: options.title ?? target,
       groupId: deps.taskId,
       source: "task",
+      startedBy: "head",
       sessionKey: `task:${deps.taskId}`,
       dryRun: false,
       preview: options.preview === true,

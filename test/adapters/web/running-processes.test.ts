@@ -16,6 +16,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const at = "2026-11-15T00:00:00.000Z";
 const web: BackgroundProcess = {
+  startedBy: "user",
   name: "web",
   id: "proc_1_0a0b0c0d",
   command: "npm run dev <b>",

@@ -38,7 +38,7 @@ afterEach(() => bench.remove());
 
 async function draftOf(...commands: readonly object[]): Promise<Draft> {
   const signal = new AbortController().signal;
-  const opened = await workspace.openDraft({ source: "test", checked: true, signal });
+  const opened = await workspace.openDraft({ source: "test", startedBy: "user", checked: true, signal });
   if (!opened.ok) throw new Error(JSON.stringify(opened.refusal));
   const ran = await opened.draft.run({ attempt: 1, work: { patch: JSON.stringify(commands) } });
   expect(ran).toMatchObject({ about: "attempt" });

@@ -39,6 +39,7 @@ async function open(more: Record<string, string> = {}) {
     const result = await workspace.execute({
       patch,
       source: "chat:cli",
+      startedBy: "user",
       request,
       signal,
       ...(groupId !== undefined && { groupId }),

@@ -39,6 +39,7 @@ async function open() {
     const result = await workspace.execute({
       patch: JSON.stringify(commands),
       source: "test",
+      startedBy: "user",
       signal,
       ...more,
     });

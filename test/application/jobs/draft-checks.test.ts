@@ -25,6 +25,7 @@ async function open(settings: Settings): Promise<Draft> {
   const workspace = await bench.open(settings);
   const opened = await workspace.openDraft({
     source: "test",
+    startedBy: "user",
     checked: true,
     signal: new AbortController().signal,
   });
@@ -110,6 +111,7 @@ describe("checks of a stranger's code", () => {
       const workspace = await bench.open(OVERLAY, join(bench.workspace, "clone"));
       const opened = await workspace.openDraft({
         source: "test",
+        startedBy: "user",
         checked: true,
         signal: new AbortController().signal,
       });

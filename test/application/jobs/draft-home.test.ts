@@ -22,7 +22,7 @@ withOverlay(
     });
     for (const name of ["one", "two"]) {
       const signal = new AbortController().signal;
-      const opened = await workspace.openDraft({ source: "test", checked: true, signal });
+      const opened = await workspace.openDraft({ source: "test", startedBy: "user", checked: true, signal });
       if (!opened.ok) throw new Error(JSON.stringify(opened.refusal));
       const { draft } = opened;
       const patch = JSON.stringify([shell(`echo ${name} > ~/cached; echo ${name} > ${name}.txt`)]);

@@ -77,6 +77,7 @@ function checksWith(
 async function draftOf(...edits: readonly object[]): Promise<Draft> {
   const opened = await workspace.openDraft({
     source: "test",
+    startedBy: "user",
     checked: true,
     signal: new AbortController().signal,
   });

@@ -102,7 +102,7 @@ for (const [tool, project] of Object.entries(PROJECTS))
         PICOCLAW_WORKER_CONFINE: "on",
       });
       const signal = new AbortController().signal;
-      const opened = await workspace.openDraft({ source: "test", checked: true, signal });
+      const opened = await workspace.openDraft({ source: "test", startedBy: "user", checked: true, signal });
       if (!opened.ok) throw new Error(JSON.stringify(opened.refusal));
       const { draft } = opened;
       const exitCode = async (over: "draft" | "baseline") => {

@@ -42,6 +42,7 @@ export function createBench() {
     return worker.execute({
       patch: typeof commands === "string" ? commands : JSON.stringify(commands),
       source: "test",
+      startedBy: "user",
       dryRun: false,
       preview: false,
       atomic: false,

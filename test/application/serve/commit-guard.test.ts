@@ -57,6 +57,7 @@ describe("whether a job is brought in", () => {
       workspace.execute({
         patch: JSON.stringify(commands),
         source: "test",
+        startedBy: "user",
         dryRun: false,
         preview: false,
         atomic: false,

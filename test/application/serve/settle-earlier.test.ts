@@ -15,7 +15,13 @@ afterEach(() => bench.remove());
 async function draftOf(text: string) {
   const workspace = await bench.open();
   const signal = new AbortController().signal;
-  const opened = await workspace.openDraft({ source: "test", groupId: GROUP, checked: false, signal });
+  const opened = await workspace.openDraft({
+    source: "test",
+    startedBy: "user",
+    groupId: GROUP,
+    checked: false,
+    signal,
+  });
   if (!opened.ok) throw new Error(JSON.stringify(opened.refusal));
   await opened.draft.run({ attempt: 1, work: { patch: JSON.stringify(append(text)) } });
   return { workspace, draft: opened.draft };

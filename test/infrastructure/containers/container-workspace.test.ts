@@ -49,6 +49,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     const result = await place.workspace.execute({
       patch: JSON.stringify(commands),
       source: "test",
+      startedBy: "user",
       dryRun: false,
       preview: false,
       atomic: false,
@@ -68,7 +69,12 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
 
   test("checks of a draft run in the container; it has no baseline", async () => {
     const signal = new AbortController().signal;
-    const opened = await place.workspace.openDraft({ source: "test", checked: true, signal });
+    const opened = await place.workspace.openDraft({
+      source: "test",
+      startedBy: "user",
+      checked: true,
+      signal,
+    });
     if (!opened.ok) throw new Error(opened.refusal.message);
     const { draft } = opened;
     const edit = { type: "file_edit", action: "create", target: "checked.txt", content: "checked\n" };

@@ -107,7 +107,11 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
     writeFileSync(join(root, "kept"), "kept");
     const processes = open({ confinement });
     const process = started(
-      await processes.start({ command: `echo made > made; cat kept; sleep 300 & ${SERVER}`, name: "web" }),
+      await processes.start({
+        startedBy: "user",
+        command: `echo made > made; cat kept; sleep 300 & ${SERVER}`,
+        name: "web",
+      }),
     );
     const held = confinement === "confined" && !requirePart("bwrap") ? "limited" : confinement;
     expect(process).toMatchObject({ name: "web", state: { kind: "running" }, confinement: held, runs: 1 });
@@ -134,7 +138,7 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
   test("that moves into the background is still the process, and ends whole though it ignores TERM", async () => {
     const processes = open({ confinement });
     const script = `(setsid env -i bash -c 'trap "" TERM; echo $$ > pid; while :; do sleep 0.1; done' &) ; exit 0`;
-    const process = started(await processes.start({ command: script, name: "daemon" }));
+    const process = started(await processes.start({ startedBy: "user", command: script, name: "daemon" }));
     expect(process.state.kind).toBe("running");
     await until(() => existsSync(join(root, "pid")));
     expect(await stateOf(processes, "daemon")).toEqual({ kind: "running" });
@@ -149,7 +153,9 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
 
   test("whose keeper was killed is ended by the next process that looks, and no unrelated process is", async () => {
     const processes = open({ confinement });
-    started(await processes.start({ command: "echo $$ > pid; exec sleep 300", name: "lost" }));
+    started(
+      await processes.start({ startedBy: "user", command: "echo $$ > pid; exec sleep 300", name: "lost" }),
+    );
     const pid = Number(readFileSync(join(root, "pid"), "utf8"));
     const stranger = Bun.spawn(["sleep", "60"]);
     try {
@@ -168,7 +174,11 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
 
 describe("a background process", () => {
   test("that dies at once is reported with its last lines", async () => {
-    const outcome = await open().start({ command: "echo one; echo boom hunter2 >&2; exit 3", name: "bad" });
+    const outcome = await open().start({
+      startedBy: "user",
+      command: "echo one; echo boom hunter2 >&2; exit 3",
+      name: "bad",
+    });
     expect(outcome).toMatchObject({
       ok: false,
       why: "ended",
@@ -181,7 +191,7 @@ describe("a background process", () => {
     mkdirSync(join(root, ".git/hooks"), { recursive: true });
     const script = `echo x > .git/hooks/post-checkout || echo held; echo x > ${folder}/outside; sleep 300`;
     const processes = open();
-    started(await processes.start({ command: script, name: "evil" }));
+    started(await processes.start({ startedBy: "user", command: script, name: "evil" }));
     expect((await processes.log("evil", 10))?.text).toContain("held");
     expect(existsSync(join(root, ".git/hooks/post-checkout"))).toBe(false);
     expect(existsSync(join(folder, "outside"))).toBe(false);
@@ -201,7 +211,7 @@ describe("a background process", () => {
       const tries = places.map((place) => `echo x > ${place}/hooks/pre-commit || echo held:${place}`);
       const script = `${tries.join("; ")}; echo gitdir: x > pointed/.git || echo held:pointed; mv lib moved; echo x > moved/.git/config || echo held:moved; sleep 300`;
       const processes = open();
-      started(await processes.start({ command: script, name: "evil" }));
+      started(await processes.start({ startedBy: "user", command: script, name: "evil" }));
       const log = (await processes.log("evil", 20))?.text ?? "";
       for (const place of [...places, "pointed", "moved"]) expect(log).toContain(`held:${place}`);
       expect(existsSync(join(root, "bare.git/hooks/pre-commit"))).toBe(false);
@@ -221,7 +231,7 @@ describe("a background process", () => {
       "mv bare/.git b; rm -r bare; mkfifo b/hooks/update; mv b bare",
       "mkdir -p old/.git; printf '[core]\\n\\tsshCommand = x\\n' > old/.git/config",
     ];
-    started(await processes.start({ command: script.join("; "), name: "evil" }));
+    started(await processes.start({ startedBy: "user", command: script.join("; "), name: "evil" }));
     const ended = await until(async () => {
       const [one] = await processes.list();
       return one?.state.kind === "ended" && one;
@@ -238,7 +248,12 @@ describe("a background process", () => {
 
   test("is reported with them while it runs", async () => {
     const processes = open();
-    started(await processes.start({ command: "mkdir -p a/.git/hooks; : > a/.git/hooks/update; sleep 300" }));
+    started(
+      await processes.start({
+        startedBy: "user",
+        command: "mkdir -p a/.git/hooks; : > a/.git/hooks/update; sleep 300",
+      }),
+    );
     const [found] = await until(async () => {
       const list = await processes.list();
       return list[0]?.plantedGit.length === 1 && list;
@@ -254,7 +269,7 @@ describe("a background process", () => {
       ": > .zshenv; : > notes; mkdir -p .config/autostart .cache/x; : > .config/autostart/x.desktop",
       "ln -s notes .profile; echo more >> .bashrc; true",
     ];
-    started(await processes.start({ command: script.join("; "), name: "evil" }));
+    started(await processes.start({ startedBy: "user", command: script.join("; "), name: "evil" }));
     const [found] = await until(async () => {
       const list = await processes.list();
       return list[0]?.state.kind === "ended" && list;
@@ -265,13 +280,15 @@ describe("a background process", () => {
       expect.stringMatching(/^CAUTION: .+ in a home: \.config\/autostart, \.profile, \.zshenv\./),
     ]);
     const again = open({ env: { ...env, PICOCLAW_WORKER_HOME_WRITES: "~/.zlogin" } });
-    const allowed = started(await again.start({ command: ": > .zlogin", name: "allowed" }));
+    const allowed = started(
+      await again.start({ startedBy: "user", command: ": > .zlogin", name: "allowed" }),
+    );
     expect(allowed.plantedHome).toEqual([]);
   });
 
   test("that floods its log is slowed down, kept within the limit, and can be stopped", async () => {
     const processes = open();
-    started(await processes.start({ command: "yes flood", name: "flood" }));
+    started(await processes.start({ startedBy: "user", command: "yes flood", name: "flood" }));
     const record = workspaceProcessesFolder(home, root);
     const bytes = ["log", "log.1"].reduce(
       (sum, name) =>
@@ -293,7 +310,9 @@ describe("a background process", () => {
       const processes = open({ hasOwnNetwork: true, env: { ...env, PICOCLAW_WORKER_NETWORK_MODE: "off" } });
       const script = `(: > /dev/tcp/127.0.0.1/${stranger}) 2> /dev/null && echo reached; ${SERVER}`;
       // The number is taken outside, and free inside.
-      const { ports } = started(await processes.start({ command: script, name: "web", port: stranger }));
+      const { ports } = started(
+        await processes.start({ startedBy: "user", command: script, name: "web", port: stranger }),
+      );
       expect(ports).toHaveLength(1);
       expect(ports).not.toEqual([stranger]);
       const asked = await Promise.all([1, 2, 3].map(() => fetch(`http://127.0.0.1:${ports[0]}/`)));
@@ -308,8 +327,8 @@ describe("a background process", () => {
   test("ends with the program that started it, unless it is kept", async () => {
     const program = Bun.spawn(["sleep", "60"]);
     const processes = open({ pid: program.pid });
-    started(await processes.start({ command: "sleep 300", name: "mine", keeps: false }));
-    started(await processes.start({ command: "sleep 300", name: "kept" }));
+    started(await processes.start({ startedBy: "user", command: "sleep 300", name: "mine", keeps: false }));
+    started(await processes.start({ startedBy: "user", command: "sleep 300", name: "kept" }));
     program.kill();
     await program.exited;
     await until(async () => (await stateOf(processes, "mine"))?.kind === "ended");
@@ -319,7 +338,7 @@ describe("a background process", () => {
 
   test("ends when its workspace is removed", async () => {
     const processes = open();
-    started(await processes.start({ command: "sleep 300", name: "orphan" }));
+    started(await processes.start({ startedBy: "user", command: "sleep 300", name: "orphan" }));
     rmSync(root, { recursive: true });
     await until(async () => (await stateOf(processes, "orphan"))?.kind === "ended");
     expect(await stateOf(processes, "orphan")).toMatchObject({ why: "workspace-gone" });
@@ -327,7 +346,14 @@ describe("a background process", () => {
 
   test("starts again after a landing where that was asked for, and on request", async () => {
     const processes = open();
-    started(await processes.start({ command: "echo up; sleep 300", name: "dev", restartsOnLanding: true }));
+    started(
+      await processes.start({
+        startedBy: "user",
+        command: "echo up; sleep 300",
+        name: "dev",
+        restartsOnLanding: true,
+      }),
+    );
     const isUp = async (times: number) =>
       (await processes.log("dev", 20))?.text.match(/^up$/gm)?.length === times;
     await until(() => isUp(1));
@@ -339,27 +365,39 @@ describe("a background process", () => {
 
   test("is refused where its name, its port or the number of processes is taken", async () => {
     const processes = open({ settings: { keep: true, limit: 2, logLimitBytes: 65_536 } });
-    const both = await Promise.all([1, 2].map(() => processes.start({ command: "sleep 300", name: "twin" })));
+    const both = await Promise.all(
+      [1, 2].map(() => processes.start({ startedBy: "user", command: "sleep 300", name: "twin" })),
+    );
     expect(both.map((one) => (one.ok ? "started" : one.why)).sort()).toEqual(["name-taken", "started"]);
     const server = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const { port } = server.address() as { port: number };
-    expect(await processes.start({ command: "sleep 300", port })).toEqual({
+    expect(await processes.start({ startedBy: "user", command: "sleep 300", port })).toEqual({
       ok: false,
       why: "port-taken",
       port,
       holder: null,
     });
     server.close();
-    expect(started(await processes.start({ command: "sleep 300" })).name).toBe("sleep");
-    expect(await processes.start({ command: "sleep 300" })).toEqual({ ok: false, why: "limit", most: 2 });
-    expect(await processes.start({ command: "sleep 300", over: "job_1_x" })).toMatchObject({ why: "limit" });
-    expect(await open({ isUnconfinable: true }).start({ command: "true" })).toEqual({
+    expect(started(await processes.start({ startedBy: "user", command: "sleep 300" })).name).toBe("sleep");
+    expect(await processes.start({ startedBy: "user", command: "sleep 300" })).toEqual({
+      ok: false,
+      why: "limit",
+      most: 2,
+    });
+    expect(await processes.start({ startedBy: "user", command: "sleep 300", over: "job_1_x" })).toMatchObject(
+      { why: "limit" },
+    );
+    expect(await open({ isUnconfinable: true }).start({ startedBy: "user", command: "true" })).toEqual({
       ok: false,
       why: "not-confined",
     });
-    expect(await processes.start({ command: "  " })).toMatchObject({ why: "empty-command" });
-    expect(await processes.start({ command: "x", name: "../x" })).toMatchObject({ why: "bad-name" });
+    expect(await processes.start({ startedBy: "user", command: "  " })).toMatchObject({
+      why: "empty-command",
+    });
+    expect(await processes.start({ startedBy: "user", command: "x", name: "../x" })).toMatchObject({
+      why: "bad-name",
+    });
     await processes.stop("twin");
     expect(await processes.forgetEnded()).toBe(1);
     expect((await processes.list()).map(({ name }) => name)).toEqual(["sleep"]);
