@@ -128,7 +128,7 @@ async function repeatFailing<Ran extends Pick<AffectedJudgement, "results">>(
  * the old code, too.
  */
 export async function repeatWorse(
-  deps: AffectedDeps & Pick<AffectedJudgement, "results" | "judgement">,
+  deps: AffectedDeps & Pick<AffectedJudgement, "results" | "judgement" | "runs">,
   affected: Affected,
 ) {
   const { checks, results, judgement, check, draft } = deps;
@@ -153,8 +153,47 @@ export async function repeatWorse(
   const red = judgement.worse.filter((name) => fails(name) && !flaky.includes(name));
   const before = red.length === 0 ? null : await run({ asBefore: draft.changes().map(({ path }) => path) });
   if (red.some((name) => !passes(before, name))) return null;
-  const settled = results.map((result, at) => (checks[at] === test ? countAsPassed(result, flaky) : result));
-  return { results: settled, flaky };
+  const isAll = red.length === 0;
+  const once = await repeatTogether(isAll ? flaky : [], deps, async () => {
+    const ran = await check([test], { again: true });
+    return ran.ok ? checkResults([test], ran.runs) : null;
+  });
+  const passed = flaky.filter((name) => !once.together.includes(name));
+  const settled = results.map((result, at) => (checks[at] === test ? countAsPassed(result, passed) : result));
+  return { ...once, results: settled, flaky: passed, unrepeated: isAll ? once.unrepeated : passed };
+}
+
+/** Tests that failed in a run and passed alone. */
+export interface OnceFailed {
+  /** They failed in a second run of the same tests, too. */
+  readonly together: readonly string[];
+  /** The same tests were not run again, so these passed in no run with the others. */
+  readonly unrepeated: readonly string[];
+}
+
+/** Repeats a whole run for its tests that failed and passed alone: state that tests share shows only when they run together. */
+async function repeatTogether(
+  names: readonly string[],
+  { runs, repeatedMs }: Pick<AffectedJudgement, "runs"> & Pick<AffectedDeps, "repeatedMs">,
+  run: () => Promise<readonly CheckResult[] | null>,
+): Promise<OnceFailed> {
+  if (names.length === 0) return { together: [], unrepeated: [] };
+  const took = runs.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  const again = took > repeatedMs ? null : await run();
+  const ended = again?.filter(({ state }) => state === "green" || state === "red") ?? [];
+  const named = (name: string) => ended.filter(({ results }) => showsTest(results, name));
+  const passes = (name: string) => named(name).length > 0 && named(name).every((one) => passesIn(one, name));
+  const fails = (name: string) => ended.flatMap(failingTests).includes(name);
+  return {
+    together: names.filter(fails),
+    unrepeated: names.filter((name) => !fails(name) && !passes(name)),
+  };
+}
+
+function showsTest(results: CheckResult["results"], name: string): boolean {
+  if (results === null || results.listed === "failed") return true;
+  const bare = bareTestName(name);
+  return [...results.tests.keys()].some((one) => one === name || bareTestName(one) === bare);
 }
 
 /** Whether a test passes in a result, under any name that the run gave it. */
@@ -192,11 +231,13 @@ export interface AffectedDeps {
   readonly checks: readonly ProjectCheck[];
   readonly check: RunDraftChecks;
   readonly draft: Pick<Draft, "changes" | "diff">;
+  /** A run that took longer is not repeated for tests that pass alone. */
+  readonly repeatedMs: number;
   /** The results of all tests over the old code, where they are known by now. */
   readonly known?: readonly CheckResult[];
 }
 
-export interface AffectedJudgement {
+export interface AffectedJudgement extends Partial<OnceFailed> {
   readonly judgement: Judgement;
   readonly runs: readonly CheckRun[];
   readonly checks: readonly ProjectCheck[];
@@ -255,9 +296,17 @@ export async function judgeAffected(
   const flaky = now.results.flatMap((one) =>
     failingTests(one).filter((name) => names.includes(name) && passesIn(second(one) ?? one, name)),
   );
+  const isAll = !first && names.every((name) => flaky.includes(name));
+  const { repeatedMs } = deps;
+  const once = await repeatTogether(isAll ? flaky : [], { runs: now.runs, repeatedMs }, async () => {
+    const ran = await runFiles(deps, affected, { test, files: affected.files, more: { again: true } });
+    return ran?.results ?? null;
+  });
+  const passed = flaky.filter((name) => !once.together.includes(name));
   const settled = first ? again : now;
-  const results = settled.results.map((result) => countAsPassed(result, flaky));
-  return compareWithOldCode(deps, affected, { ...settled, flaky, results });
+  const results = settled.results.map((result) => countAsPassed(result, passed));
+  const judged = await compareWithOldCode(deps, affected, { ...settled, flaky: passed, results });
+  return judged && { ...judged, ...once, unrepeated: isAll || first ? once.unrepeated : passed };
 }
 
 /** Affected tests that do not end, though all tests ended over the old code, are not begun a second time among all tests. */
@@ -352,7 +401,7 @@ export async function runOldFiles(
 }
 
 async function compareWithOldCode(
-  { check, checks, draft, known: before = [] }: AffectedDeps,
+  { check, checks, draft, known: before = [] }: Omit<AffectedDeps, "repeatedMs">,
   affected: Affected,
   { known, ...now }: FilesRun,
 ): Promise<AffectedJudgement | null> {

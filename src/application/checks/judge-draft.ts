@@ -130,6 +130,8 @@ interface Judging {
   findings: readonly Finding[];
   /** The tests notice no broken file, so they cannot judge. */
   isBlind: boolean;
+  /** Tests that failed, passed alone, and passed in no run with the others. */
+  unrepeated: readonly string[];
 }
 
 function add(judging: Judging, found: Found): void {
@@ -153,7 +155,7 @@ export const JUDGE_STEPS: readonly JudgeStep[] = [
   { name: "changed tests in their old version", take: judgeOldTests },
   { name: "deciding files in their old version", take: judgeWithOldSettings },
   { name: "red tests that the change answers for", take: settleRed },
-  { name: "tests that are unstable since the change", take: doubtUnstable },
+  { name: "tests that are unstable since the change", take: doubtUnstable, isForPart: true },
   { name: "code that knows of the test run", take: doubtTestRun, isForPart: true },
   { name: "new tests over the old code", take: proveNewTests, isForPart: true },
   { name: "the change broken", take: proveSeen, isForPart: true },
@@ -167,6 +169,7 @@ export async function judgeDraft(
   { fresh = false }: { readonly fresh?: boolean } = {},
 ): Promise<DraftJudgement> {
   const { settings } = deps;
+  const repeatedMs = settings.auto_limit * 1000;
   const commands = deps.checks.map(({ command }) => command);
   const none = (why: WhyNotChecked): DraftJudgement => ({ facts: notChecked(why, commands), runs: [] });
   const unjudged = unjudgedChange(draft);
@@ -183,13 +186,14 @@ export async function judgeDraft(
     const known = await settledBaseline(pending);
     const checks = known === undefined ? deps.checks : checksThatJudge(deps.checks, known);
     const judged = await judgeAffected(
-      { checks, check, draft, ...options, ...(known !== undefined && { known }) },
+      { checks, check, draft, repeatedMs, ...options, ...(known !== undefined && { known }) },
       affected,
       options,
     );
     if (judged === null) return null;
     const settled = settleByDeclarations({ deps, draft, affected }, judged);
-    const findings = addFindings([], settled.found);
+    const { flaky, together = [] } = judged;
+    const findings = addFindings([], { ...settled.found, flaky, together });
     return { ...judged, judgement: settled.judgement, findings, isBlind: false };
   };
   const isFirst = isWorthFirst(affected) && !(await isKnownQuick(deps, pending));
@@ -236,6 +240,7 @@ export async function judgeDraft(
     judgement: judgeAll({ baseline: baseline.results, draft: results, old: null }),
     findings: addFindings([], { flaky: early?.flaky ?? [] }),
     isBlind: false,
+    unrepeated: [],
   };
   for (const step of deps.steps ?? JUDGE_STEPS) {
     const why = await step.take(judging);
@@ -301,12 +306,16 @@ async function judgeWithHome(judging: Judging): Promise<WhyNotChecked | null> {
 /** Repeats what is red: the failing tests alone where the output names them, else the whole check. */
 async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   if (!isRed(judging)) return null;
-  const { checks, check, affected, runs, results } = judging;
-  const repeated = await repeatWorse(judging, affected);
+  const { deps, checks, check, affected, runs, results } = judging;
+  const repeatedMs = deps.settings.auto_limit * 1000;
+  const repeated = await repeatWorse({ ...judging, repeatedMs }, affected);
   if (repeated !== null) {
     judging.results = repeated.results;
     const { flaky = [] } = findingsByCode(judging);
-    add(judging, { flaky: [...new Set([...flaky, ...repeated.flaky])] });
+    const { together, unrepeated } = repeated;
+    const others = flaky.filter((test) => !together.includes(test));
+    add(judging, { flaky: [...new Set([...others, ...repeated.flaky])], together });
+    judging.unrepeated = unrepeated;
     judging.judgement = judgeAgain(judging);
     return null;
   }
@@ -401,14 +410,18 @@ async function settleRed(judging: Judging): Promise<null> {
   return null;
 }
 
-/** The coder reviews a test of the changed code that became flaky. */
+/** The coder reviews a test of the changed code that became flaky, and each that passed in no run with the others. */
 async function doubtUnstable(judging: Judging): Promise<null> {
-  const { baseline, results, changes, affected } = judging;
+  const { baseline, results, changes, affected, unrepeated } = judging;
   const { flaky = [] } = findingsByCode(judging);
   const changed = changes.map(({ path }) => path);
-  const unstable = mayLand(judging.judgement.verdict)
-    ? findUnstable(flaky, { before: baseline.results, results, changed, texts: affected.texts })
-    : [];
+  const connected = findUnstable(flaky, {
+    before: baseline.results,
+    results,
+    changed,
+    texts: affected.texts,
+  });
+  const unstable = mayLand(judging.judgement.verdict) ? [...new Set([...connected, ...unrepeated])] : [];
   if (unstable.length === 0) return null;
   judging.judgement = { ...judging.judgement, verdict: "doubtful" };
   add(judging, { unstable });
@@ -482,9 +495,12 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
     before: baseline.results.flatMap(({ command, failure }) =>
       failure === undefined || failure.tail === "" ? [] : [{ command, tail: failure.tail }],
     ),
-    results: results.map((result, at) => {
-      const rung = baseline.results[at]?.rung;
-      return rung === undefined ? result : { ...result, rung };
+    // A test that is unstable now shows nothing about the next change.
+    ...(findingsByCode(judging).unstable === undefined && {
+      results: results.map((result, at) => {
+        const rung = baseline.results[at]?.rung;
+        return rung === undefined ? result : { ...result, rung };
+      }),
     }),
   };
 }
@@ -558,7 +574,8 @@ async function judgeAlone(
   const { deps } = about;
   const record = recallChecks(deps.memory, deps.checks);
   const baseline = { ok: true, fingerprint: "", results: alone.before } as const;
-  const judging: Judging = { ...about, ...alone, baseline, showHome: () => {} };
+  const { unrepeated = [] } = alone;
+  const judging: Judging = { ...about, ...alone, unrepeated, baseline, showHome: () => {} };
   for (const step of deps.steps ?? JUDGE_STEPS) if (step.isForPart === true) await step.take(judging);
   const { facts, runs } = toEarlyJudgement({ ...alone, ...judging }, deps);
   const affectedOnly = {
@@ -641,12 +658,14 @@ function findBeside({ verdict }: Judgement, results: readonly CheckResult[]): Ch
 }
 
 function toChecksFacts(
-  judging: Pick<Judging, "runs" | "results" | "judgement" | "findings" | "isBlind">,
+  judging: Pick<Judging, "runs" | "results" | "judgement" | "findings" | "isBlind"> &
+    Partial<Pick<Judging, "unrepeated">>,
   commands: readonly string[],
   { before = [], ...more }: Found & { readonly before?: readonly CheckResult[] },
 ): ChecksFacts {
-  const { runs, results, findings, isBlind } = judging;
+  const { runs, results, findings, isBlind, unrepeated = [] } = judging;
   const { verdict, counts, ...tests } = judging.judgement;
+  const unpassed = new Set([...(findingsByCode({ findings }).unstable ?? []), ...unrepeated]).size;
   const isEndless = ({ state }: CheckResult) => state === "timed-out";
   const endless = results.filter(isEndless).map(({ command }) => command);
   const hung = before.filter(isEndless).map(({ command }) => command);
@@ -663,7 +682,7 @@ function toChecksFacts(
   const errorBefore = findErrorBefore(before);
   return {
     verdict: isBlind ? "not-checked" : verdict,
-    counts,
+    counts: counts === null ? null : { ...counts, passed: Math.max(0, counts.passed - unpassed) },
     commands: ran.length > 0 ? ran : commands,
     notChecked: isBlind ? "blind" : (why[verdict] ?? null),
     findings: addFindings(findings, { ...tests, errorBefore, ...(isUnended && { unended }), ...more }),

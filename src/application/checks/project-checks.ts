@@ -59,6 +59,7 @@ const LISTED = [
   ["worse", "Passed before; now they fail, are skipped or are missing"],
   ["newFailing", "New and failing"],
   ["stillRed", "Red before, and still red"],
+  ["together", "Fail with the other tests, twice, and pass alone: look for state that tests share"],
   ["redBefore", "Red before your change, and unrelated to it"],
   ["unable", "Cannot run here, with or without your change: not yours to fix"],
 ] as const;

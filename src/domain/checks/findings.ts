@@ -78,8 +78,13 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly newTests: NewTests;
   /** Tests that were red once, and passed when repeated. */
   readonly flaky: readonly string[];
-  /** Those of them that are connected with the change, and were never red without it. */
+  /**
+   * Of tests that failed with the change and passed alone: those that are connected with it, and those that passed in no run with the
+   * others. They were never red without the change, and do not count as passed.
+   */
   readonly unstable: readonly string[];
+  /** Tests that pass alone, and failed in two runs with the others. */
+  readonly together: readonly string[];
   /** Test files that hang here without the change, and were left out. */
   readonly hung: readonly string[];
   /** The affected tests judged alone; `wholeSeconds`: the duration of all tests, or their time limit where `isAtLeast`. */
@@ -138,6 +143,7 @@ export const REMARKS = [
   "unnoticed",
   "flaky",
   "unstable",
+  "together",
   "formatted",
   "isFlaky",
   "seconds",

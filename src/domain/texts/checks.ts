@@ -171,9 +171,18 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     return more === "" ? text : say("in-brackets", { text, more });
   }
 
+  /** What makes a verdict doubtful, before and after the figures of the first line. */
+  const doubts = ({ rewritten = [], testRunLines = [], unstable = [] }: Found) => ({
+    leading:
+      testRunLines.length > 0
+        ? [say("doubtful-lines")]
+        : count("doubtful-rewritten", rewritten.length, { names: names(rewritten) }),
+    last: count("doubtful-unstable", unstable.length, { names: names(unstable) }),
+  });
+
   /** The verdict for a reply's first line; empty if that line already contains it. */
   function headlineParts(facts: ChecksRecord): readonly string[] {
-    const { counts: all, verdict, rewritten = [], testRunLines = [], unstable = [], newFailing = [] } = facts;
+    const { counts: all, verdict, newFailing = [] } = facts;
     if (verdict === "worse" || verdict === "unknown" || verdict === "not-checked") return [];
     const figures = all === null ? [] : [passedOf(facts)];
     const red = asBefore(facts);
@@ -184,13 +193,10 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       "red-before": () => [...figures, ...red, say("nothing-worse")],
       "still-red": () => [...figures, stillRed(facts), ...count("new-failing-count", newFailing.length)],
       "new-failing": () => [...figures, say("new-failing-count", { n: newFailing.length })],
-      doubtful: () => [
-        ...(testRunLines.length > 0
-          ? [say("doubtful-lines")]
-          : count("doubtful-rewritten", rewritten.length, { names: names(rewritten) })),
-        ...(unstable.length + red.length > 0 ? [...figures, ...red] : []),
-        ...count("doubtful-unstable", unstable.length, { names: names(unstable) }),
-      ],
+      doubtful: () => {
+        const { leading: first, last } = doubts(facts);
+        return [...first, ...(last.length + red.length > 0 ? [...figures, ...red] : []), ...last];
+      },
     }[verdict]();
     return [...parts, ...declared(facts)];
   }
@@ -204,7 +210,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       "new-failing": () => [say("new-failing-count", { n: newFailing.length })],
       "red-before": () => [say("red-before-line")],
       "still-red": () => [stillRed(facts)],
-      doubtful: () => [],
+      doubtful: () => Object.values(doubts(facts)).flat(),
       unknown: () => [state.red],
       "not-checked": () => [],
     }[facts.verdict]();

@@ -19,6 +19,7 @@ const affected: Affected = {
 function runner(draft: string, older: string): AffectedDeps {
   return {
     checks: [{ kind: "test", command: "npm test", line: "npm test" }],
+    repeatedMs: 60_000,
     draft: { changes: () => [{ path: "lib/command.js", kind: "modified" }], diff: () => [] } as never,
     check: async (checks, more) => {
       const whole = more?.asBefore === undefined ? draft : older;
@@ -87,4 +88,50 @@ test("an old test that is flaky beside a failing test of a new file passes", asy
     newFailing: ["tests/x.test.js › is new"],
     flaky: ["tests/x.test.js › adds"],
   });
+});
+
+test.each([
+  [
+    "passes in a second run with the others, is flaky and counts as passed",
+    [false, true, true],
+    60_000,
+    { verdict: "same", flaky: ["adds"], together: [], unrepeated: [] },
+  ],
+  [
+    "fails in a second run with the others, is worse",
+    [false, true, false],
+    60_000,
+    { verdict: "worse", flaky: [], together: ["adds"], unrepeated: [] },
+  ],
+  [
+    "is in a run too long to repeat, passed in none",
+    [false, true],
+    0,
+    { verdict: "same", flaky: ["adds"], together: [], unrepeated: ["adds"] },
+  ],
+])("a test that fails with others, passes alone and %s", async (_, outcomes, repeatedMs, expected) => {
+  const left = [...outcomes];
+  const ran = (passes: boolean) =>
+    `${passes ? "PASS" : "FAIL"} a.js\n  ${passes ? "✓" : "✕"} adds (2 ms)\n\nTest Suites: 1 total\nTests:       1 ${passes ? "passed" : "failed"}, 1 total\n`;
+  const deps: AffectedDeps = {
+    ...runner("", ""),
+    repeatedMs,
+    check: async (checks, more) => {
+      const passes = more?.asBefore !== undefined || left.shift() === true;
+      const run = {
+        outcome: "completed",
+        exitCode: passes ? 0 : 1,
+        output: "",
+        whole: ran(passes),
+        durationMs: 1,
+      };
+      return { ok: true, runs: checks.map(({ line }) => ({ ...run, command: line })) as never };
+    },
+  };
+  const judged = await judgeAffected(deps, affected);
+  const { flaky, together, unrepeated } = judged ?? {};
+  const bare = (names: readonly string[] = []) => names.map((name) => name.replace("a.js › ", ""));
+  const found = { flaky: bare(flaky), together: bare(together), unrepeated: bare(unrepeated) };
+  expect({ verdict: judged?.judgement.verdict, ...found }).toEqual(expected as never);
+  expect(left).toEqual([]);
 });

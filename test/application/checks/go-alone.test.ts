@@ -47,7 +47,8 @@ test("a failing test of Go is repeated alone, without the others of its file", a
   ] as const;
   const judgement = { ...lists, verdict: "worse", worse: [...tests.keys()] } as const;
   const draft = { changes: () => changes("a.go"), diff: () => [] };
-  await repeatWorse({ checks: [check], results, judgement, check: run, draft }, affected);
+  const about = { checks: [check], results, judgement, check: run, draft, runs: [], repeatedMs: 0 };
+  await repeatWorse(about, affected);
   expect(lines).toEqual(["go test -v ./ -run '^(TestTwo)$'"]);
 });
 

@@ -45,6 +45,20 @@ test("what sends an attempt back is said in few words, also where a file of new 
   }
 });
 
+test("each cause of a doubtful verdict is in the first line, the line and the brief, in both languages", () => {
+  const lines = [{ path: "a.js", line: "x" }];
+  for (const found of [{ testRunLines: lines }, { rewritten: ["a"] }, { unstable: ["a"] }])
+    for (const locale of ["en", "ja"] as const) {
+      const facts = { ...green, verdict: "doubtful", ...found } as const;
+      const { headline, line, brief, remarks } = checksMessagesFor(locale);
+      const said = brief(facts);
+      expect(said).not.toBe("");
+      expect(headline(facts)).toContain(said);
+      expect(line(facts)).toContain(said.split(/, |、/).at(-1) as string);
+      expect(remarks(facts)).toHaveLength(1);
+    }
+});
+
 test("the first line counts new tests that fail beside tests that are still red", () => {
   const counts = { passed: 144, failed: 2, skipped: 0 };
   const facts = { ...green, verdict: "still-red", stillRed: ["a"], newFailing: ["b"], counts } as const;

@@ -154,6 +154,7 @@ export const checkWords = {
     unnoticed: "The tests do not notice when it is broken: {names}",
     flaky: "Flaky, not worse (alone it passes, or it fails on the old code as well): {names}",
     unstable: "Failed once with this change and passed alone; never seen red without it: {names}",
+    together: "Passes alone, and fails with the other tests (twice): {names}",
     formatted: "Formatted: {names}",
     seconds: "The checks took {time}.",
     isFlaky: "A check is flaky: it failed once and passed when it was run again.",

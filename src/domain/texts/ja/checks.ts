@@ -124,6 +124,7 @@ export const checkWords: CheckWords = {
     unnoticed: "壊れていてもテストで検出できないファイル: {names}",
     flaky: "不安定なテスト（単独では成功するか、変更前のコードでも失敗します。悪化ではありません）: {names}",
     unstable: "この変更で一度失敗し、単独では成功（変更なしでの失敗は未確認）: {names}",
+    together: "単独では成功し、ほかのテストと一緒では 2 回とも失敗: {names}",
     formatted: "整形: {names}",
     seconds: "チェックにかかった時間: {time}",
     isFlaky: "不安定なチェックがあります: 一度失敗し、再実行では成功しました。",
