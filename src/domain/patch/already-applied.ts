@@ -77,7 +77,7 @@ function isEnclosed(lines: readonly HunkLine[]): boolean {
   return lines[0]?.tag === " " && lines.at(-1)?.tag === " ";
 }
 
-/** A result within the old text proves nothing, unless it is at both ends: then lines repeat and do not show what is gone. */
+/** A result within the old text proves nothing, unless the lines that go are there twice in a row: then nothing shows which of them are gone. */
 function isWithin(
   target: MatchTarget,
   { lines, line, strategy }: Placement,
@@ -90,9 +90,30 @@ function isWithin(
   return (at) => {
     if (at < line || at > last) return false;
     repeats ??=
-      isEnclosed(lines) && last > line && [line, last].every((end) => fitsAt(target, made, end, rung));
+      isEnclosed(lines) &&
+      last > line &&
+      [line, last].every((end) => fitsAt(target, made, end, rung)) &&
+      isTwiceInRow(target, { line, count: made.length, period: last - line }, rung);
     return !repeats;
   };
+}
+
+/** Whether lines that are equal to those one period later continue, on both sides, to at least a whole period. */
+function isTwiceInRow(
+  { index, budget }: MatchTarget,
+  { line, count, period }: { readonly line: number; readonly count: number; readonly period: number },
+  rung: TextRung,
+): boolean {
+  const key = rung === "exact" ? "whitespace" : rung;
+  const isSame = (at: number) => {
+    const one = at < 0 ? undefined : index.key(key, at);
+    return one !== undefined && one === index.key(key, at + period);
+  };
+  let [from, end] = [line, line + count];
+  while (end - from < period && isSame(from - 1)) from--;
+  while (end - from < period && isSame(end)) end++;
+  spendBudget(budget, end - from);
+  return end - from >= period;
 }
 
 export function countOld(lines: readonly HunkLine[]): number {
@@ -109,12 +130,13 @@ function findOverlapping(target: MatchTarget, placement: Placement, made: readon
   const keys = made.map(({ text }) => lineKey("indent", text));
   for (let at = Math.max(0, line - made.length + 1); made.length > 0 && at < end; at++) {
     if (within(at) || !target.index.fitsAt("indent", keys, at)) continue;
-    if (rung === "indent" || fitsAt(target, made, at, rung) || isMoved(target, made, at)) return at;
+    if (rung === "indent" || fitsAt(target, made, at, rung)) return at;
+    if (at <= line && at + made.length >= end && isMoved(target, made, at)) return at;
   }
   return -1;
 }
 
-/** Written with another indentation than the file has, and moved as a whole when it was put there. */
+/** Whether the result was written with another indentation than the file has, and was moved as a whole: then the old text is a part of it. */
 function isMoved({ file }: MatchTarget, made: readonly HunkLine[], at: number): boolean {
   return isShifted(made.map((line, i) => [line.text, file.line(at + i)] as const));
 }
