@@ -182,6 +182,42 @@ describe("init", () => {
     expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).not.toMatch(/^ +(local_only|chat):/m);
   });
 
+  test("a key that is pasted where a provider's name was expected is taken, and never shown", async () => {
+    const server = await startModelServer({ script: [{ text: "OK" }], offered: ["claude-sonnet-5-5"] });
+    const env = {
+      PATH: process.env.PATH ?? "",
+      HOME: cli.folder,
+      PICOCLAW_HOME: cli.home,
+      ...BARE,
+      OLLAMA_HOST: "127.0.0.1:9",
+      ANTHROPIC_BASE_URL: server.baseUrl("anthropic"),
+    };
+    const at = openPty([PROGRAM, "init"], { cwd: cli.workspace, env });
+    try {
+      await at.expect("Add an API key now?");
+      await at.expect("Enter: no)");
+      at.type("clode\r");
+      await at.expect("Unknown provider: clode.");
+      await at.expect("Enter: no)");
+      at.type("sk-ant-api03-AAAABBBBCCCCDDDD\r");
+      await at.expect("claude accepts the key");
+      await at.expect("Who answers questions?");
+      await at.expect("none): ");
+      at.type("\r");
+      await at.expect("Who writes code?");
+      await at.expect("none): ");
+      at.type("\r");
+      await at.expect("Try next:");
+      expect(await at.exited).toBe(0);
+    } finally {
+      at.signal("SIGKILL");
+      await server.stop();
+    }
+    expect(at.seen()).not.toContain("AAAABBBB");
+    const kept = readFileSync(join(cli.home, "keys.env"), "utf8");
+    expect(kept).toBe("ANTHROPIC_API_KEY=sk-ant-api03-AAAABBBBCCCCDDDD\n");
+  });
+
   test("a missing network is not reported as a wrong key, and a refused key is", async () => {
     const env = {
       ...ALONE,

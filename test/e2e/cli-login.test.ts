@@ -84,6 +84,68 @@ describe("login", () => {
     }
   });
 
+  /** The first key of a test's server; only that one is accepted. */
+  const VENDOR_KEY = "sk-ant-api03-AAAABBBBCCCCDDDD";
+
+  test("a mistake is asked again, no typed key is shown, and none reaches a vendor that is not meant", async () => {
+    const given: string[] = [];
+    const serve = (vendor: string) =>
+      Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        fetch(request) {
+          const key = request.headers.get("x-api-key") ?? request.headers.get("authorization") ?? "";
+          if (key !== "") given.push(`${vendor} ${key.replace("Bearer ", "")}`);
+          return key === VENDOR_KEY
+            ? Response.json({ data: [{ id: "claude-sonnet-5-5", type: "model" }] })
+            : new Response("", { status: 401 });
+        },
+      });
+    const [claude, openai] = [serve("claude"), serve("openai")];
+    const env = {
+      ...ALONE,
+      ANTHROPIC_BASE_URL: `http://127.0.0.1:${claude.port}`,
+      OPENAI_BASE_URL: `http://127.0.0.1:${openai.port}/v1`,
+    };
+    const at = openPty([PROGRAM, "login"], { cwd: cli.workspace, env: cli.environment(env) });
+    try {
+      await at.expect("Whose API key?");
+      await at.expect("Enter: none)");
+      at.type("nobody\r");
+      await at.expect("Unknown provider: nobody.");
+      await at.expect("Enter: none)");
+      // A form of several vendors is asked for; nothing was sent before.
+      at.type(`${KEY}\r`);
+      await at.expect("Whose is it?");
+      expect(given).toEqual([]);
+      at.type("openai\r");
+      await at.expect(/refuses\s+this\s+key/);
+      expect(given).toEqual([`openai ${KEY}`]);
+      await at.expect("Enter: none)");
+      // A key under the wrong name is not sent there.
+      at.type("openai\r");
+      await at.expect("API key for openai (not shown): ");
+      at.type(`${VENDOR_KEY}\r`);
+      await at.expect(/has the form of claude's\s+keys/);
+      expect(given).toHaveLength(1);
+      await at.expect("Enter: none)");
+      // One vendor's own form says whose it is.
+      at.type(`${VENDOR_KEY}\r`);
+      await at.expect("claude accepts the key");
+      expect(await at.exited).toBe(0);
+      expect(given.slice(1).every((one) => one === `claude ${VENDOR_KEY}`)).toBe(true);
+      expect(at.seen()).not.toContain("AAAABBBB");
+      expect(at.seen()).not.toContain("ANTHROPIC_API_KEY");
+      expect(readFileSync(keysFile(), "utf8")).toBe(`ANTHROPIC_API_KEY=${VENDOR_KEY}\n`);
+    } finally {
+      at.signal("SIGKILL");
+      await Promise.all([claude.stop(true), openai.stop(true)]);
+    }
+    const argued = cli.run(["login", VENDOR_KEY], { env });
+    expect(argued).toMatchObject({ code: 2, out: "" });
+    expect(argued.err).not.toContain(VENDOR_KEY);
+  });
+
   test("/login at a terminal takes a key without showing it, and the same conversation continues with it", async () => {
     const server = await startModelServer({
       script: [{ text: "Hello there" }],
@@ -162,7 +224,7 @@ describe("login", () => {
       });
       return { err: await new Response(child.stderr).text(), code: await child.exited };
     };
-    expect(await give(KEY, env)).toMatchObject({ code: 3, err: expect.stringContaining("refuses the key") });
+    expect(await give(KEY, env)).toMatchObject({ code: 3, err: expect.stringContaining("refuses this key") });
     expect(await give(KEY, { ...env, ANTHROPIC_BASE_URL: "http://127.0.0.1:9" })).toMatchObject({
       code: 3,
       err: expect.stringContaining("cannot be reached"),

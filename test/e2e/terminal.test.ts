@@ -192,6 +192,24 @@ describe("the conversation at a terminal", () => {
     expect(files().read("src/cart.js")).toBe(CART);
   });
 
+  test("@ offers files that were made since the conversation began, and Tab takes no other one", async () => {
+    const shown = await start(chat("hello there"));
+    files().write("README.md", "# Shop\n");
+    shown.type("see @REA");
+    await shown.until("→ README.md");
+    shown.type("\x15");
+    files().write("red.png", "made meanwhile");
+    // The key follows the name at once: it waits for the names of now.
+    shown.type("see @red\t");
+    await shown.until(/see @(red\.png|README\.md)/);
+    expect(shown.screen()).toContain("› see @red.png");
+    shown.type("\x15@blue");
+    await shown.until("› @blue");
+    files().write("blue.txt", "");
+    shown.type("\x15@blu\t");
+    await shown.until("› @blue.txt");
+  });
+
   test("a menu for / by name and by purpose, one for @, and a search of earlier input", async () => {
     const shown = await start(chat("hello there"));
     await shown.say("/chat rename describe to nameAll");

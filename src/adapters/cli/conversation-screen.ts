@@ -54,8 +54,8 @@ export class ConversationScreen {
   /** Null until the conversation is open. */
   maker: CardMaker | null = null;
   commands: readonly SlashCommand[] = [];
-  /** Null while they are read. */
-  files: readonly string[] | null = null;
+  /** Null until the conversation is open. */
+  listFiles: (() => Promise<readonly string[]>) | null = null;
   /** The message that is being answered. */
   view: TurnView | null = null;
   picker: Picker | null = null;
@@ -101,7 +101,7 @@ export class ConversationScreen {
       redraw: this.redraw,
       history,
       commands: () => this.commands,
-      files: () => this.files,
+      listFiles: () => this.listFiles?.() ?? null,
       submit,
     });
   }

@@ -124,11 +124,8 @@ class TerminalConversation {
     if (!isOver() && screen.view === null && !screen.ended) turns.sendNext();
     if (isOver()) return;
     void turns.showBranch();
-    void host.listFiles(opened.workspace.root).then((files) => {
-      if (isOver()) return;
-      screen.files = files;
-      screen.redraw(true);
-    });
+    screen.listFiles = () => host.listFiles(opened.workspace.root);
+    screen.composer.readFiles();
     const { chat, coder } = await opened.who();
     if (isOver()) return;
     screen.status.model = coder ?? chat ?? "";

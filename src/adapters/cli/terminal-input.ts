@@ -37,8 +37,8 @@ interface ComposerDeps {
   /** Oldest first. */
   readonly history: string[];
   readonly commands: () => readonly SlashCommand[];
-  /** Null while they are being read. */
-  readonly files: () => readonly string[] | null;
+  /** The files of the project as they are now; null before the conversation is open. */
+  readonly listFiles: () => Promise<readonly string[]> | null;
   readonly submit: (text: string) => void;
 }
 
@@ -51,6 +51,12 @@ export function createComposer(deps: ComposerDeps) {
   let closedAt: string | null = null;
   let vim: VimKeys | null = null;
   let search: { wanted: string; skip: number; readonly before: string } | null = null;
+  /** The files as they were last read; null before. While they are read again, the keys that choose one of them wait. */
+  let files: readonly string[] | null = null;
+  let reading: Promise<void> | null = null;
+  let waitingKeys: string[] = [];
+  /** Whether the cursor was behind an `@` at the last key. */
+  let namesFile = false;
   const editor = createLineEditor(deps);
   for (const line of history) editor.remember(line);
 
@@ -65,11 +71,45 @@ export function createComposer(deps: ComposerDeps) {
     if (command !== null)
       menu = openMenu(matchCommands(deps.commands(), command[1] ?? ""), `/${command[1] ?? ""}`);
     else if (file !== null) {
-      const files = deps.files();
+      if (!namesFile) readFiles();
       const found = files === null ? [] : matchFiles(files, file[1] ?? "", MOST_ITEMS).map(toFileItem);
       menu = files === null || found.length > 0 ? openMenu(found, `@${file[1] ?? ""}`) : null;
     } else menu = null;
+    namesFile = file !== null;
     if (menu !== null && before !== null && before.prefix === menu.prefix) menu.selected = before.selected;
+  }
+
+  /** A menu of files opens with those of now, which a job or another program may just have made. */
+  function readFiles(): void {
+    reading ??=
+      deps
+        .listFiles()
+        ?.catch(() => files ?? [])
+        .then((listed) => {
+          [files, reading, menu] = [listed, null, null];
+          findMenu();
+          const keys = waitingKeys;
+          waitingKeys = [];
+          for (const bytes of keys) pressKey(bytes);
+          deps.redraw();
+        }) ?? null;
+  }
+
+  const isReading = () => reading !== null && namesFile && closedAt === null;
+
+  function pressKey(bytes: string): void {
+    if (search !== null) {
+      searchKey(bytes, search);
+      return;
+    }
+    if (vim?.isNormal() && vimKey(bytes, vim)) return;
+    if (waitingKeys.length > 0 || (isReading() && isKey(bytes, "tab", "enter", "up", "down"))) {
+      waitingKeys.push(bytes);
+      return;
+    }
+    if (menu !== null && menuKey(bytes, menu)) return;
+    editor.key(bytes);
+    findMenu();
   }
 
   const openMenu = (items: readonly MenuItem[], prefix: string) =>
@@ -156,23 +196,16 @@ export function createComposer(deps: ComposerDeps) {
   }
 
   return {
-    key(bytes: string): void {
-      if (search !== null) {
-        searchKey(bytes, search);
-        return;
-      }
-      if (vim?.isNormal() && vimKey(bytes, vim)) return;
-      if (menu !== null && menuKey(bytes, menu)) return;
-      editor.key(bytes);
-      findMenu();
-    },
+    key: pressKey,
+    readFiles,
     text: editor.text,
     whole: editor.whole,
     isEmpty: () => editor.text() === "",
-    isMenuOpen: () => menu !== null,
+    isMenuOpen: () => menu !== null || isReading(),
     isSearching: () => search !== null,
     closeMenu(): void {
       menu = null;
+      waitingKeys = [];
       closedAt = editor.beforeCursor().text;
     },
     useVim(): void {
@@ -189,6 +222,7 @@ export function createComposer(deps: ComposerDeps) {
     set(text: string): void {
       editor.set(text);
       menu = null;
+      waitingKeys = [];
       closedAt = editor.beforeCursor().text;
     },
     insert: editor.insert,
@@ -237,7 +271,7 @@ export function createComposer(deps: ComposerDeps) {
       }
       if (menu === null) return null;
       if (menu.items.length === 0)
-        return [look.dim(`    ${deps.files() === null ? texts.indexing : texts.noFiles}`)];
+        return [look.dim(`    ${files === null ? texts.indexing : texts.noFiles}`)];
       return listRows(menu.items, menu.selected, columns, look);
     },
   };

@@ -191,9 +191,14 @@ export function askLine(question: string, { isHidden = false } = {}): Promise<st
   const terminal = createInterface({ input: process.stdin, ...shown });
   // The interface holds the terminal by now: what is typed ahead is not echoed either.
   if (isHidden) process.stdout.write(question);
-  terminal.on("close", () => resolve(null));
+  let answered = false;
+  terminal.on("close", () => {
+    if (isHidden && !answered) process.stdout.write("\n");
+    resolve(null);
+  });
   terminal.on("SIGINT", () => terminal.close());
   terminal.question(isHidden ? "" : question, (line) => {
+    answered = true;
     if (isHidden) process.stdout.write("\n");
     resolve(line);
     terminal.close();

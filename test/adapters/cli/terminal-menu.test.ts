@@ -30,7 +30,7 @@ function press(...keys: string[]): { readonly sent: string[]; readonly line: str
     redraw: () => {},
     history: [],
     commands: () => COMMANDS,
-    files: () => [],
+    listFiles: async () => [],
     submit: (text) => sent.push(text),
   });
   for (const key of keys) composer.key(key);

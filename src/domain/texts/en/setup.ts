@@ -2,6 +2,8 @@ import { many } from "../format-text.ts";
 
 type KeptKey = Readonly<{ provider: string; file: string; models: number; newest: string | null }>;
 
+type KeyOfAnother = Readonly<{ owner: string; provider: string; variable: string }>;
+
 export const setupTexts = {
   file: {
     head: [
@@ -27,13 +29,21 @@ export const setupTexts = {
   keysOpenToOthers: (file: string) =>
     `${file} is not used: it must be yours and readable by you alone. chmod 600 ${file}, or run picoclaw login again.`,
   login: {
-    which: (providers: readonly string[]) => `Whose API key? (${providers.join(", ")}) `,
+    /** What is typed at these two questions is not shown: it may be the key. */
+    which: (providers: readonly string[]) =>
+      `Whose API key? A name (${providers.join(", ")}) or the key itself (not shown; Enter: none) `,
     offer: (providers: readonly string[]) =>
-      `No model was found. Paste an API key now? (${providers.join(", ")}; Enter: no) `,
+      `No model was found. Add an API key now? Paste it, or name its provider: ${providers.join(", ")} (not shown; Enter: no) `,
+    whose: (providers: readonly string[]) =>
+      `Several providers use keys of this form, so it was sent to none. Whose is it? (${providers.join(", ")}; Enter: none) `,
     unknown: (name: string, providers: readonly string[]) =>
-      `${name === "" ? "No provider was named" : `Unknown provider: ${name}`}. Known: ${providers.join(", ")}. Others are set in the configuration (docs/models.md).`,
+      `${name === "" ? "No known provider was named" : `Unknown provider: ${name}`}. Known: ${providers.join(", ")}. Others are set in the configuration (docs/models.md).`,
     ask: (provider: string) => `API key for ${provider} (not shown): `,
     notAKey: "That is not an API key: one word of 8 to 400 characters. Nothing was kept.",
+    nothingKept: "Nothing was kept.",
+    ofAnother: ({ owner, provider, variable }: KeyOfAnother) =>
+      `This key has the form of ${owner}'s keys, so it was not sent to ${provider}. Nothing was kept. If it is ${provider}'s: export ${variable}=…`,
+    refused: (provider: string, address: string) => `${provider}: ${address} refuses this key.`,
     notKept: (why: string) => `The key was not kept.${why === "" ? "" : ` ${why}`}`,
     /** `newest`: that of its list that fits; null: the list is empty. */
     kept: ({ provider, file, models, newest }: KeptKey) =>

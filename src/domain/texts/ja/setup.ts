@@ -24,13 +24,20 @@ export const setupTexts: typeof en.setupTexts = {
   keysOpenToOthers: (file) =>
     `${file} は使いません。本人のもので、本人だけが読める必要があります。chmod 600 ${file} を実行するか、picoclaw login をやり直してください。`,
   login: {
-    which: (providers) => `どのプロバイダーの API キーですか（${providers.join("、")}）: `,
+    which: (providers) =>
+      `どのプロバイダーの API キーですか。名前（${providers.join("、")}）かキーそのものを入力してください（画面には表示しません。Enter で中止）: `,
     offer: (providers) =>
-      `モデルが見つかりません。API キーを入力しますか（${providers.join("、")}。Enter で入力しない）: `,
+      `モデルが見つかりません。API キーを追加しますか。キーかプロバイダー名（${providers.join("、")}）を入力してください（画面には表示しません。Enter で入力しない）: `,
+    whose: (providers) =>
+      `この形のキーは複数のプロバイダーで使われるため、どこにも送っていません。どのプロバイダーのキーですか（${providers.join("、")}。Enter で中止）: `,
     unknown: (name, providers) =>
       `${name === "" ? "プロバイダーが指定されていません" : `不明なプロバイダーです: ${name}`}。指定できるもの: ${providers.join("、")}。ほかは設定ファイルで指定します（docs/models.md）。`,
     ask: (provider) => `${provider} の API キー（画面には表示しません）: `,
     notAKey: "API キーではありません（8〜400 文字の 1 語）。何も保存していません。",
+    nothingKept: "何も保存していません。",
+    ofAnother: ({ owner, provider, variable }) =>
+      `${owner} のキーの形なので、${provider} には送っていません。何も保存していません。${provider} のキーなら export ${variable}=… を使ってください。`,
+    refused: (provider, address) => `${provider}: ${address} はこのキーを拒否しました。`,
     notKept: (why) => `キーを保存していません。${why}`,
     kept: ({ provider, file, models, newest }) =>
       `${provider} がキーを受け付けました（モデル ${models} 個${newest === null ? "" : `。適した最新のモデルは ${newest}`}）。${file} に保存し、本人だけが読めるようにしました。環境変数があればそちらを優先します。`,
