@@ -54,8 +54,11 @@ test("a workspace in a repository that is moved as a whole finds its undo again"
   const inner = join(cli.workspace, "packages/api");
   mkdirSync(inner, { recursive: true });
   cli.git("init", "-q");
+  cli.write("packages/api/tracked", "");
+  cli.git("add", ".");
   const line = { type: "shell_command", action: "run", target: "echo api >a.txt; echo root >../../r.txt" };
   expect(cli.apply([line], [], { cwd: inner, env: { PICOCLAW_WORKER_TRANSACTION: "copy" } }).code).toBe(0);
+  expect(cli.read("r.txt")).toBe("root\n");
   renameSync(cli.workspace, at("elsewhere"));
   expect(cli.run(["undo"], { cwd: at("elsewhere/packages/api") }).code).toBe(0);
   expect([read("elsewhere/packages/api/a.txt"), read("elsewhere/r.txt")]).toEqual([null, null]);

@@ -38,7 +38,7 @@ async function knowsIdentity(git: RunGit): Promise<boolean> {
 }
 
 /** Variables of a job that our own git needs. */
-const PASSED = /^(HOME|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|XDG_CONFIG_HOME)$/;
+const PASSED = /^(HOME|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|XDG_CONFIG_HOME|GIT_CEILING_DIRECTORIES)$/;
 
 const QUIET: OwnGit["settings"] = [
   ["gc.auto", "0"],

@@ -57,3 +57,46 @@ function walkGitIndex(bytes: Uint8Array, use: (start: number, name: number, end:
   }
   return true;
 }
+
+/**
+ * Whether an index of SHA-1 names lists a file below a prefix (empty, or ending in `/`). Null: only git can tell, because it is
+ * of another version, or a part of the list is in another file or in trees (a split or sparse index).
+ */
+export function findInGitIndex(bytes: Uint8Array, prefix: Uint8Array): boolean | null {
+  const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < 32 || data.getUint32(0) !== 0x44495243) return null;
+  const version = data.getUint32(4);
+  if (version < 2 || version > 4) return null;
+  let at = 12;
+  /** Of the name before, whose beginning a name of version 4 repeats: its length, and how much of the prefix it begins with. */
+  let [length, equal] = [0, 0];
+  for (let left = data.getUint32(8); left > 0; left--) {
+    if (at + 62 > bytes.length) return null;
+    const start = at;
+    const flags = data.getUint16(at + 60);
+    at += version > 2 && (flags & 0x4000) !== 0 ? 64 : 62;
+    let kept = 0;
+    if (version === 4) {
+      let byte = bytes[at++] ?? 0;
+      let dropped = byte & 0x7f;
+      while ((byte & 0x80) !== 0) {
+        byte = bytes[at++] ?? 0;
+        dropped = ((dropped + 1) << 7) | (byte & 0x7f);
+      }
+      kept = length - dropped;
+    }
+    // A length that the flags have no room for is found by the name's end.
+    const noted = flags & 0xfff;
+    const end = noted < 0xfff ? at + noted - kept : bytes.indexOf(0, at);
+    if (kept < 0 || end < at || bytes[end] !== 0) return null;
+    length = kept + end - at;
+    equal = Math.min(equal, kept);
+    if (equal === kept)
+      while (equal < prefix.length && equal < length && bytes[at + equal - kept] === prefix[equal]) equal++;
+    if (equal === prefix.length && length > equal) return true;
+    at = version === 4 ? end + 1 : start + Math.ceil((end - start + 1) / 8) * 8;
+  }
+  for (const end = bytes.length - 20; at + 8 <= end; at += 8 + data.getUint32(at + 4))
+    if (["link", "sdir"].includes(String.fromCharCode(...bytes.subarray(at, at + 4)))) return null;
+  return false;
+}

@@ -4,6 +4,7 @@ import type { CheckView, CheckViewRequest, OpenedCheck } from "../../application
 import type { JobFolder } from "../jobs/job-folder.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { createFolderView } from "../platform/folder-view.ts";
+import { gitCeiling } from "../platform/git-roots.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import type { ConfineCopy, LimitCopy } from "../sandbox/start-executor.ts";
@@ -159,7 +160,7 @@ async function openIn(
   const check: CheckView = {
     view: sandbox?.view ?? createFolderView(directory),
     directory: sandbox === null ? directory : workspace,
-    environment: runner?.environment ?? {},
+    environment: { ...runner?.environment, ...gitCeiling([sandbox === null ? top.copy : top.original]) },
     ...(runner !== null && { processes: runner.processes }),
     confined: sandbox?.confined ?? false,
     hasBuilt: false,

@@ -33,7 +33,7 @@ import {
   retryDespiteOthers,
   watchView,
 } from "../platform/folder-view.ts";
-import { repositoryOf, rootsFor } from "../platform/git-roots.ts";
+import { gitCeiling, repositoryOf, rootsFor } from "../platform/git-roots.ts";
 import { renameable } from "../platform/mount-points.ts";
 import { bytesBelow } from "../platform/read-file.ts";
 import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
@@ -469,7 +469,10 @@ function openCopy(state: OpenCopy): Transaction {
         ? createFolderView(directory, (path) => touched.add(path))
         : watchView(confined.view, (path) => touched.add(path)),
     directory: confined === null ? directory : workspace,
-    environment: confined?.environment ?? limited?.environment ?? {},
+    environment: {
+      ...(confined ?? limited)?.environment,
+      ...gitCeiling([confined === null ? top.copy : top.original]),
+    },
     ...(limited !== null && { processes: limited.processes, isLimited: true }),
     ...confined?.limited,
     ...(confined !== null && { processes: confined.processes, hiddenHome: confined.hiddenHome }),

@@ -33,7 +33,7 @@ import {
 } from "../jobs/job-folder.ts";
 import { identify, rewriteFile } from "../platform/entry-identity.ts";
 import { retryDespiteOthers, watchView } from "../platform/folder-view.ts";
-import { repositoryOf, rootsFor } from "../platform/git-roots.ts";
+import { gitCeiling, repositoryOf, rootsFor } from "../platform/git-roots.ts";
 import { mountBelow } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
@@ -126,7 +126,7 @@ function createOverlayChecks(parts: OverlayChecks) {
       check: {
         view: executor.view,
         directory: workspace,
-        environment: executor.environment,
+        environment: { ...executor.environment, ...gitCeiling(roots.map(({ path }) => path)) },
         processes: executor.processes,
         confined: opened.sandbox.confined,
         hasBuilt,
@@ -206,11 +206,12 @@ function makeShape(root: LaidRoot, folder: string, layer: string): boolean {
  */
 export async function beginOverlayTransaction(deps: OverlayDeps): Promise<OverlayBeginResult> {
   const { workspace, folder, installation, env } = deps;
-  const mounted = mountBelow(rootsFor(workspace));
+  const reach = rootsFor(workspace);
+  const mounted = mountBelow(reach);
   if (mounted !== null)
     return { ok: false, complaint: `something is mounted below the workspace: ${mounted}` };
   const stamp = takeStamp(join(folder.path, "stamp"));
-  const roots = rootsFor(workspace).map((path, i): LaidRoot => {
+  const roots = reach.map((path, i): LaidRoot => {
     const upper = join(folder.path, `u${i}`);
     mkdirSync(upper);
     chmodSync(upper, lstatSync(path).mode & 0o7777);
@@ -279,7 +280,7 @@ function openOverlay(state: OpenOverlay): Transaction {
     kind: "overlay",
     view: watchView(executor.view(onFault), (path) => sight.note(join(workspace, path))),
     directory: workspace,
-    environment: state.environment,
+    environment: { ...state.environment, ...gitCeiling(roots.map(({ path }) => path)) },
     ...(limited !== undefined && { network: limited }),
     ...(limited === "allow-list" && { takeRefused: executor.takeRefused }),
     processes: {

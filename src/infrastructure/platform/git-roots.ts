@@ -1,6 +1,15 @@
+/**
+ * Where a workspace's repository is, and how far the workspace's jobs reach with it.
+ * In: the real path of a workspace. Out: the places of its own repository, and the folders that a job must cover.
+ * Invariant: git is found without a process if the workspace holds its own `.git` or none is above it; a repository above
+ * opens nothing before it is known to be the workspace's own, and a job that has begun keeps the reach that it began with.
+ */
 import { accessSync, constants, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
 import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { GitHistory, Repository } from "../../application/ports/platform-view.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
+import { findInGitIndex } from "../../domain/platform/git-index.ts";
 import { isInside, isWithin } from "../../domain/platform/paths.ts";
 
 /** Folders of the system, which no job can write to. */
@@ -38,21 +47,24 @@ export function gitProgram(folders: readonly string[], avoid: readonly string[])
 /** Long enough for the history of a large project; anything not found in this time counts as absent. */
 const TIME_MS = 20_000;
 
-/** Asks the workspace's own repository, which no job touches, by a git that reads its settings alone. Needed for protected files only. */
+/** What the system's git prints about a repository, reading its settings alone; null where it fails. */
+function askGit(gitDirectory: string, args: readonly string[], { mayCut = false } = {}): string | null {
+  const git = systemGit();
+  if (git === null) return null;
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
+  const ran = spawnSync(git.program, ["--git-dir", gitDirectory, ...args], {
+    cwd: "/",
+    env: { ...git.env, GIT_LITERAL_PATHSPECS: "1", GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1" },
+    encoding: "utf8",
+    timeout: TIME_MS,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  return ran.status === 0 || mayCut ? ran.stdout : null;
+}
+
+/** Asks the workspace's own repository, which no job touches. Needed for protected files only. */
 function createGitHistory(gitDirectory: string): GitHistory {
-  const ask = (...args: string[]): string | null => {
-    const git = systemGit();
-    if (git === null) return null;
-    const { spawnSync } = process.getBuiltinModule("node:child_process");
-    const ran = spawnSync(git.program, ["--git-dir", gitDirectory, ...args], {
-      cwd: "/",
-      env: { ...git.env, GIT_LITERAL_PATHSPECS: "1", GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1" },
-      encoding: "utf8",
-      timeout: TIME_MS,
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    return ran.status === 0 ? ran.stdout : null;
-  };
+  const ask = (...args: string[]) => askGit(gitDirectory, args);
   return {
     at(commit, path) {
       const listed = ask("ls-tree", "-z", "--full-tree", commit, "--", path);
@@ -66,15 +78,43 @@ function createGitHistory(gitDirectory: string): GitHistory {
   };
 }
 
-/** The folder of a workspace's git state, found without git itself. */
+/** The places of a repository, found without git itself. */
 export type GitPlaces = ReturnType<typeof gitPlacesAt>;
 
-export function findGit(workspace: string): GitPlaces | null {
+/** Why the repository above a workspace is not the workspace's own. */
+export type ForeignReason = "home" | "owner" | "untracked";
+
+/** How far the jobs of a workspace reach. */
+export interface Reach {
+  /** The workspace's own repository. */
+  readonly git: GitPlaces | null;
+  /** The repository above the workspace that is not its own: the reach is the workspace alone. */
+  readonly foreign: { readonly topLevel: string; readonly why: ForeignReason } | null;
+}
+
+/**
+ * Which repository is the workspace's own: that of its own `.git`, wherever the git folder lies; else the nearest above it, if its
+ * root is neither a home nor above one, root and git folder pass git's ownership rule, and it tracks a file in the workspace or
+ * in the folder that holds the workspace (decision 102).
+ */
+export function findReach(workspace: string): Reach {
   for (let at = workspace; ; at = dirname(at)) {
-    const found = gitAt(at);
-    if (found !== null) return found;
-    if (dirname(at) === at) return null;
+    const git = gitAt(at);
+    if (git === "unusable" || (git === null && dirname(at) === at)) return { git: null, foreign: null };
+    if (git === null) continue;
+    const why = at === workspace ? null : whyForeign(workspace, git);
+    return why === null ? { git, foreign: null } : { git: null, foreign: { topLevel: at, why } };
   }
+}
+
+/** The workspace's own repository. */
+export function findGit(workspace: string): GitPlaces | null {
+  return findReach(workspace).git;
+}
+
+/** Where a job's git must not look for a repository: above the job's reach. */
+export function gitCeiling([top = "/"]: readonly string[]): Readonly<Record<string, string>> {
+  return { GIT_CEILING_DIRECTORIES: dirname(top) };
 }
 
 /** Longer than any path. */
@@ -87,31 +127,113 @@ function readShort(path: string): string {
   return readFileSync(path, "utf8");
 }
 
-function gitAt(folder: string): GitPlaces | null {
+/** Git passes over a `.git` folder that is none of its own, and fails at a `.git` file that leads nowhere. */
+function gitAt(folder: string): GitPlaces | "unusable" | null {
   const dotGit = join(folder, ".git");
   const stats = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stats === undefined) return null;
-  try {
-    if (stats.isDirectory()) return readShort(join(dotGit, "HEAD")) ? gitPlacesAt(folder, dotGit) : null;
-    if (!stats.isFile()) return null;
-    const pointer = /^gitdir: (.*)$/m.exec(readShort(dotGit))?.[1];
-    return pointer === undefined ? null : gitPlacesAt(folder, realpathSync(resolve(folder, pointer)));
-  } catch {
-    return null;
-  }
+  if (stats.isDirectory())
+    return attemptOr(null, () => (readShort(join(dotGit, "HEAD")) ? gitPlacesAt(folder, dotGit) : null));
+  return attemptOr("unusable", () => {
+    const pointer = stats.isFile() ? /^gitdir: (.*)$/m.exec(readShort(dotGit))?.[1] : undefined;
+    if (pointer === undefined) return "unusable";
+    const places = gitPlacesAt(folder, realpathSync(resolve(folder, pointer)));
+    readShort(join(places.gitDirectory, "HEAD"));
+    return isShared(places.commonDirectory) ? places : "unusable";
+  });
 }
 
 /** `topLevel` holds `.git`; `gitDirectory` is the git directory proper (`.git`, or what the `.git` file points to). */
 function gitPlacesAt(topLevel: string, gitDirectory: string) {
-  /** The directory shared by worktrees; often the same. */
-  let commonDirectory = gitDirectory;
-  try {
-    const common = readFileSync(join(gitDirectory, "commondir"), "utf8").trim();
-    commonDirectory = realpathSync(isAbsolute(common) ? common : join(gitDirectory, common));
-  } catch {
-    // Not a worktree: the git directory is its own.
-  }
+  /** The directory shared by worktrees; often the same. A file of a stranger's workspace may name any folder. */
+  const commonDirectory = attemptOr(gitDirectory, () => {
+    const common = realpathSync(resolve(gitDirectory, readShort(join(gitDirectory, "commondir")).trim()));
+    return isShared(common) ? common : gitDirectory;
+  });
   return { topLevel, gitDirectory, commonDirectory };
+}
+
+/** Whether git takes a folder for one that holds a repository's objects and branches. */
+function isShared(folder: string): boolean {
+  return ["objects", "refs"].every((name) =>
+    statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory(),
+  );
+}
+
+/** Answers about repositories above workspaces, each with the state of what it depends on. */
+const judged = new Map<string, { readonly state: string; readonly why: ForeignReason | null }>();
+
+function whyForeign(workspace: string, git: GitPlaces): ForeignReason | null {
+  const { topLevel, gitDirectory } = git;
+  const settings = [".gitconfig", ".config/git/config"].map((file) => join(homedir(), file));
+  const state = [topLevel, join(topLevel, ".git"), gitDirectory, join(gitDirectory, "index"), ...settings]
+    .map((path) => {
+      const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+      return found && [found.dev, found.ino, found.uid, path.endsWith(".git") ? 0 : found.ctimeNs].join(":");
+    })
+    .join();
+  const known = judged.get(workspace);
+  if (known?.state === state) return known.why;
+  const why = holdsHome(topLevel)
+    ? "home"
+    : !passesOwnership(git)
+      ? "owner"
+      : !tracksNear(workspace, git)
+        ? "untracked"
+        : null;
+  judged.set(workspace, { state, why });
+  return why;
+}
+
+/** Whether a folder is a home or above one, by its path or as the same folder under another: a bind mount shows it twice. */
+function holdsHome(folder: string): boolean {
+  const accounts = attemptOr("", () => readFileSync("/etc/passwd", "utf8")).split("\n");
+  const named = accounts.map((line) => line.split(":")[5] ?? "");
+  const homes = [homedir(), attemptOr("", () => userInfo().homedir), ...named];
+  const seen = new Set<string>();
+  const { dev, ino } = statSync(folder);
+  for (const home of new Set(homes.filter((path) => isAbsolute(path) && path !== "/")))
+    for (const path of [home, attemptOr(home, () => realpathSync(home))])
+      for (let at = path; !seen.has(at); at = dirname(at)) {
+        seen.add(at);
+        const stats = attemptOr(undefined, () => statSync(at, { throwIfNoEntry: false }));
+        if (at === folder || (stats?.dev === dev && stats.ino === ino)) return true;
+      }
+  return false;
+}
+
+/** Git's own rule, with `safe.directory` of the user's settings alone. Git is asked only if another user owns a part. */
+function passesOwnership({ topLevel, gitDirectory }: GitPlaces): boolean {
+  const user = process.geteuid?.();
+  const parts = [topLevel, join(topLevel, ".git"), gitDirectory];
+  if (user === undefined || parts.every((path) => lstatSync(path).uid === user)) return true;
+  const git = systemGit();
+  if (git === null) return false;
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
+  // The process's own variables name the user's settings, and the user who called sudo.
+  const ask = 'exec env -i HOME="$HOME" XDG_CONFIG_HOME="$XDG_CONFIG_HOME" SUDO_UID="$SUDO_UID" "$@"';
+  const asked = [`PATH=${git.env.PATH}`, "GIT_CONFIG_NOSYSTEM=1", git.program, "rev-parse", "--git-dir"];
+  const ran = spawnSync("/bin/sh", ["-c", ask, "sh", ...asked], {
+    cwd: topLevel,
+    stdio: "ignore",
+    timeout: TIME_MS,
+  });
+  return ran.status === 0;
+}
+
+/** Whether the repository tracks a file in the workspace or in the folder that holds it. */
+function tracksNear(workspace: string, { topLevel, gitDirectory, commonDirectory }: GitPlaces): boolean {
+  const holder = relative(topLevel, dirname(workspace));
+  const index = attemptOr(null, () => readFileSync(join(gitDirectory, "index")));
+  if (index === null) return false;
+  const prefix = holder === "" ? "" : `${holder}/`;
+  const config = attemptOr("", () => readShort(join(commonDirectory, "config")));
+  const found = /objectformat/i.test(config) ? null : findInGitIndex(index, Buffer.from(prefix));
+  if (found !== null) return found;
+  const plain = ["--work-tree", "/", "-c", "core.fsmonitor=false"];
+  return (
+    (askGit(gitDirectory, [...plain, "ls-files", "-z", "--", prefix || "."], { mayCut: true }) ?? "") !== ""
+  );
 }
 
 /** The folders a job with commands must cover: the workspace or its repository, and a git directory outside of it. */

@@ -9,6 +9,7 @@ import type { ProcessConfinement } from "../../application/ports/sandbox-process
 import { isInside } from "../../domain/platform/paths.ts";
 import { findGitPlaces } from "../jobs/git-places.ts";
 import { ifSound, jobFolder, type Op, opSlotPath, readOwnPlan, readSoundState } from "../jobs/job-folder.ts";
+import { gitCeiling, rootsFor } from "../platform/git-roots.ts";
 import { createProcessRunner } from "../platform/process-runner.ts";
 import { type OpenedPorts, openInsidePorts } from "./forward-port.ts";
 import { boundRunner } from "./process-bound.ts";
@@ -29,7 +30,7 @@ export interface ProcessPlace {
 }
 
 /** Opens the folder that a record names, or that folder with a preview over it. */
-export function openProcessPlace(
+export async function openProcessPlace(
   sandbox: Confinement,
   {
     root,
@@ -40,8 +41,11 @@ export function openProcessPlace(
   { run, storage }: { readonly run: string; readonly storage: string },
 ): Promise<ProcessPlace | { readonly complaint: string }> {
   const request = { root, run, startedBy, hasOwnNetwork };
-  if (over === null) return openLivePlace(sandbox, request);
-  return openPreviewPlace(sandbox, { ...request, storage, jobId: over });
+  const opened = await (over === null
+    ? openLivePlace(sandbox, request)
+    : openPreviewPlace(sandbox, { ...request, storage, jobId: over }));
+  if ("complaint" in opened) return opened;
+  return { ...opened, environment: { ...opened.environment, ...gitCeiling(rootsFor(root)) } };
 }
 
 interface PlaceRequest {
