@@ -36,6 +36,7 @@ export interface SchemaNode {
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
   readonly minLength?: number;
+  readonly maxLength?: number;
   readonly pattern?: string;
   readonly default?: unknown;
 }

@@ -123,6 +123,7 @@ function inBounds({ const: only, minimum, maximum, exclusiveMinimum }: SchemaNod
 function isText(node: SchemaNode, value: string): boolean {
   if (node.enum !== undefined && !node.enum.includes(value)) return false;
   if (node.minLength !== undefined && value.length < node.minLength) return false;
+  if (node.maxLength !== undefined && value.length > node.maxLength) return false;
   if (node.pattern !== undefined && !new RegExp(node.pattern).test(value)) return false;
   return node.timezone !== true || isTimeZone(value);
 }

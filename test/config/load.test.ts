@@ -292,6 +292,10 @@ describe("refusals", () => {
         { code: "invalid-value", key: "heartbeat.cron", at: { line: 1 } },
       ]);
     }
+    const long = `heartbeat: { cron: "${"0,".repeat(60)}0 9 * * *" }\n`;
+    expect(await refuse({ home: long })).toMatchObject([
+      { key: "heartbeat.cron", expected: "cron expression of at most 100 characters" },
+    ]);
     expect((await load({ home: 'heartbeat: { cron: "0 0 29 2 *" }\n' })).config.heartbeat.cron).toBe(
       "0 0 29 2 *",
     );

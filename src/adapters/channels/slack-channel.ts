@@ -207,6 +207,8 @@ const UPDATE_MS = 1500;
 const STREAMED_CHARS = 2900;
 const EVENT_TYPE = "picoclaw_reply";
 const REMEMBERED = 1_000;
+/** Slack would fetch the addresses in a text, also those that a model wrote, and show what it got. */
+export const NO_PREVIEWS = { unfurl_links: false, unfurl_media: false } as const;
 
 /** One message per reply: begun, streamed into, replaced. Its key is metadata, by which it is found after a crash. */
 export function createSlackChannel(deps: SlackChannelDeps): Channel {
@@ -223,12 +225,12 @@ export function createSlackChannel(deps: SlackChannelDeps): Channel {
     { text, blocks }: SlackRendering,
     mark: MessageMark | null,
   ) => ({
-    ...{ channel, text, blocks: blocks as never },
+    ...{ channel, text, blocks: blocks as never, ...NO_PREVIEWS },
     ...(mark !== null && { metadata: { event_type: EVENT_TYPE, event_payload: { ...mark } } }),
   });
   const post = (place: SlackPlace, rendered: SlackRendering, mark: MessageMark, signal: AbortSignal) => {
     const thread = place.thread !== undefined && { thread_ts: place.thread };
-    const message = { ...toMessage(place, rendered, mark), ...thread, unfurl_links: false };
+    const message = { ...toMessage(place, rendered, mark), ...thread };
     return callSlack(() => client.chat.postMessage(message), limit(signal));
   };
   const update = (

@@ -10,7 +10,7 @@ import {
 } from "../../domain/platform/json-members.ts";
 import type { ChannelMessages } from "../../domain/texts/channels.ts";
 import { answerEvent, inTime, type ServiceTrouble } from "./service-call.ts";
-import { ACTION, type Block, fromSlackText } from "./slack-channel.ts";
+import { ACTION, type Block, fromSlackText, NO_PREVIEWS } from "./slack-channel.ts";
 import { createSlackSocket } from "./slack-socket.ts";
 
 export interface SlackAppDeps {
@@ -224,11 +224,12 @@ async function takeSlackEvent(
   const { channel, thread } = said.replyTo;
   const sending =
     kind === "direct"
-      ? client.chat.postMessage({ channel, text: refusal })
+      ? client.chat.postMessage({ channel, text: refusal, ...NO_PREVIEWS })
       : client.chat.postEphemeral({
           channel,
           user: said.userId,
           text: refusal,
+          ...NO_PREVIEWS,
           ...(thread !== undefined && { thread_ts: thread }),
         });
   await sending.catch(() => {});

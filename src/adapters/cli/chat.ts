@@ -2,6 +2,7 @@ import { describeEvent } from "../../application/chat/describe-event.ts";
 import { type ReplyPiece, wordReply } from "../../application/chat/reply-words.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import { ROUTES, readRoute } from "../../domain/config/configured-kinds.ts";
+import { toShownJson } from "../../domain/platform/json-text.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { replyJson } from "../web/reply-json.ts";
@@ -179,7 +180,7 @@ async function sendOne(
   }
   const abort = new AbortController();
   using _ = onSignals(STOPPING, (signal) => abort.abort(signal));
-  const line = (value: unknown) => program.out(`${JSON.stringify(value)}\n`);
+  const line = (value: unknown) => program.out(`${toShownJson(value)}\n`);
   const progress = createChatProgress(program, opened.chat, {
     streams: !json && !events,
     markdown: program.outIsTerminal && !program.env.NO_COLOR ? await import("./terminal-markdown.ts") : null,

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { JobStatus } from "../../domain/jobs/result.ts";
+import { escapeUnseen, toShownJson } from "../../domain/platform/json-text.ts";
 import type { FileTrouble } from "../../domain/platform/machine-trouble.ts";
 import type { HelpMessages } from "../../domain/texts/cli.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -92,7 +93,9 @@ export function printableDiff(diff: string): string {
 
 /** A document without the secrets in its texts. */
 export function maskedJson(document: unknown, mask: (text: string) => string): string {
-  return JSON.stringify(document, (_, value) => (typeof value === "string" ? mask(value) : value));
+  return escapeUnseen(
+    JSON.stringify(document, (_, value) => (typeof value === "string" ? mask(value) : value)),
+  );
 }
 
 /** Why a command did not do what was asked; nothing of it is left half done. */
@@ -109,7 +112,7 @@ export interface CliFailure {
 /** Tells a person on standard error, or a program with one document on standard output. */
 export function fail(program: CliProgram, { exitCode, code, text, facts }: CliFailure): number {
   if (program.json)
-    program.out(`${JSON.stringify({ success: false, error: { code, message: text, ...facts } })}\n`);
+    program.out(`${toShownJson({ success: false, error: { code, message: text, ...facts } })}\n`);
   else program.err(`${printable(text)}\n`);
   return exitCode;
 }
@@ -155,13 +158,13 @@ export function refuseUsage(program: CliProgram, text: string): number {
 
 /** Tells a person with words, or a program with one document. */
 export function succeed(program: CliProgram, document: object, text: string): number {
-  program.out(`${program.json ? JSON.stringify(document) : printable(text)}\n`);
+  program.out(`${program.json ? toShownJson(document) : printable(text)}\n`);
   return EXIT.done;
 }
 
 /** The one document of a command that did what was asked. */
 export function printJson(program: CliProgram, document: unknown): number {
-  program.out(`${JSON.stringify(document)}\n`);
+  program.out(`${toShownJson(document)}\n`);
   return EXIT.done;
 }
 

@@ -15,6 +15,7 @@ import {
   recipeNamed,
 } from "../../domain/containers/environments.ts";
 import type { PrepareEvent } from "../../domain/containers/preparation.ts";
+import { toShownJson } from "../../domain/platform/json-text.ts";
 import { quoteWords as shellWords } from "../../domain/platform/paths.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { environmentMessages } from "../../domain/texts/containers.ts";
@@ -271,7 +272,7 @@ async function edit(program: CliProgram, flags: Flags): Promise<number> {
     const info = readyEnvironment(asked, environments, uuid);
     const tool = typeof values.tool === "string" ? values.tool : "text_editor";
     const envelope = await abortable((signal) => environments.callTool(info, tool, read.args, signal));
-    program.out(`${JSON.stringify(envelope, null, 2)}\n`);
+    program.out(`${toShownJson(envelope, 2)}\n`);
     return exitCodeOf(envelope);
   });
 }

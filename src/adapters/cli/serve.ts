@@ -130,8 +130,9 @@ async function admit(program: CliProgram, { values, words }: Flags, opened: Open
   const say = opened.words();
   const bad = (text: string) => refuseUsage(program, text);
   const [what, verb, name] = words;
-  const role = (values.role ?? "operator") as Role;
   const userId = typeof values.user === "string" ? values.user : "operator";
+  // A person who is named without a role gets the lesser one.
+  const role = (values.role ?? (userId === "operator" ? "operator" : "user")) as Role;
   if (role !== "operator" && role !== "user") return bad(say.badRole(String(role)));
   if (!isUserName(userId, role)) return bad(say.badUser(userId));
   if (what === "link" && verb === undefined) {

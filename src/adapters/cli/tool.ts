@@ -1,4 +1,5 @@
 import type { ToolEnvelope, ToolForm } from "../../application/ports/tools.ts";
+import { toShownJson } from "../../domain/platform/json-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { abortable, type Flags, refuseUsage, type Subcommand } from "./command.ts";
 import { openOrStop } from "./flags.ts";
@@ -21,7 +22,7 @@ async function tool(program: CliProgram, { values, words }: Flags): Promise<numb
 }
 
 function say(program: CliProgram, envelope: ToolEnvelope): number {
-  program.out(`${JSON.stringify(envelope, null, 2)}\n`);
+  program.out(`${toShownJson(envelope, 2)}\n`);
   return exitCodeOf(envelope);
 }
 
@@ -82,7 +83,7 @@ async function tools(program: CliProgram, { values }: Flags): Promise<number> {
   }
   const form = (format ?? "plain") as ToolForm;
   const definitions = await program.toolDefinitions(form);
-  if (program.json || form !== "plain") program.out(`${JSON.stringify(definitions, null, 2)}\n`);
+  if (program.json || form !== "plain") program.out(`${toShownJson(definitions, 2)}\n`);
   else {
     const plain = definitions as readonly { readonly name: string; readonly description: string }[];
     const width = Math.max(...plain.map(({ name }) => name.length));

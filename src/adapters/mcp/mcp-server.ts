@@ -31,6 +31,7 @@ import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { ToolEnvelope } from "../../application/ports/tools.ts";
 import { changedFiles } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { toShownJson } from "../../domain/platform/json-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import type { McpHost } from "./host.ts";
@@ -51,7 +52,7 @@ function toCallResult(envelope: ToolEnvelope): CallToolResult {
   }
   const { status: _, data, ...beside } = envelope;
   const structuredContent: Record<string, unknown> = { ...beside, ...asObject(data) };
-  return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent };
+  return { content: [{ type: "text", text: toShownJson(structuredContent) }], structuredContent };
 }
 
 function asObject(data: unknown): object {

@@ -1,6 +1,7 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { createFrameReader } from "../../domain/platform/json-lines.ts";
+import { toShownJson } from "../../domain/platform/json-text.ts";
 import type { McpHost } from "./host.ts";
 import { createMcpServer, createRunningCalls } from "./mcp-server.ts";
 import { type BadMessage, MESSAGE_BYTES, readMessage, toErrorResponse, tooLong } from "./read-message.ts";
@@ -73,7 +74,7 @@ function createStdioTransport(
 
   function write(message: JSONRPCMessage | ReturnType<typeof toErrorResponse>): Promise<void> {
     if (!open) return Promise.resolve();
-    if (output.write(`${JSON.stringify(message)}\n`)) return Promise.resolve();
+    if (output.write(`${toShownJson(message)}\n`)) return Promise.resolve();
     drained ??= Promise.race([
       new Promise<void>((resolve) => output.once("drain", resolve)),
       end.promise,

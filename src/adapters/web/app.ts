@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { LARGEST_BODY_BYTES } from "../../application/ports/platform.ts";
 import { createSignIn } from "../../application/serve/access.ts";
+import { escapeUnseen } from "../../domain/platform/json-text.ts";
 import { consoleMessagesFor } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
 import { createStreams } from "./live-streams.ts";
@@ -186,8 +187,15 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
     const response = isBelow(request.url, "/webhooks/")
       ? await answer(request)
       : await gate(request, sourceOf(from, request.headers), LARGEST_BODY_BYTES, answer);
-    return secured(response, place);
+    return secured(await withShownJson(response), place);
   };
+}
+
+/** Of JSON, the same value without characters that a terminal would obey. */
+async function withShownJson(response: Response): Promise<Response> {
+  if (!response.headers.get("content-type")?.startsWith("application/json")) return response;
+  const { status, headers } = response;
+  return new Response(escapeUnseen(await response.text()), { status, headers });
 }
 
 /** Whether the path of an address begins so, as routes are found: parsing the address is a tenth of what a request costs. */

@@ -1,6 +1,7 @@
 import { stepLines, type WorkStep } from "../../application/chat/describe-event.ts";
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
 import type { LiveWork, ServeEvent } from "../../application/serve/serve-events.ts";
+import { toShownJson } from "../../domain/platform/json-text.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
@@ -189,8 +190,11 @@ const DRAW_MS = 120;
 const MOST_WAITING = 256;
 /** Of one session at once. A browser keeps six connections to a server at most. */
 const MOST_STREAMS = 12;
+/** Of them for one page: it may be open in several tabs, and cannot take the streams of all others. */
+const MOST_OF_PAGE = 4;
 
 interface Stream {
+  readonly page: string;
   beat(): void;
   end(): void;
 }
@@ -243,9 +247,12 @@ export function createStreams(
 
   return {
     endSession,
-    /** Server-sent events of one page; null when its session has too many. */
+    /** Server-sent events of one page; null when its session, or the page in it, has too many. */
     open({ session, interest, t }: StreamRequest): Response | null {
-      if ((sessions.get(session)?.size ?? 0) >= MOST_STREAMS) return null;
+      const page = JSON.stringify(interest);
+      const streams = [...(sessions.get(session) ?? [])];
+      if (streams.length >= MOST_STREAMS) return null;
+      if (streams.filter((one) => one.page === page).length >= MOST_OF_PAGE) return null;
       const encoder = new TextEncoder();
       let end = () => {};
       let ended = false;
@@ -254,8 +261,7 @@ export function createStreams(
           if ((controller.desiredSize ?? 0) < -MOST_WAITING) return end();
           controller.enqueue(encoder.encode(text));
         };
-        const say = ({ event, data }: PageEvent) =>
-          send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+        const say = ({ event, data }: PageEvent) => send(`event: ${event}\ndata: ${toShownJson(data)}\n\n`);
         const sayTail = async () => {
           if (interest.kind !== "job") return;
           const text = await host.viewerJobs.output(interest.jobId).catch(() => "");
@@ -288,7 +294,7 @@ export function createStreams(
         };
         const stopWatch =
           interest.kind === "chat" ? host.watchChat(interest, { changed, worked }) : watch(interest, changed);
-        const forget = keep(session, { beat: () => send(": beat\n\n"), end: () => end() });
+        const forget = keep(session, { page, beat: () => send(": beat\n\n"), end: () => end() });
         end = () => {
           ended = true;
           unsubscribe();

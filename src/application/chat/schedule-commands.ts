@@ -1,5 +1,6 @@
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
 import { readCronShape, readScheduleForm, type ScheduleWish } from "../../domain/chat/schedule-sentence.ts";
+import { LONGEST_CRON } from "../../domain/config/configured-kinds.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import { jsonInAnswer } from "../../domain/platform/json-text.ts";
 import type { ScheduleLine } from "../../domain/texts/en/chat-schedules.ts";
@@ -20,6 +21,8 @@ import {
 import { say } from "./reply-words.ts";
 
 const RUNS_SHOWN = 10;
+/** Characters: the list of all schedules shows each. A longer task is a file that the schedule names. */
+const LONGEST_TASK = 2_000;
 
 /** `/schedule …`: a message at set times, or an action on one; also a sentence that may ask for times, which a model decides. */
 export const schedule: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
@@ -130,6 +133,8 @@ async function keepSchedule(
   { cron, message }: ScheduleWish,
 ): Promise<Answer | null> {
   if (readSlashCommand(message)?.name === "schedule") return createAnswer([say("scheduleUsage")], false);
+  if (cron.length > LONGEST_CRON) return createAnswer([say("scheduleLongRule", LONGEST_CRON)], false);
+  if (message.length > LONGEST_TASK) return createAnswer([say("scheduleLongTask", LONGEST_TASK)], false);
   const { channel, chatId, userId } = turn.message;
   // A terminal or an editor may be closed at that time; the console keeps the answer.
   const isAway = isOwnersChannel(channel);

@@ -1,5 +1,6 @@
 import type { Config, SettingEdit } from "../../config/config.ts";
 import type { AgentRole, CoderRole } from "../../domain/chat/agents.ts";
+import { LONGEST_CRON } from "../../domain/config/configured-kinds.ts";
 import { resolveTimeZone } from "../../domain/platform/days.ts";
 import type { ManageMessages } from "../../domain/texts/web.ts";
 import type { Schedule } from "../ports/serve.ts";
@@ -76,6 +77,7 @@ export function createManageSettings(
       if (timezone !== "" && (await store.nextTime(EVERY_DAY, timezone)) === null)
         return words.badTimezone(timezone);
       const zone = timezone === "" ? resolveTimeZone(config.session.timezone) : timezone;
+      if (cron.length > LONGEST_CRON) return words.longCron(LONGEST_CRON);
       if ((await store.nextTime(cron, zone)) === null) return words.badCron(cron);
       const index = config.schedules.findIndex((one) => one.name === name);
       const value = { name, cron, ...(timezone !== "" && { timezone }), chat, message };

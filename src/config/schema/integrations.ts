@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byForge, forgeFacts, ROUTES } from "../../domain/config/configured-kinds.ts";
+import { byForge, forgeFacts, LONGEST_CRON, ROUTES } from "../../domain/config/configured-kinds.ts";
 import { isTimeZone } from "../../domain/platform/days.ts";
 import {
   choice,
@@ -112,7 +112,11 @@ export const retention = section({
 });
 
 const chat = z.string().regex(/^[a-z]+:\S+$/);
-const cron = z.string().regex(/^\S+(?: +\S+){4,5}$/);
+const cron = z
+  .string()
+  .max(LONGEST_CRON)
+  .regex(/^\S+(?: +\S+){4,5}$/)
+  .meta({ shown: `cron expression of at most ${LONGEST_CRON} characters` });
 
 export const schedules = z
   .array(
@@ -141,7 +145,7 @@ export const notify = section({
 
 export const heartbeat = section({
   enabled: flag(false, "Post a message to a chat regularly."),
-  cron: cron.default("*/30 * * * *").meta({ description: "When it is posted.", shown: "cron expression" }),
+  cron: cron.default("*/30 * * * *").meta({ description: "When it is posted." }),
   chat: chat
     .default("web:operator")
     .meta({ description: "The chat it is posted to.", shown: "channel:chat" }),

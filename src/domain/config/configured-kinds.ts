@@ -1,3 +1,6 @@
+/** Characters of a schedule's rule: it is read again at each round, and shown in lists. */
+export const LONGEST_CRON = 100;
+
 /** Folders of a workspace whose commands and skills are read, once they are trusted; the first one that has a name wins. */
 export const COMMAND_FOLDERS = [".picoclaw", ".agents", ".claude"] as const;
 

@@ -153,3 +153,16 @@ export function jsonInAnswer(
   }
   return undefined;
 }
+
+/** In JSON they are within strings alone. A terminal obeys C1, and the others turn or hide the text beside them. */
+const UNSEEN = /[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** The same JSON with escapes for characters that steer what shows it: read again, it is the same value. */
+export function escapeUnseen(json: string): string {
+  return json.replace(UNSEEN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** A value as JSON that leaves the process: it may be shown by a terminal or a page. */
+export function toShownJson(value: unknown, indent?: number): string {
+  return escapeUnseen(JSON.stringify(value, null, indent));
+}

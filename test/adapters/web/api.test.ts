@@ -137,6 +137,23 @@ describe("messages", () => {
     expect(first.body.message_id).toBe(second.body.message_id);
   });
 
+  test("come back, as every document and event of the command line does, without characters that steer a terminal", async () => {
+    const text = "a\u202eb\u009b31m\u2066";
+    const raw = /[\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
+    const headers = { authorization: `Bearer ${operator}` };
+    const body = JSON.stringify({ text, wait: 20 });
+    const answer = await (
+      await fetch(`${server.url}/api/v1/messages`, { method: "POST", headers, body })
+    ).text();
+    expect(answer).not.toMatch(raw);
+    expect((JSON.parse(answer) as Json).text).toBe(text);
+    for (const form of ["--json", "--events"]) {
+      const { out } = server.run(["chat", form, text]);
+      expect(out).not.toMatch(raw);
+      expect(out).toContain("a\\u202eb");
+    }
+  });
+
   test("without waiting are taken with 202", async () => {
     expect((await call("post", "/messages", { body: { text: "later", chat: "side" } })).status).toBe(202);
   });
@@ -295,6 +312,22 @@ describe("tokens", () => {
     for (const text of ["/undo", " /UNDO all", "/redo", "/rewind 2", "/apply", "/discard"])
       expect([text, await say(text)]).toEqual([text, 403]);
     expect(await say("/help")).toBe(200);
+  });
+
+  test("and links of a person who is named without a role are a user's; where no one is named, the operator's", () => {
+    const roleOf = (...args: string[]) => {
+      const { role, user } = JSON.parse(server.run(["serve", ...args, "--json"]).out) as Json;
+      return [user, role];
+    };
+    expect(roleOf("link", "--user", "carol")).toEqual(["carol", "user"]);
+    expect(roleOf("token", "create", "t", "--user", "carol")).toEqual(["carol", "user"]);
+    expect(roleOf("token", "create", "t", "--user", "carol", "--role", "operator")).toEqual([
+      "carol",
+      "operator",
+    ]);
+    expect(roleOf("link")).toEqual(["operator", "operator"]);
+    expect(roleOf("link", "--user", "operator")).toEqual(["operator", "operator"]);
+    expect(roleOf("token", "create", "t")).toEqual(["operator", "operator"]);
   });
 
   test("do what their scopes say and no more", async () => {

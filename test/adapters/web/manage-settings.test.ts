@@ -139,6 +139,9 @@ describe("settings in the console", () => {
     expect(section).toContain("Example: 0 9 * * * (09:00 every day)");
     for (const kept of ["dawn", "every day at 9", "UTC", "web:operator", "Up &lt;b&gt;"])
       expect(section).toContain(`value="${kept}"`);
+    const long = { ...typed, cron: `${"0,".repeat(60)}0 9 * * *` };
+    const refused = await operator.post("/manage/schedules", long);
+    expect(await operator.text(refused.headers.get("location") ?? "")).toContain("at most 100 characters");
   }, 300_000);
 
   test("the folder is trusted with the file that was read, and no longer when it changed", async () => {

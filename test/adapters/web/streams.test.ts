@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createStreams } from "../../../src/adapters/web/live-streams.ts";
+import { createStreams, type PageInterest } from "../../../src/adapters/web/live-streams.ts";
 import type { WebSession } from "../../../src/application/ports/serve.ts";
 import { createBus, createLiveWorks } from "../../../src/application/serve/serve-events.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
@@ -40,8 +40,9 @@ function open() {
     },
   );
   const t = consoleMessagesFor("en");
-  const listen = (session: string) => {
-    const response = streams.open({ session, interest: { kind: "jobs", userId: null }, t });
+  const listen = (session: string, jobId?: string) => {
+    const interest = jobId === undefined ? { kind: "jobs", userId: null } : { kind: "job", jobId };
+    const response = streams.open({ session, interest: interest as PageInterest, t });
     if (response === null) return null;
     const heard = { text: "", done: false, reader: response.body!.getReader() };
     void (async () => {
@@ -76,9 +77,18 @@ test("a hundred pages are one look a round, and none when they are gone", async 
 
 test("a session has twelve streams at most, and others are not touched by that", () => {
   const { listen } = open();
-  const mine = Array.from({ length: 14 }, () => listen("mine"));
+  const mine = Array.from({ length: 14 }, (_, n) => listen("mine", `job_${n}`));
   expect(mine.filter((page) => page === null).length).toBe(2);
   expect(listen("another's")).not.toBeNull();
+});
+
+test("a page that is open many times leaves streams to the other pages of its session", async () => {
+  const { listen } = open();
+  const same = Array.from({ length: 14 }, () => listen("mine"));
+  expect(same.filter((page) => page !== null).length).toBe(4);
+  expect(listen("mine", "job_1")).not.toBeNull();
+  await same[0]?.reader.cancel();
+  expect(listen("mine")).not.toBeNull();
 });
 
 test("streams end with their session, however it ended", async () => {

@@ -38,6 +38,19 @@ describe("a schedule made by a sentence", () => {
     ]);
   });
 
+  test("is refused with its limit where its rule or its task is too long", async () => {
+    await open(nobody);
+    const rule = await at.send(`/schedule ${"0,".repeat(60)}0 9 * * * run the tests`);
+    expect([rule.ok, rule.text]).toEqual([
+      false,
+      "Nothing was scheduled: a cron rule has at most 100 characters. Two times are two schedules.",
+    ]);
+    const task = await at.send(`/schedule every day at 9: ${"run the tests ".repeat(200)}`);
+    expect(task.ok).toBe(false);
+    expect(task.text).toContain("a task has at most 2000 characters");
+    expect((await at.send("/schedule list")).text).toContain("There are no schedules");
+  });
+
   test("in Japanese, in a chat of LINE that is forced to talk", async () => {
     await open(reads("0 9 * * 1", "未対応の issue をまとめて"), { locale: "ja" });
     const place = { channel: "line", chatId: "U1", userId: "U1", forcedRoute: "CHAT" } as const;

@@ -9,7 +9,12 @@ interface SlackMessage {
   metadata: { event_type: string; event_payload: Record<string, unknown> } | null;
   readonly ephemeralTo: string | null;
   updates: number;
+  /** Whether some call about it lets Slack fetch the addresses in it. */
+  previews: boolean;
 }
+
+const showsPreviews = (args: Record<string, string>) =>
+  args.unfurl_links !== "false" || args.unfurl_media !== "false";
 
 /** Slack's web API and Socket Mode on a free port of this machine. */
 export function startSlack(options: { readonly botToken: string; readonly appToken: string }) {
@@ -57,6 +62,7 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
           metadata: json("metadata"),
           ephemeralTo: args.user ?? null,
           updates: 0,
+          previews: showsPreviews(args),
         };
         const wrong = wrongIn(message.blocks);
         if (wrong !== null) return Response.json({ ok: false, error: wrong });
@@ -70,6 +76,7 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
         found.blocks = json("blocks") ?? [];
         found.metadata = json("metadata") ?? found.metadata;
         found.updates++;
+        found.previews ||= showsPreviews(args);
         return ok({ ts: found.ts, channel: found.channel });
       }
       case "conversations.replies":
@@ -131,6 +138,7 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
           metadata: null,
           ephemeralTo: null,
           updates: 0,
+          previews: false,
         });
         return ok();
       }

@@ -89,6 +89,10 @@ export const schedules = {
   scheduleUnknown: (name: string) => `There is no schedule ${name}. All of them: /schedule list`,
   scheduleConfigured: (name: string) =>
     `${name} is defined in the configuration: change it there, or in the console under Settings.`,
+  scheduleLongRule: (most: number) =>
+    `Nothing was scheduled: a cron rule has at most ${most} characters. Two times are two schedules.`,
+  scheduleLongTask: (most: number) =>
+    `Nothing was scheduled: a task has at most ${most} characters. Write it into a file, and schedule "do what FILE says".`,
   scheduleTooMany: "There are too many schedules. Remove one first: /schedule list",
   scheduleUnplain: (timezone: string) =>
     [

@@ -407,6 +407,8 @@ export const manageTexts = {
   addSchedule: "Add or replace",
   badCron: (cron: string) =>
     `"${cron}" is not a cron expression, or is never due. Example: 0 9 * * * (09:00 every day). Five fields: minute, hour, day, month, weekday.`,
+  longCron: (most: number) =>
+    `A cron expression has at most ${most} characters. Two times are two schedules.`,
   badTimezone: (name: string) => `"${name}" is not a time zone. Example: Europe/Berlin`,
   scheduleUnknown: (name: string) => `There is no schedule ${name}.`,
   notifyTitle: "Notifications",

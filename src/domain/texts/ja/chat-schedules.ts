@@ -66,6 +66,10 @@ export const schedules: typeof en.schedules = {
   scheduleUnknown: (name) => `予約 ${name} はありません。一覧: /schedule list`,
   scheduleConfigured: (name) =>
     `${name} は設定ファイルの予約です。設定ファイルか、コンソールの設定で変更してください。`,
+  scheduleLongRule: (most) =>
+    `予約しませんでした。cron の指定は ${most} 文字までです。時刻が複数あるときは、予約を分けてください。`,
+  scheduleLongTask: (most) =>
+    `予約しませんでした。内容は ${most} 文字までです。ファイルに書き、「FILE のとおりに実行」と予約してください。`,
   scheduleTooMany: "予約が多すぎます。先に削除してください: /schedule list",
   scheduleUnplain: (timezone) =>
     [

@@ -394,6 +394,7 @@ export const manageTexts: typeof en.manageTexts = {
   addSchedule: "追加または置き換え",
   badCron: (cron) =>
     `「${cron}」は cron 式ではないか、実行される時刻がありません。例: 0 9 * * *（毎日 9:00）。分、時、日、月、曜日の 5 つを書きます。`,
+  longCron: (most) => `cron 式は ${most} 文字までです。時刻が複数あるときは、スケジュールを分けてください。`,
   badTimezone: (name) => `「${name}」というタイムゾーンはありません。例: Asia/Tokyo`,
   scheduleUnknown: (name) => `スケジュール ${name} はありません。`,
   notifyTitle: "通知",

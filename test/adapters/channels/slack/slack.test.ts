@@ -333,6 +333,16 @@ describe("Slack", () => {
     expect(slack.messages).toMatchObject([{ ephemeralTo: "Ualice", text: "code 1234" }]);
   });
 
+  test("Slack fetches no address in a message, whether it is posted, replaced, or for one person alone", async () => {
+    channel.progress?.(stored(), word("https://x.example/?secret=2 "));
+    await updated(1);
+    await channel.deliver(delivery("https://x.example/?secret=3"), signal);
+    await channel.deliver(delivery("https://x.example/?secret=4", { messageId: "msg_2" }), signal);
+    answer = () => ({ status: "refused", reason: "stranger", text: "https://x.example/?secret=1" });
+    await post(JSON.stringify(event({})));
+    expect(slack.messages.map(({ previews }) => previews)).toEqual([false, false, false]);
+  });
+
   test("over a socket an event is acknowledged after it was stored, and not when it was not", async () => {
     await channel.close();
     begin(TOKENS.appToken);
