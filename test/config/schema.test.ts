@@ -44,7 +44,7 @@ test("the walk over the schema knows every word the schema uses", () => {
   const known = new Set(
     (
       "type properties additionalProperties propertyNames required items anyOf enum minimum maximum exclusiveMinimum " +
-      "minLength pattern default description secret reference size timezone shown $schema"
+      "minLength maxLength pattern default description secret reference size timezone shown $schema"
     ).split(" "),
   );
   const words = new Set<string>();
