@@ -262,6 +262,8 @@ ${event.output.trim() !== "" && html`<details ${!event.success && command?.type 
         tone: event.lost === true ? "bad" : "plain",
         what: visible(wordNote(messages, { ...event, code: "merged" })),
       };
+    case "answer_skipped":
+      return { tone: "plain", what: visible(wordNote(messages, { ...event, code: "answer-skipped" })) };
     case "agent_started":
       return { tone: "command", what: visible(words.agentStarted(event.agent, event.task)) };
     case "agent_ended":

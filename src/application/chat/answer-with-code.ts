@@ -327,7 +327,7 @@ export async function runCoder(
     checks: state === null ? "" : wordStateForCoder(state),
   });
   const end = await coderLoop({
-    coder: { kind: "model", ask: talk.ask },
+    coder: { kind: "model", ask: talk.ask, request: text },
     bench,
     show: (files, asked) =>
       showAsked(skills.beside(files), asked, { request: text, limit: talk.budget().files }),
@@ -460,7 +460,11 @@ async function answerForEnd(
           : reason === undefined
             ? say("nothingChanged")
             : say("unchangedBecause", mask(reason));
-      const said = isExplained === undefined ? [words, unchanged] : [unchanged, words];
+      const left = (end.skipped ?? []).map(({ text }) => mask(text));
+      const said = [
+        ...(isExplained === undefined ? [words, unchanged] : [unchanged, words]),
+        ...(left.length === 0 ? [] : [say("answerSkipped", left)]),
+      ];
       return { ...createAnswer(said, isExplained !== false), ...about };
     }
     case "planned": {
@@ -549,9 +553,11 @@ function reportCoderEvent(
       const wordBrief = (chat: ChatMessages) =>
         reason?.kind === "doubts"
           ? mask(chat.doubts(reason.doubts))
-          : reason === undefined
-            ? brief
-            : chat.unreadableBrief;
+          : reason?.kind === "skipped"
+            ? mask(chat.answerSkipped(reason.parts.map(({ text }) => text)))
+            : reason === undefined
+              ? brief
+              : chat.unreadableBrief;
       logUnparsed(deps, turn, reason);
       const detail = wordBrief(chatMessagesFor(messages.locale));
       notice((chat) => chat.sentBack(event.attempt, event.of, wordBrief(chat)), {
@@ -613,13 +619,18 @@ function sayUnusable(
       return say(
         "proposalDoubted",
         reason.doubts.map((doubt) =>
-          doubt.kind === "elision" ? { ...doubt, line: mask(doubt.line) } : doubt,
+          doubt.kind === "elision" || doubt.kind === "mark" ? { ...doubt, line: mask(doubt.line) } : doubt,
         ),
       );
     case "unparsed":
       return say("patchUnreadable", mask(reason.failure.message), reason.failure.line ?? null);
     case "unread":
       return say("patchUnreadable", "", null);
+    case "skipped":
+      return say(
+        "proposalSkipped",
+        reason.parts.map(({ text }) => mask(text)),
+      );
     case undefined:
       return say("proposalUnusable", mask(why));
   }

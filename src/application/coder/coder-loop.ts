@@ -5,9 +5,10 @@ import {
   readNoChange,
   readProposal,
 } from "../../domain/coder/proposal.ts";
+import { findNotWhole } from "../../domain/coder/whole-file.ts";
 import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import { type CommandResult, type JobResult, nameJob } from "../../domain/jobs/result.ts";
-import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ParsedPatch, PatchCommand, SkippedPart } from "../../domain/patch/patch-command.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
 import type { Advise } from "../platform/advise.ts";
@@ -25,6 +26,7 @@ import {
   showFailedEdits,
   wordDoubts,
   wordFailures,
+  wordSkipped,
   wordStatuses,
 } from "./coder-reports.ts";
 import type { AskedContext } from "./explorer.ts";
@@ -34,6 +36,8 @@ export interface CoderLoop {
   readonly coder:
     | {
         readonly kind: "model";
+        /** The user's words: what they name may be removed. */
+        readonly request: string;
         /** Asks the coder, with the exchange since the request. */
         readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
       }
@@ -129,6 +133,10 @@ interface LoopState {
   conflicts: number;
   /** Files whose conflict was sent back and is open: without them the draft is incomplete. */
   contested: readonly string[];
+  /** Parts of its answers that were sent back, by their text: each is sent back once. */
+  readonly returned: Set<string>;
+  /** Parts of its last answer that nothing carried out. */
+  skipped: readonly SkippedPart[];
   /** Answers to the user besides proposals. */
   readonly answers: string[];
   /** An answer without a patch and without such a reason, about which the coder was asked; null if there is none. */
@@ -315,6 +323,8 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     told: new Set(),
     conflicts: 0,
     contested: [],
+    returned: new Set(),
+    skipped: [],
     answers: [],
     doubted: null,
   };
@@ -450,6 +460,7 @@ const ANSWER_STEPS: readonly AnswerStep[] = [
   endPlanned,
   endUnsettledAnswer,
   attemptReturned,
+  returnSkipped,
   judgeAnswerToRed,
   commitFinished,
   doubtUnexplained,
@@ -466,8 +477,11 @@ async function takeAnswer(
   answer: Extract<CoderAnswer, { ok: true }>,
 ): Promise<CoderStep> {
   const read = readProposal(answer.text);
-  if (read.kind === "needs-files")
+  if (read.kind === "needs-files") {
+    state.skipped = read.blocks ?? [];
     return showMore(loop, state, { files: read.paths, searches: read.searches });
+  }
+  state.skipped = (read.kind === "proposal" && read.parsed.ok && read.parsed.skipped) || [];
   const unread = loop.planOnly ? null : await returnUnreadPatch(loop, state, read);
   if (unread !== null) return unread;
   const isProposal = read.kind === "proposal";
@@ -528,6 +542,25 @@ function attemptReturned({ loop, state, answer, read, words, isEmpty }: ReadAnsw
   return attemptProposal(loop, state, answer, { ...proposal, plan: words }, NO_COMMANDS);
 }
 
+/** An answer without a command whose patch is not empty: the coder believes that it wrote a change. */
+function returnSkipped({ loop, state, isEmpty }: ReadAnswer): Promise<CoderStep> | null {
+  const parts = findUnreturned(state);
+  if (!isEmpty || parts.length === 0) return null;
+  const report = wordUnreturned(loop, state);
+  return sendBack(loop, state, { report, commands: [], reason: { kind: "skipped", parts } });
+}
+
+function findUnreturned({ skipped, returned }: LoopState): readonly SkippedPart[] {
+  return skipped.filter(({ text }) => !returned.has(text));
+}
+
+/** The skipped parts that the coder has not read about yet, each once; empty without any. */
+function wordUnreturned({ mask }: CoderLoop, state: LoopState): string {
+  const parts = findUnreturned(state);
+  for (const { text } of parts) state.returned.add(text);
+  return parts.length === 0 ? "" : mask(wordSkipped(parts));
+}
+
 /** Lands a finished draft if the coder adds only words. */
 async function commitFinished({ loop, state, words, isEmpty }: ReadAnswer): Promise<CoderStep | null> {
   if (!isGreen(state) || !isEmpty) return null;
@@ -541,7 +574,8 @@ function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswe
   // A preview needs no change, and browser work needs no patch.
   if (!isEmpty || isBrowsing || loop.preview) return null;
   // An empty patch that is sent again is meant, and an empty patch is a success.
-  if (state.doubted !== null) return { end: endSaid(state, said, read.kind === "proposal") };
+  if (state.doubted !== null)
+    return { end: endSaid(state, said, read.kind === "proposal" && state.skipped.length === 0) };
   if (said.reasons.length > 0) return null;
   state.doubted = words;
   return { back: WITHOUT_CHANGE };
@@ -551,7 +585,11 @@ const WITHOUT_CHANGE =
   "Your answer contains no patch, so nothing was changed. If something must change, send the whole proposal, including ## Patch. If nothing has to change, or if your answer is a reply or a question to the user, send only the line `No change: reason`: the user is shown your answer above. Other words beside that line replace the answer above.";
 
 /** Shows the doubted words unless later words replace them: a reason alone does not answer the user. */
-function endSaid({ doubted }: LoopState, { rest, reasons }: DeclaredWords, isMeant = false): CoderEnd {
+function endSaid(
+  { doubted, skipped }: LoopState,
+  { rest, reasons }: DeclaredWords,
+  isMeant = false,
+): CoderEnd {
   const isReplaced = doubted === null || rest.includes(doubted) || (reasons.length > 0 && rest !== "");
   const text = [isReplaced ? "" : doubted, rest].filter((words) => words !== "").join("\n\n");
   const reason = reasons.filter((one) => one !== "").join("\n");
@@ -560,6 +598,7 @@ function endSaid({ doubted }: LoopState, { rest, reasons }: DeclaredWords, isMea
     text: text || reason,
     ...(text !== "" && reason !== "" && { reason }),
     ...(doubted !== null && { isExplained: reasons.length > 0 || isMeant }),
+    ...(skipped.length > 0 && { skipped }),
   };
 }
 
@@ -612,12 +651,18 @@ async function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext):
   const isNew = all.some((one) => !state.asked.has(one));
   for (const one of all) state.asked.add(one);
   if (!isNew || state.explored > explore)
-    return { back: "There is nothing more to look up. Write the proposal now." };
+    return {
+      back: ["There is nothing more to look up. Write the proposal now.", wordUnreturned(loop, state)]
+        .filter((part) => part !== "")
+        .join("\n\n"),
+    };
   if (asked.files.length > 0) loop.tell({ type: "asks", how: "read", wanted: asked.files });
   if (asked.searches.length > 0) loop.tell({ type: "asks", how: "search", wanted: asked.searches });
   const left = explore - state.explored;
   const rounds = left === 1 ? "1 such round is" : `${left} such rounds are`;
-  return { back: `${loop.mask(loop.show(loop.bench.files(), asked))}\n\n(${rounds} left)` };
+  const unread = wordUnreturned(loop, state);
+  const shown = [loop.mask(loop.show(loop.bench.files(), asked)), `(${rounds} left)`, unread];
+  return { back: shown.filter((part) => part !== "").join("\n\n") };
 }
 
 async function attemptProposal(
@@ -630,7 +675,17 @@ async function attemptProposal(
   const { bench, limits, tell } = loop;
   const { commands } = parsed;
   const doubts = loop.advise("doubtful edits", [], () =>
-    doubtfulEdits(commands, bench.files().source, { shown, told: (path) => state.told.has(path) }),
+    doubtfulEdits(commands, bench.files().source, {
+      shown,
+      told: (path) => state.told.has(path),
+      notWhole: (path, before, after) =>
+        findNotWhole(
+          path,
+          before,
+          after,
+          `${loop.coder.kind === "model" ? loop.coder.request : ""}\n${proposal.plan}`,
+        ),
+    }),
   );
   if (doubts.length > 0) {
     for (const { path } of doubts) state.told.add(path);
@@ -795,6 +850,7 @@ async function sendBack(
   const back = [
     head ?? "",
     mask(report),
+    wordUnreturned(loop, state),
     files === "" ? "" : `As they are now:\n${files}`,
     loop.coder.kind === "head"
       ? GO_ON
@@ -816,9 +872,16 @@ async function commitBench(
   const { bench, preview } = loop;
   state.attempts = number;
   const said = steered && number < loop.limits.attempts ? wordSteering(loop) : "";
-  if (said !== "")
+  const unread = steered && number < loop.limits.attempts ? findUnreturned(state) : [];
+  if (unread.length > 0)
+    loop.tell({
+      ...{ type: "sent-back", attempt: number, of: loop.limits.attempts, brief: "" },
+      reason: { kind: "skipped", parts: unread },
+    });
+  const asked = [unread.length > 0 ? wordUnreturned(loop, state) : "", said].filter((part) => part !== "");
+  if (asked.length > 0)
     return {
-      back: `Nothing failed.\n\n${said}\n\n${loop.coder.kind === "head" ? "Do what remains." : "Answer with the remaining changes, or an empty patch."}`,
+      back: `Nothing failed.\n\n${asked.join("\n\n")}\n\n${loop.coder.kind === "head" ? "Do what remains." : "Answer with the remaining changes, or an empty patch."}`,
     };
   const other = await endPassedOver(loop, state, number);
   if (other !== null) return { end: other };

@@ -9,7 +9,7 @@ import {
   type RedReason,
 } from "../../domain/jobs/result.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
-import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { PatchCommand, SkippedPart } from "../../domain/patch/patch-command.ts";
 import { oneLine } from "../../domain/texts/format-text.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import type { RedAttempt } from "../ports/coder.ts";
@@ -186,6 +186,12 @@ export function linesToShowAgain(commands: readonly PatchCommand[], report: stri
   return [...named].map(([path, lines]) => ({ path, lines }));
 }
 
+/** The parts of an answer that nothing carried out, for the coder. */
+export function wordSkipped(parts: readonly SkippedPart[]): string {
+  const lines = wordFirst(parts, ({ line, text, why }) => `- line ${line}: ${text} (${why})`);
+  return `These parts of your answer were not carried out:\n${lines.join("\n")}\nFor each that should change something: write a whole file as \`\`\`LANGUAGE:PATH, other changes as edits in the patch format, commands as \`\`\`bash. Leave out the rest.`;
+}
+
 export function wordDoubts(doubts: readonly Doubt[]): string {
   return doubts.map(wordDoubt).join("\n");
 }
@@ -201,6 +207,15 @@ function wordDoubt(doubt: Doubt): string {
       return `${path}: the line "${doubt.line}" would become part of the file. Write the text in full, or change only the lines that differ.`;
     case "shrinks":
       return `${path} would shrink from ${doubt.from} to ${doubt.to} lines. Change only what must change. If this is what you want, send the same block again.`;
+    case "not-whole": {
+      const why =
+        doubt.names.length === 0
+          ? "it ends in the middle, or does not parse"
+          : `it lacks ${doubt.names.slice(0, 8).join(", ")}`;
+      return `${path}: is your block the whole file, or a part of it? ${why}. Write the whole file as \`\`\`LANGUAGE:${path}, or change only what differs with SEARCH/REPLACE. If a name has to go, say so in the plan.`;
+    }
+    case "mark":
+      return `${path}: the line "${doubt.line}" is a mark of an edit and would become part of the file. Write SEARCH/REPLACE as in the patch format, with the path on the line above, or the whole file without marks.`;
   }
 }
 

@@ -159,6 +159,7 @@ class OpenDraft implements Draft {
     if (plan !== undefined && plan.trim() !== "")
       job.emit({ type: "planned", attempt, plan: this.#deps.mask(cutMiddle(plan, JOURNAL_PLAN)) });
     job.noteMerged(merged);
+    if (parsed.ok && "skipped" in parsed) job.noteSkipped(parsed.skipped ?? [], attempt);
     for (const [path, bytes] of bases ?? []) this.#bases.set(path, bytes);
     const signal = this.#signalWith(told.signal);
     return this.#orBroken(async () => {

@@ -15,7 +15,12 @@ import {
   refuseJob,
   sealNote,
 } from "../../domain/jobs/result.ts";
-import { executionSummary, maskCommand, type PatchCommand } from "../../domain/patch/patch-command.ts";
+import {
+  executionSummary,
+  maskCommand,
+  type PatchCommand,
+  type SkippedPart,
+} from "../../domain/patch/patch-command.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import { wordNote } from "../../domain/texts/jobs-notes.ts";
 import type { JobEvent } from "../ports/jobs.ts";
@@ -208,6 +213,8 @@ interface CarryOut extends RunOptions {
   readonly onEvent?: ((event: JobEvent) => void) | undefined;
 }
 
+const MOST_SKIPPED = 50;
+
 const NOTHING_SEALED: SealedChanges = { changes: [], outside: [], notes: [] };
 
 type Swapping = Pick<Transactions, "commit">;
@@ -297,6 +304,18 @@ export class JobRun implements RunningJob {
 
   note(notes: readonly Note[]): void {
     this.#notes.push(...notes);
+  }
+
+  /** Reports in the result what the last answer of a coder has besides its commands, and in the journal what each has. */
+  noteSkipped(skipped: readonly SkippedPart[], attempt?: number): void {
+    const before = this.#notes.findIndex(
+      (note) => typeof note !== "string" && note.code === "answer-skipped",
+    );
+    if (before >= 0) this.#notes.splice(before, 1);
+    if (skipped.length === 0) return;
+    const parts = skipped.slice(0, MOST_SKIPPED).map(({ text }) => this.deps.mask(text));
+    this.#notes.push({ code: "answer-skipped", parts });
+    this.emit({ type: "answer_skipped", ...(attempt !== undefined && { attempt }), parts });
   }
 
   /** Reports in the result and the journal that another's change was merged into a file, or was lost. */

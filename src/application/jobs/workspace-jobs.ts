@@ -104,6 +104,7 @@ export async function executePatch(deps: WorkspaceDeps, request: ExecuteRequest)
     return refuseJob(deps.root, opened.refusal);
   }
   opened.job.note(repairNotes(opened.repaired));
+  opened.job.noteSkipped(parsed.skipped ?? []);
   return opened.job.run(commands, warnings);
 }
 

@@ -1,18 +1,26 @@
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import type { Doubt } from "../../domain/drafts/check-edits.ts";
 import type { CommandResult, JobResult, RedReason } from "../../domain/jobs/result.ts";
-import type { ParseFailure } from "../../domain/patch/patch-command.ts";
+import type { ParseFailure, SkippedPart } from "../../domain/patch/patch-command.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 
 /** Why an answer was not carried out, as facts: the coder and the user get different wordings. */
 export type SentBackReason =
   | { readonly kind: "unread" }
   | { readonly kind: "unparsed"; readonly failure: ParseFailure }
-  | { readonly kind: "doubts"; readonly doubts: readonly Doubt[] };
+  | { readonly kind: "doubts"; readonly doubts: readonly Doubt[] }
+  | { readonly kind: "skipped"; readonly parts: readonly SkippedPart[] };
 
 export type CoderEnd =
   /** Words instead of a patch: an answer, or a question. `isExplained`: whether the coder said why, if it was asked to. */
-  | { readonly kind: "said"; readonly text: string; readonly reason?: string; readonly isExplained?: boolean }
+  | {
+      readonly kind: "said";
+      readonly text: string;
+      readonly reason?: string;
+      readonly isExplained?: boolean;
+      /** Parts of its empty patch that nothing carried out. */
+      readonly skipped?: readonly SkippedPart[];
+    }
   | { readonly kind: "planned"; readonly plan: string }
   /** The model did not answer before anything was carried out; `text` is for the user. `claimed`: its earlier words. */
   | { readonly kind: "unanswered"; readonly text: WordsByLocale; readonly claimed?: string }

@@ -59,6 +59,8 @@ export type JobEvent =
     }
   /** Another's change of the file was merged with the job's, or `lost`; by null where no job made it. */
   | { readonly type: "merged"; readonly path: string; readonly by: string | null; readonly lost?: true }
+  /** Parts of a coder's answer that nothing carried out, each by its first line. */
+  | { readonly type: "answer_skipped"; readonly attempt?: number; readonly parts: readonly string[] }
   /** The coder's plan for an attempt: the reason that `why` shows for its lines. */
   | { readonly type: "planned"; readonly attempt: number; readonly plan: string }
   /** A step of a draft's coder; `detail` says which. `tokens`, `cost_usd`: the message's usage so far; absent in old journals. */

@@ -401,6 +401,8 @@ function wordLatest({ event, command }: LatestEvent, words: RunningMessages): st
       return [doing[event.doing], oneLine(event.detail)].filter((part) => part !== "").join(" ");
     case "merged":
       return event.lost === true ? latest.replaced(event.path) : latest.merged(event.path, event.by);
+    case "answer_skipped":
+      return latest.answerSkipped(event.parts.map(oneLine).join(" · "));
     case "staged":
       return latest.staged;
     case "committed":

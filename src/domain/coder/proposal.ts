@@ -1,8 +1,9 @@
 import type { ChecksRecord } from "../checks/findings.ts";
 import type { RedReason } from "../jobs/result.ts";
-import { openFence, type Piece, walkReply } from "../patch/formats/markdown/walk-reply.ts";
-import { parsePatch } from "../patch/parse-patch.ts";
-import type { ParseResult } from "../patch/patch-command.ts";
+import { openFence, type Piece, quotePart, walkReply } from "../patch/formats/markdown/walk-reply.ts";
+import { parseAnswer } from "../patch/parse-patch.ts";
+import type { ParseResult, SkippedPart } from "../patch/patch-command.ts";
+import { createLineCounter, lineAt } from "../platform/bytes-text.ts";
 import { ownMember } from "../platform/json-members.ts";
 
 export interface Proposal {
@@ -34,6 +35,8 @@ export type ReadProposal =
       /** Texts or regular expressions to look for. */
       readonly searches: readonly string[];
       readonly plan: string;
+      /** Its blocks, which nothing carries out; absent without any. */
+      readonly blocks?: readonly SkippedPart[];
     }
   | { readonly kind: "none"; readonly text: string };
 
@@ -162,13 +165,13 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
     .slice(0, MOST_FILES);
   const searches = linesOf(named.search ?? "").slice(0, MOST_SEARCHES);
   if (paths.length + searches.length > 0)
-    return { kind: "needs-files", paths, searches, plan: plan || lead.trim() };
+    return { kind: "needs-files", paths, searches, plan: plan || lead.trim(), ...blocksIn(text) };
   const whole = unwrap ? loneBlock(text) : undefined;
   if (whole !== undefined) {
     const inside = readProposalText(whole, { unwrap: false });
     if (inside.kind !== "none") return inside;
   }
-  const parsed = parsePatch(text);
+  const parsed = parseAnswer(text);
   const isEmpty = parsed.ok && parsed.commands.length === 0 && !/^\s*\[\s*\]\s*$/.test(text);
   if (!parsed.ok || isEmpty) return { kind: "none", text };
   const proposal: Proposal = {
@@ -182,9 +185,9 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
   return { kind: "proposal", proposal, parsed };
 }
 
-function parseProposal(written: Proposal): ReadProposal {
+function parseProposal(written: Proposal): Extract<ReadProposal, { kind: "proposal" }> {
   const proposal = { ...written, ...emptied(written) };
-  return { kind: "proposal", proposal, parsed: parsePatch(proposal.patch) };
+  return { kind: "proposal", proposal, parsed: parseAnswer(proposal.patch) };
 }
 
 /** Whether an answer without a readable proposal was meant as one; else it is an answer in words, or a question. */
@@ -221,7 +224,7 @@ export function readNoChange(words: string): { readonly reasons: string[]; reado
 
 /** `{plan, patch, risk, cost_hint, uses_browser}`; `patch` as text or as the commands themselves. */
 function jsonProposal(text: string): ReadProposal | undefined {
-  for (const value of jsonValues(text)) {
+  for (const { value, piece } of jsonValues(text)) {
     if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
     const fields = value as Readonly<Record<string, unknown>>;
     if (Object.hasOwn(fields, "type") || Object.hasOwn(fields, "action")) continue;
@@ -232,11 +235,12 @@ function jsonProposal(text: string): ReadProposal | undefined {
         paths: files.slice(0, MOST_FILES),
         searches: [],
         plan: jsonStringOrLines(fields.plan),
+        ...blocksIn(text, piece),
       };
     if (fields.patch === undefined) continue;
     const flags: Record<string, boolean> = {};
     for (const [name, flag] of Object.entries(fields)) if (typeof flag === "boolean") flags[name] = flag;
-    return parseProposal({
+    const read = parseProposal({
       plan: jsonStringOrLines(fields.plan),
       patch: typeof fields.patch === "string" ? fields.patch : jsonText(fields.patch),
       risk: riskOf(jsonStringOrLines(fields.risk)),
@@ -244,27 +248,45 @@ function jsonProposal(text: string): ReadProposal | undefined {
       ...checkOf(jsonStringOrLines(fields.check)),
       flags,
     });
+    const { parsed } = read;
+    if (!parsed.ok) return read;
+    const { blocks = [] } = blocksIn(text, piece);
+    return { ...read, parsed: { ...parsed, skipped: [...(parsed.skipped ?? []), ...blocks] } };
   }
   return undefined;
 }
 
-/** The whole text as JSON, else the only JSON in a fence. */
-function* jsonValues(text: string): Generator<unknown> {
+/** The whole text as JSON (without a piece), else the only JSON in a fence. */
+function* jsonValues(text: string): Generator<{ readonly value: unknown; readonly piece: Piece | null }> {
   const trimmed = text.trim();
-  if (trimmed.startsWith("{")) yield* parsed(trimmed);
+  if (trimmed.startsWith("{")) yield* jsonValue(trimmed, null);
   if (!trimmed.includes('"patch"') && !trimmed.includes('"files"')) return;
   for (const piece of walkReply(text)) {
-    if (piece.kind === "json") yield piece.value;
-    else if (piece.kind === "block" && piece.body.trimStart().startsWith("{")) yield* parsed(piece.body);
+    if (piece.kind === "json") yield { value: piece.value, piece };
+    else if (piece.kind === "block" && piece.body.trimStart().startsWith("{"))
+      yield* jsonValue(piece.body, piece);
   }
 }
 
-function* parsed(text: string): Generator<unknown> {
+function* jsonValue(text: string, piece: Piece | null) {
   try {
-    yield JSON.parse(text);
+    yield { value: JSON.parse(text) as unknown, piece };
   } catch {
     // Not JSON: the answer is read by its sections.
   }
+}
+
+/** The blocks and raw patches of an answer that is read as something else than a patch: but for this piece, or none where that is all of it. */
+function blocksIn(text: string, other?: Piece | null): { readonly blocks?: readonly SkippedPart[] } {
+  if (other === null) return {};
+  const lineOf = createLineCounter(text);
+  const blocks = [...walkReply(text)].flatMap((piece) => {
+    const start = startOf(piece);
+    if (piece.kind === "comment" || (other !== undefined && start === startOf(other))) return [];
+    const body = piece.kind === "block" ? piece.body : "";
+    return [{ line: lineOf(start), text: quotePart(lineAt(text, start), body), why: "outside of the patch" }];
+  });
+  return blocks.length === 0 ? {} : { blocks };
 }
 
 function jsonStringOrLines(value: unknown): string {

@@ -101,12 +101,22 @@ export type Doubt =
   /** A mark such as `... existing code ...` would become part of the file. */
   | { readonly kind: "elision"; readonly path: string; readonly line: string }
   /** Only a fraction of the file would be left. */
-  | { readonly kind: "shrinks"; readonly path: string; readonly from: number; readonly to: number };
+  | { readonly kind: "shrinks"; readonly path: string; readonly from: number; readonly to: number }
+  /** The block is only named like a file, and these names are missing in it; without names, it ends in the middle. */
+  | { readonly kind: "not-whole"; readonly path: string; readonly names: readonly string[] }
+  /** A mark of an edit or of a merge conflict would become part of the file. */
+  | { readonly kind: "mark"; readonly path: string; readonly line: string };
 
 export interface ShownToCoder {
   readonly shown: (path: string) => boolean;
   /** Whether the coder was warned about that file before: then it insists on the edit. */
   readonly told: (path: string) => boolean;
+  /** Why a block cannot be the whole file; null if it can. */
+  readonly notWhole?: (
+    path: string,
+    before: string,
+    after: string,
+  ) => { readonly names: readonly string[] } | null;
 }
 
 /** A file with fewer lines may shrink without a doubt. */
@@ -120,21 +130,29 @@ export function doubtfulEdits(
   seen: ShownToCoder,
 ): Doubt[] {
   const doubts: Doubt[] = maskedNames(commands, files);
-  const written = new Set<string>();
-  for (const { type, action, target, content, edit } of commands) {
+  const written = new Map<string, string>();
+  for (const { type, action, target, content, edit, metadata } of commands) {
     if (type !== "file_edit") continue;
     if (edit !== undefined) {
-      doubts.push(...elidedHunks(edit, files));
+      doubts.push(...doubtfulHunks(edit, files));
       continue;
     }
     const path = target.replace(/^\.\//, "");
-    if (action === "delete" || action === "rename") written.add(path);
+    if (action === "delete" || action === "rename") written.set(path, "");
     if (action !== "create" && action !== "update") continue;
-    const before = files.judges(path) && !written.has(path) ? readFileText(files, path) : null;
-    written.add(path);
-    const mark = elisionIn(content.split("\n"), before ?? "");
-    if (mark !== null) doubts.push({ kind: "elision", path, line: mark });
-    if (mark !== null || before === null || before.trim() === "" || isSame(before, content)) continue;
+    const current = files.judges(path) ? readFileText(files, path) : null;
+    const before = written.has(path) ? null : current;
+    // Two blocks under one path may each be a part of the file.
+    const replaced = written.get(path) ?? current ?? "";
+    written.set(path, content);
+    const found = marksIn(path, content.split("\n"), current ?? "");
+    doubts.push(...found);
+    const isNamedBeside =
+      metadata?.named !== undefined && replaced.trim() !== "" && !isSame(replaced, content);
+    const cut = isNamedBeside && found.length === 0 ? seen.notWhole?.(path, replaced, content) : null;
+    if (cut) doubts.push({ kind: "not-whole", path, names: cut.names });
+    if (found.length > 0 || cut || before === null || before.trim() === "" || isSame(before, content))
+      continue;
     if (!seen.shown(path)) doubts.push({ kind: "unseen", path });
     else if (!seen.told(path)) doubts.push(...shrinking(path, before, content));
   }
@@ -158,17 +176,33 @@ function shrinking(path: string, before: string, after: string): Doubt[] {
   return from >= WONDER_FROM && to * FRACTION < from ? [{ kind: "shrinks", path, from, to }] : [];
 }
 
-function elidedHunks(edit: Edit, files: CheckedFiles): Doubt[] {
+function doubtfulHunks(edit: Edit, files: CheckedFiles): Doubt[] {
   return hunksOf(edit).flatMap(({ path, hunks }): Doubt[] => {
     const added = hunks.flatMap(({ lines }) =>
       lines.filter(({ tag }) => tag === "+").map(({ text }) => text),
     );
-    const mark = elisionIn(
+    return marksIn(
+      path,
       added.map((line) => Buffer.from(line, "latin1").toString()),
       (files.judges(path) && readFileText(files, path)) || "",
     );
-    return mark === null ? [] : [{ kind: "elision", path, line: mark }];
   });
+}
+
+function marksIn(path: string, lines: readonly string[], before: string): Doubt[] {
+  const elision = elisionIn(lines, before);
+  if (elision !== null) return [{ kind: "elision", path, line: elision }];
+  const mark = lines.find(
+    (line, at) => isMark(line, lines[at - 1] ?? "") && !before.includes(line.trimEnd()),
+  );
+  return mark === undefined ? [] : [{ kind: "mark", path, line: mark.trim() }];
+}
+
+/** A mark of SEARCH/REPLACE or of a merge conflict, alone on its line. Equals signs below a shorter line underline a title. */
+function isMark(line: string, above: string): boolean {
+  const mark = line.trimEnd();
+  if (/^(?:<{7}|>{7})(?: .{0,200})?$/.test(mark)) return true;
+  return mark === "=======" && (above.trim() === "" || above.trim().length > mark.length);
 }
 
 function hunksOf(edit: Edit): readonly { readonly path: string; readonly hunks: readonly Hunk[] }[] {

@@ -448,6 +448,8 @@ export type NoteFact =
   | { readonly code: "auto-commit-failed"; readonly error: string }
   /** `by`: the job whose change it was; null where it was made outside of PicoClaw. `lost`: the coder saw it and replaced it. */
   | { readonly code: "merged"; readonly path: string; readonly by: string | null; readonly lost?: true }
+  /** Parts of the coder's last answer that look like a part of the patch, and that nothing carried out. */
+  | { readonly code: "answer-skipped"; readonly parts: readonly string[] }
   /** A hook that prevented the job from landing. */
   | (HookRun & { readonly code: "hook-refused" })
   /** A hook that failed after the job was done; nothing depends on it. */
@@ -532,6 +534,7 @@ export function isSameNote(one: Note, other: Note): boolean {
 export function maskNote(note: Note, mask: (text: string) => string): Note {
   if (typeof note === "string") return mask(note);
   if ("paths" in note) return { ...note, paths: note.paths.map(mask) };
+  if ("parts" in note) return { ...note, parts: note.parts.map(mask) };
   if ("path" in note) return { ...note, path: mask(note.path) };
   if ("error" in note) return { ...note, error: mask(note.error) };
   return "host" in note ? { ...note, host: mask(note.host) } : note;

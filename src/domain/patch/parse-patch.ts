@@ -21,9 +21,14 @@ export function parsePatch(text: string): ParseResult {
   return parseAfterJson(tryJsonPatch(text));
 }
 
+/** The same for a coder's answer: a path above a fence names its file, and `skipped` lists what is not carried out. */
+export function parseAnswer(text: string): ParseResult {
+  return parseText(tryJsonPatch(text), { unwrap: true, isAnswer: true });
+}
+
 /** For a caller that has tried JSON itself. */
 export function parseAfterJson(tried: JsonTry): ParseResult {
-  return parseText(tried, { unwrap: true });
+  return parseText(tried, { unwrap: true, isAnswer: false });
 }
 
 /** A model writes a twentieth of it. Most of a parser's work is done a line and a bracket. */
@@ -49,17 +54,20 @@ export function refuseLongPatch(text: string): ParseFailure | null {
   return null;
 }
 
-function parseText({ text, result, json }: JsonTry, options: { readonly unwrap: boolean }): ParseResult {
+function parseText(
+  { text, result, json }: JsonTry,
+  { unwrap: mayUnwrap, isAnswer }: { readonly unwrap: boolean; readonly isAnswer: boolean },
+): ParseResult {
   if (text.length > LONGEST_PATCH)
     return parseFailed({ code: "too-large", message: `patch is larger than ${LONGEST_PATCH} characters` });
   if (result !== undefined) return result;
-  const unwrap = options.unwrap
-    ? (patch: string) => parseText(tryJsonPatch(patch), { unwrap: false })
+  const unwrap = mayUnwrap
+    ? (patch: string) => parseText(tryJsonPatch(patch), { unwrap: false, isAnswer })
     : undefined;
-  if (json === undefined) return parseReply(text, unwrap);
+  if (json === undefined) return parseReply(text, unwrap, { isAnswer });
   if (json.ok) return readProposal(json.value, unwrap);
   // Not one JSON value: text after it, a Markdown link at the start, or broken. Only the last is an error here.
-  const reply = parseReply(text, unwrap);
+  const reply = parseReply(text, unwrap, { isAnswer });
   if (reply.ok || reply.failure.code !== "not-a-patch") return reply;
   return /^\s*(?:\[|\{\s*")/.test(text.slice(0, 1000))
     ? parseFailed(jsonFailure(text, json.at, json.reason))

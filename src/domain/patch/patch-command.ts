@@ -165,6 +165,15 @@ export interface ParsedPatch {
   readonly commands: readonly PatchCommand[];
   readonly warnings: readonly string[];
   readonly format: PatchFormat;
+  /** Only of a coder's answer: its parts that look like a part of the patch, and that no command carries out. */
+  readonly skipped?: readonly SkippedPart[];
+}
+
+/** `text`: the first line, cut. `why`: English and technical. */
+export interface SkippedPart {
+  readonly line: number;
+  readonly text: string;
+  readonly why: string;
 }
 
 /** The name of an embedded format, or one of these. `mixed` is a reply that holds more than one of the others. */

@@ -42,6 +42,7 @@ export function wordNote(messages: Messages, note: Note): string {
     "auto-commit-failed": ({ error }) => messages.autoCommitFailed(error),
     merged: ({ path, by, lost }) =>
       lost === true ? messages.replacedChange([shownPath(path)]) : messages.mergedWith(shownPath(path), by),
+    "answer-skipped": ({ parts }) => messages.answerSkipped(parts.map(shownPath)),
     "hook-refused": messages.hookRefused,
     "hook-failed": messages.hookFailed,
     rebuilt: ({ paths }) => messages.undoRebuilt(paths.map(shownPath)),

@@ -226,6 +226,7 @@ const SAMPLES: Samples = {
   mergedBy: (say) => [say("undo", "job_1", "job_2"), say("redo", "job_1", "job_2")],
   mergeTitle: (say) => [say("undo", "job_1", "t"), say("redo", "job_1", "t")],
   replacedChange: (say) => [say(["a.ts"]), say(["a.ts", "b.ts"])],
+  answerSkipped: (say) => [say(["```ts a"]), say(["a", "b"])],
   mergedWith: (say) => [say("p", "job_1"), say("p", null)],
   hookRefused: (say) => [
     say({ command: "c", ended: 1, output: "e" }),

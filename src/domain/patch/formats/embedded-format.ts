@@ -1,3 +1,4 @@
+import { createLineCounter } from "../../platform/bytes-text.ts";
 import type { ParseFailure, PatchCommand } from "../patch-command.ts";
 
 /** A patch format in a reply, raw or fenced: a new one is a file and a line in `registry.ts`. Linear in the text. */
@@ -22,8 +23,31 @@ export interface EmbeddedFormat {
 }
 
 export type EmbeddedRead =
-  | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly commands: readonly PatchCommand[];
+      readonly warnings: readonly string[];
+      /** The lines around the patches, from 1: nothing of them is in a command. */
+      readonly around?: () => readonly TextLine[];
+    }
   | { readonly ok: false; readonly failure: ParseFailure };
+
+export interface TextLine {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** The lines of these ranges of a text, which are in its order. */
+export function linesOf(text: string, ranges: readonly (readonly [number, number])[]): TextLine[] {
+  const lineOf = createLineCounter(text);
+  return ranges.flatMap(([from, to]) => {
+    const first = lineOf(from);
+    return text
+      .slice(from, to)
+      .split("\n")
+      .map((line, at) => ({ line: first + at, text: line }));
+  });
+}
 
 export interface EmbeddedContext {
   /** Names the file that the patch is for, if it is given separately: a path, or the prose above. */

@@ -7,6 +7,7 @@ import {
   isFenceMark,
   LONGEST_MARK,
   lineEnd,
+  linesOf,
   nextLine,
   shiftLines,
 } from "./embedded-format.ts";
@@ -176,7 +177,7 @@ function pathIn(line: string): string | null {
 }
 
 /** `certain`: the line says by its form that it is a name, so spaces are allowed in it. */
-function isNamed(name: string, certain: boolean): boolean {
+export function isNamed(name: string, certain: boolean): boolean {
   if (name === "" || name.length > 400 || /[<>|"\0]/.test(name)) return false;
   if (BARE_NAMES.test(name)) return true;
   const hasExtension = /[^/.\s][^/]*\.[A-Za-z0-9_+-]{1,12}$/.test(name);
@@ -197,6 +198,7 @@ export function parseSearchReplace(text: string, above = ""): EmbeddedRead {
   const lineOf = createLineCounter(text);
   let path: string | null = null;
   let proseFrom = 0;
+  const around: [number, number][] = [];
   for (let at = 0, next = at; at < text.length; at = next) {
     next = lineAfter(text, at);
     const start = searchMark(text, at);
@@ -217,6 +219,7 @@ export function parseSearchReplace(text: string, above = ""): EmbeddedRead {
       warnings.push(
         `line ${lineOf(block.leavesOutAt)}: a second '=======' ends the block; the text between it and '>>>>>>> REPLACE' is not used`,
       );
+    around.push([proseFrom, at]);
     const hunk = new SearchReplaceHunk(text, search, replace, startLine);
     commands.push({
       type: "file_edit",
@@ -229,7 +232,8 @@ export function parseSearchReplace(text: string, above = ""): EmbeddedRead {
     proseFrom = block.next;
     next = block.next;
   }
-  if (commands.length > 0) return { ok: true, commands, warnings };
+  around.push([proseFrom, text.length]);
+  if (commands.length > 0) return { ok: true, commands, warnings, around: () => linesOf(text, around) };
   const message = "no SEARCH/REPLACE block in the text";
   return { ok: false, failure: { code: "not-a-patch", message, line: 1 } };
 }

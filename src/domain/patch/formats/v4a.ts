@@ -10,6 +10,7 @@ import {
   createFinder,
   type EmbeddedFormat,
   type EmbeddedRead,
+  linesOf,
   markLine,
   shiftLines,
 } from "./embedded-format.ts";
@@ -346,13 +347,16 @@ function readV4a(text: string, firstIndex: number): EmbeddedRead {
   const commands: PatchCommand[] = [];
   const warnings: string[] = [];
   const lineOf = createLineCounter(text);
+  const around: [number, number][] = [];
   for (let from = 0; from !== -1; ) {
+    around.push([from, Math.max(from, nextBegin(from))]);
     const end = measure(from) ?? text.length;
     const read = shiftLines(parseV4a(text.slice(from, end)), lineOf(from) - 1, firstIndex + commands.length);
     if (!read.ok) return read;
     for (const command of read.commands) commands.push(command);
     warnings.push(...read.warnings);
     from = nextBegin(end) === -1 ? -1 : end;
+    if (from === -1) around.push([end, text.length]);
   }
-  return { ok: true, commands, warnings };
+  return { ok: true, commands, warnings, around: () => linesOf(text, around) };
 }

@@ -197,8 +197,15 @@ const doubt = wordBy<"kind", Doubt>("kind", {
   unseen: ({ path }) => `${path} would be replaced whole, and the coder has not seen it`,
   elision: ({ path, line }) => `${path} would contain the line "${line}" in place of its code`,
   shrinks: ({ path, from, to }) => `${path} would shrink from ${from} to ${to} lines`,
+  "not-whole": ({ path, names }) =>
+    names.length === 0
+      ? `a block for ${path} is not the whole file: it ends in the middle, or does not parse`
+      : `a block for ${path} is not the whole file: it lacks ${names.slice(0, 5).join(", ")}`,
+  mark: ({ path, line }) => `${path} would contain the mark "${line}" of an edit`,
 });
 const doubts = (of: readonly Doubt[]) => of.map(doubt).join("; ");
+const answerSkipped = (parts: readonly string[]) =>
+  `not carried out from the coder's answer: ${parts.slice(0, 5).join(" · ")}${parts.length > 5 ? ` … (${parts.length})` : ""}`;
 const unusable = (detail: string) => `The proposal could not be carried out; nothing was changed.\n${detail}`;
 
 const ownTrouble = wordBy<"why", OwnTrouble>("why", {
@@ -217,6 +224,8 @@ export const chatTexts = {
   doubts,
   proposalDoubted: (of: readonly Doubt[]) => unusable(`${doubts(of)}.`),
   proposalUnusable: unusable,
+  answerSkipped,
+  proposalSkipped: (parts: readonly string[]) => unusable(`${answerSkipped(parts)}.`),
   sentBack: (attempt: number, of: number, brief: string) => `Try ${attempt} of ${of}: ${brief}. Fixing…`,
   joins: "A coder is at work; this joins its next round.",
   giveToCoder: "Give to a coder",

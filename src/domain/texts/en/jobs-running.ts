@@ -73,6 +73,7 @@ export const runningTexts = {
     replaced: (path: string) => `replaced a change that others made meanwhile: ${path}`,
     merged: (path: string, by: string | null) =>
       by === null ? `merged with a change from outside: ${path}` : `merged with ${by}: ${path}`,
+    answerSkipped: (parts: string) => `not carried out from the coder's answer: ${parts}`,
     staged: "kept as a preview",
     committed: "applied",
     conflict: (paths: string) => `conflict: ${paths}`,

@@ -319,6 +319,8 @@ export const workTexts = {
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
   replacedChange: (paths: readonly string[]) =>
     `While the coder worked, others changed ${paths.join(", ")}; the coder saw those changes and replaced them.`,
+  answerSkipped: (parts: readonly string[]) =>
+    `${many(parts.length, "part")} of the coder's answer ${parts.length === 1 ? "was" : "were"} not carried out:\n${parts.map((part) => `  ${part}`).join("\n")}`,
   mergedWith: (path: string, by: string | null) =>
     by === null ? `merged with a change from outside in ${path}` : `merged with job ${by} in ${path}`,
   hookRefused: ({ command, ended, output }: HookRun) =>

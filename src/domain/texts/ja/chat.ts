@@ -160,6 +160,11 @@ const doubt = wordBy<"kind", Doubt>("kind", {
   unseen: ({ path }) => `${path} を、コーダーが見ていないまま全体で置き換えようとしました`,
   elision: ({ path, line }) => `${path} に、コードの代わりに省略の行「${line}」が入ります`,
   shrinks: ({ path, from, to }) => `${path} が ${from} 行から ${to} 行に縮みます`,
+  "not-whole": ({ path, names }) =>
+    names.length === 0
+      ? `${path} のブロックはファイル全体ではありません（途中で終わっているか、構文エラーです）`
+      : `${path} のブロックはファイル全体ではありません（${names.slice(0, 5).join("、")} がありません）`,
+  mark: ({ path, line }) => `${path} に、編集の印「${line}」がそのまま入ります`,
 });
 
 const ownTrouble = wordBy<"why", OwnTrouble>("why", {
@@ -176,6 +181,9 @@ export const chatTexts: typeof en.chatTexts = {
   unreadableBrief: "patch のフォーマットが不正です",
   doubts: (of) => of.map(doubt).join("、"),
   proposalDoubted: (of) => chatTexts.proposalUnusable(`${chatTexts.doubts(of)}。`),
+  answerSkipped: (parts) =>
+    `コーダーの回答のうち実行していない部分: ${parts.slice(0, 5).join(" · ")}${parts.length > 5 ? ` …（${parts.length} 件）` : ""}`,
+  proposalSkipped: (parts) => chatTexts.proposalUnusable(`${chatTexts.answerSkipped(parts)}。`),
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
   sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief}。修正しています…`,
   joins: "コーダーが作業中です。次の試行で取り入れます。",

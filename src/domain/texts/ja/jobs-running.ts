@@ -70,6 +70,7 @@ export const runningTexts: typeof en.runningTexts = {
     autoCommitFailed: (error) => `コミットに失敗しました: ${error}`,
     replaced: (path) => `作業中の変更を置き換えました: ${path}`,
     merged: (path, by) => `${by ?? "外部の変更"} と統合しました: ${path}`,
+    answerSkipped: (parts) => `コーダーの回答のうち実行していない部分: ${parts}`,
     staged: "プレビューとして残しました",
     committed: "適用しました",
     conflict: (paths) => `競合: ${paths}`,

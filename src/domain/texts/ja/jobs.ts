@@ -320,6 +320,8 @@ export const workTexts: typeof en.workTexts = {
   autoCommitAborted: (error) => `実行前の auto-commit に失敗したため、何も実行していません: ${error}`,
   replacedChange: (paths) =>
     `${paths.join("、")} は作業中に変更されました。コーダーはその変更を見たうえで置き換えました。`,
+  answerSkipped: (parts) =>
+    `コーダーの回答のうち、次の ${parts.length} か所は実行していません:\n${parts.map((part) => `  ${part}`).join("\n")}`,
   mergedWith: (path, by) =>
     by === null
       ? `${path} は PicoClaw の外での変更とマージしました`

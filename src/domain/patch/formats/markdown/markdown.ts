@@ -8,14 +8,23 @@ import {
   type PatchCommand,
   type PatchFormat,
   readCommands,
+  type SkippedPart,
 } from "../../patch-command.ts";
-import { type EmbeddedContext, type EmbeddedFormat, shiftFailure, shiftWarning } from "../embedded-format.ts";
+import {
+  type EmbeddedContext,
+  type EmbeddedFormat,
+  shiftFailure,
+  shiftWarning,
+  type TextLine,
+} from "../embedded-format.ts";
 import { diffFormat } from "../unified-diff/unified-diff.ts";
+import { AnswerParts } from "./answer-parts.ts";
 import { consoleBlock, gitBlock, shellBlock } from "./command-blocks.ts";
 import { type Piece, walkReply } from "./walk-reply.ts";
 
 export type BlockInfo =
-  | { readonly kind: "file"; readonly path: string; readonly language: string }
+  /** `named`: where the file is named, if not in the fence. */
+  | { readonly kind: "file"; readonly path: string; readonly language: string; readonly named?: "above" }
   | { readonly kind: "shell"; readonly shell?: "sh" | "zsh" }
   | { readonly kind: "console" }
   | { readonly kind: "git" }
@@ -158,6 +167,7 @@ type BlockRead =
       readonly format: PatchFormat;
       readonly commands: readonly PatchCommand[];
       readonly warnings: readonly string[];
+      readonly around?: () => readonly TextLine[];
     }
   /** A coder's whole answer as JSON: its patch is to be parsed in turn. */
   | { readonly kind: "proposal"; readonly patch: string }
@@ -172,9 +182,10 @@ const SHOWS_PATCHES = new Set(["", "md", "mdx", "markdown", "txt", "patch", "dif
 /** The context before a block in its reply. */
 type BlockContext = Pick<EmbeddedContext, "firstIndex" | "lastPath">;
 
-function readBlock(block: FencedBlock, place: BlockContext): BlockRead {
+function readBlock(block: FencedBlock, place: BlockContext, answer: AnswerParts | null): BlockRead {
   const { firstIndex } = place;
-  const info = readInfo(block.info);
+  const fenced = readInfo(block.info);
+  const info = answer?.infoOf(block, fenced) ?? fenced;
   const embedded = readEmbeddedBlock(block, info, place);
   if (embedded !== undefined) return embedded;
   switch (info.kind) {
@@ -228,13 +239,16 @@ function embeddedCommands(format: EmbeddedFormat, text: string, place: EmbeddedC
     : { kind: "failed", failure: read.failure };
 }
 
-function fileEdit(info: { readonly path: string; readonly language: string }, content: string): PatchCommand {
+function fileEdit(
+  { path, language, named }: Extract<BlockInfo, { kind: "file" }>,
+  content: string,
+): PatchCommand {
   return {
     type: "file_edit",
     action: "update",
-    target: info.path,
+    target: path,
     content,
-    metadata: { language: info.language },
+    metadata: { language, ...(named !== undefined && { named }) },
   };
 }
 
@@ -286,12 +300,19 @@ const MOST_WARNINGS = 100;
 /**
  * Parses a reply: prose with code blocks, raw patches and JSON in it, in their order. The first mistake fails the
  * whole, so that no reply is carried out in part. `unwrap` parses a patch found inside (a proposal's `patch`, or
- * the inside of a lone Markdown block); without it such things are not looked into.
+ * the inside of a lone Markdown block); without it such things are not looked into. `isAnswer`: a coder wrote it, so a
+ * path above a fence names its file, and the parts that are not carried out are listed.
  */
-export function parseReply(text: string, unwrap: ((patch: string) => ParseResult) | undefined): ParseResult {
+export function parseReply(
+  text: string,
+  unwrap: ((patch: string) => ParseResult) | undefined,
+  { isAnswer = false }: { readonly isAnswer?: boolean } = {},
+): ParseResult {
+  const answer = isAnswer ? new AnswerParts(text) : null;
   const commands: PatchCommand[] = [];
   const warnings = createWarnings();
   const formats = new Set<PatchFormat>();
+  const inner: SkippedPart[] = [];
   const lineOf = createLineCounter(text);
   let blocks = 0;
   let wrapper: string | undefined;
@@ -306,6 +327,7 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
   };
 
   for (const piece of walkReply(text)) {
+    answer?.enter(piece);
     if (commands.length > MOST_COMMANDS)
       return {
         ok: false,
@@ -321,13 +343,14 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
     if (piece.kind === "broken-json") {
       if (piece.flush) return { ok: false, failure: jsonFailure(text, piece.at, piece.reason) };
       broken ??= piece;
+      answer?.skip(piece, `JSON that is not valid: ${piece.reason}`);
       warnings.add(`line ${lineOf(piece.start)}: JSON that is not valid, skipped: ${piece.reason}`);
       continue;
     }
     const opens = lineOf(piece.kind === "block" ? piece.opens : piece.start);
     const line = lineOf(piece.start);
     const place = { firstIndex: commands.length, lastPath };
-    const read = piece.kind === "block" ? readBlock(piece, place) : readLoose(piece, place);
+    const read = piece.kind === "block" ? readBlock(piece, place, answer) : readLoose(piece, place);
     if (piece.kind === "block") {
       blocks++;
       noteBlock(piece, opens, warnings.add);
@@ -336,17 +359,23 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
       case "commands":
         take(read.format, read.commands);
         for (const warning of read.warnings) warnings.add(shiftWarning(warning, line - 1));
+        if (answer !== null) answer.leave(piece, read.around?.() ?? []);
         break;
       case "proposal": {
         const inside = unwrap?.(read.patch);
-        if (inside === undefined) break;
+        if (inside === undefined) {
+          answer?.skip(piece, "a proposal within a proposal");
+          break;
+        }
         if (!inside.ok) return inside;
         take(inside.format, inside.commands);
         for (const warning of inside.warnings) warnings.add(warning);
+        inner.push(...(inside.skipped ?? []));
         break;
       }
       case "skipped":
         warnings.add(`line ${opens}: ${read.why}, skipped`);
+        answer?.skip(piece, read.why);
         if (read.known) formats.add("markdown");
         if (read.markdown && piece.kind === "block") wrapper = piece.body;
         break;
@@ -358,7 +387,10 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
         return read satisfies never;
     }
   }
-  if (formats.size > 0) return { ok: true, commands, warnings: warnings.all(), format: patchFormat(formats) };
+  if (formats.size > 0) {
+    const parsed = { ok: true, commands, warnings: warnings.all(), format: patchFormat(formats) } as const;
+    return answer === null ? parsed : { ...parsed, skipped: [...inner, ...answer.all(commands)] };
+  }
   if (blocks === 1 && wrapper !== undefined && unwrap !== undefined) return unwrap(wrapper);
   if (broken !== undefined) return { ok: false, failure: jsonFailure(text, broken.at, broken.reason) };
   const message = blocks > 0 ? "no valid code blocks found in Markdown patch" : "unknown patch format";

@@ -151,6 +151,15 @@ type PieceKind =
   | { readonly kind: "comment"; readonly start: number; readonly closed: boolean }
   | JsonPiece;
 
+const LONGEST_QUOTE = 120;
+
+/** How a part of a reply is named to its writer: its first line, and the first line of its content. */
+export function quotePart(line: string, body = ""): string {
+  const first = body.split("\n", 20).find((one) => one.trim() !== "") ?? "";
+  const text = `${line.trim()} ${first.trim()}`.trim();
+  return text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE - 1)}…` : text;
+}
+
 /** The parts of a reply in order, line by line in prose and in one step over anything else. Linear in the text. */
 export function* walkReply(text: string): Generator<Piece> {
   const lists = createListContext();

@@ -7,7 +7,7 @@ import type {
   ParseFailure,
   PatchCommand,
 } from "../../patch-command.ts";
-import { type EmbeddedFormat, type EmbeddedRead, shiftLines } from "../embedded-format.ts";
+import { type EmbeddedFormat, type EmbeddedRead, shiftLines, type TextLine } from "../embedded-format.ts";
 import {
   cleanPath,
   gitHeaderNames,
@@ -311,7 +311,13 @@ function decodeLine(line: string, out: Uint8Array, from: number, digits: Int16Ar
  * last line without line end, `--- /dev/null` without `new file mode`.
  */
 export type UnifiedDiffParse =
-  | { readonly ok: true; readonly files: readonly DiffFile[]; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly files: readonly DiffFile[];
+      readonly warnings: readonly string[];
+      /** Lines that belong to no file. */
+      readonly around: () => readonly TextLine[];
+    }
   | { readonly ok: false; readonly failure: ParseFailure };
 
 type FileRead =
@@ -323,11 +329,13 @@ export function parseUnifiedDiff(input: string | Uint8Array): UnifiedDiffParse {
   const files: DiffFile[] = [];
   const warnings: string[] = [];
   const lineOf = createLineCounter(diff.text);
+  const prose: number[] = [];
   const warn = (at: number, warning: string) => warnings.push(`line ${lineOf(at)}: ${warning}`);
   for (let at = 0; at < diff.text.length; ) {
     const git = diff.startsWith("diff --git ", at);
     if (!git && !isPlainHeader(diff, at)) {
       if (isNumberedHeader(diff, at)) return diffFailure(diff, at, "patch fragment without header");
+      prose.push(at);
       at = diff.after(at);
       continue;
     }
@@ -337,7 +345,11 @@ export function parseUnifiedDiff(input: string | Uint8Array): UnifiedDiffParse {
     at = read.next;
   }
   if (files.length === 0) return diffFailure(diff, 0, "no valid patches in input", "not-a-patch");
-  return { ok: true, files, warnings };
+  const around = () => {
+    const lineOf = createLineCounter(diff.text);
+    return prose.map((at) => ({ line: lineOf(at), text: diff.line(at) }));
+  };
+  return { ok: true, files, warnings, around };
 }
 
 function readFile(
@@ -449,7 +461,7 @@ function readDiff(text: string): EmbeddedRead {
       failure: failure.code === "not-a-patch" ? { ...failure, code: "invalid-diff" } : failure,
     };
   }
-  const { files, warnings } = diff;
+  const { files, warnings, around } = diff;
   const paths = new Set(files.map((file) => file.newPath ?? file.oldPath ?? ""));
   const command: PatchCommand = {
     type: "file_edit",
@@ -459,5 +471,5 @@ function readDiff(text: string): EmbeddedRead {
     metadata: { format: "diff" },
     edit: { kind: "diff", files },
   };
-  return { ok: true, commands: [command], warnings };
+  return { ok: true, commands: [command], warnings, around };
 }

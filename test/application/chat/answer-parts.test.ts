@@ -1,0 +1,182 @@
+/** No part of a coder's answer is lost: it is carried out, sent back to the coder, or reported. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { proposal, replace } from "./chat-kit.ts";
+import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+const fence = (info: string, body: string) => `\`\`\`${info}\n${body}\`\`\``;
+const UTIL = "def double(value):\n    return 2 * value\n";
+const BESIDE = `**src/util.py**\n${fence("python", UTIL)}`;
+const V4A = "*** Begin Patch\n*** Update File: src/app.py\n@@\n-value = 1\n+value = 2\n*** End Patch";
+
+async function answers(...said: readonly string[]) {
+  at = await openConversation((_, turn) => said[turn] ?? proposal("No change: done", ""));
+  at.write("src/app.py", "value = 1\n");
+}
+
+describe("a whole file under a path line lands with the rest", () => {
+  const ways: readonly (readonly [string, string])[] = [
+    ["SEARCH/REPLACE", `${replace("src/app.py", "value = 1", "value = 2")}\n\n${BESIDE}`],
+    ["V4A", `${V4A}\n\n${BESIDE}`],
+    ["Markdown", `${fence("python:src/app.py", "value = 2\n")}\n\n${BESIDE}`],
+    ["a diff", `--- a/src/app.py\n+++ b/src/app.py\n@@ -1 +1 @@\n-value = 1\n+value = 2\n\n${BESIDE}`],
+    ["a command", `${BESIDE}\n\n${fence("bash", "echo value = 2 > src/app.py\n")}`],
+  ];
+  test.each(ways)("beside %s", async (_, patch) => {
+    await answers(proposal("Double it; all tests pass now.", patch));
+    const reply = await at.send("/code3 double the value");
+    expect(at.read("src/util.py")).toBe(UTIL);
+    expect(at.read("src/app.py")).toBe("value = 2\n");
+    expect(reply.ok).toBe(true);
+    expect(at.asked).toHaveLength(1);
+  });
+
+  test.each([
+    "src/util.py",
+    "`src/util.py`",
+    "### src/util.py",
+    "`src/util.py`:",
+    "File: src/util.py",
+    "1. **`src/util.py`**:\n",
+  ])("named by the line %j", async (line) => {
+    await answers(proposal("Add it", `${line}\n${fence("python", UTIL)}`));
+    await at.send("/code3 add double");
+    expect(at.read("src/util.py")).toBe(UTIL);
+  });
+});
+
+describe("over a file that exists, a block under a path line counts only if it is whole", () => {
+  const whole = "import os\n\nLIMIT = 3\n\ndef one():\n    return 1\n\ndef two():\n    return 2\n";
+  const replaced = whole.replace("return 2", "return 22");
+  const under = (body: string) => `src/lib.py\n${fence("python", body)}`;
+
+  async function ask(request: string, ...patches: readonly string[]) {
+    at = await openConversation((_, turn) =>
+      patches[turn] === undefined ? proposal("No change: done", "") : proposal("Change two", patches[turn]),
+    );
+    at.write("src/lib.py", whole);
+    return at.send(`/code3 ${request} in src/lib.py`);
+  }
+
+  test("the whole file lands at once", async () => {
+    await ask("change two", under(replaced));
+    expect(at.read("src/lib.py")).toBe(replaced);
+    expect(at.asked).toHaveLength(1);
+  });
+
+  const parts: readonly (readonly [string, string])[] = [
+    ["drops a function", "def two():\n    return 22\n"],
+    ["drops a constant", whole.replace("LIMIT = 3\n\n", "")],
+    ["ends in the middle", `${whole}\ndef three(\n`],
+    ["is indented", "    return 22\n"],
+  ];
+  test.each(parts)(
+    "one that %s goes back and is never written, also when it is repeated",
+    async (_, part) => {
+      const reply = await ask("change it", under(part), under(part));
+      expect(at.read("src/lib.py")).toBe(whole);
+      expect(at.asked[1]?.messages.at(-1)?.text).toContain("src/lib.py: is your block the whole file");
+      expect(reply.ok).toBe(false);
+      expect(reply.text).toContain("is not the whole file");
+    },
+  );
+
+  test("after it went back, an edit lands", async () => {
+    await ask(
+      "change it",
+      under("def two():\n    return 22\n"),
+      replace("src/lib.py", "return 2", "return 22"),
+    );
+    expect(at.read("src/lib.py")).toBe(replaced);
+  });
+
+  test("a name that the request names may go", async () => {
+    const without = whole.replace("def one():\n    return 1\n\n", "");
+    await ask("remove one()", under(without));
+    expect(at.read("src/lib.py")).toBe(without);
+  });
+
+  test("two blocks under one path are not two whole files", async () => {
+    at = await openConversation(() =>
+      proposal(
+        "Add",
+        `new.py\n${fence("python", "def a():\n    pass\n")}\nnew.py\n${fence("python", "def b():\n    pass\n")}`,
+      ),
+    );
+    const reply = await at.send("/code3 add them");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toContain("new.py");
+  });
+});
+
+describe("a mark of an edit never becomes a line of a file", () => {
+  test.each(["<<<<<<< src/lib.py", ">>>>>>> REPLACE", "======="])("%s", async (mark) => {
+    const patch = fence("python:src/new.py", `value_of_the_limit = 1\n${mark}\nvalue = 2\n`);
+    await answers(proposal("Add", patch), proposal("Add", patch));
+    const reply = await at.send("/code3 add it");
+    expect(at.tree()).toEqual({ "src/app.py": "value = 1\n" });
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toContain(mark);
+  });
+
+  test("equals signs that underline a title are text", async () => {
+    await answers(proposal("Add", fence("rst:a.rst", "Install\n=======\n\nText.\n")));
+    await at.send("/code3 add it");
+    expect(at.read("a.rst")).toContain("=======");
+  });
+});
+
+describe("a part that nothing carries out", () => {
+  const extra = fence("python", "def lost(value):\n    return value\n");
+  const patch = `${replace("src/app.py", "value = 1", "value = 2")}\n\n${extra}`;
+  const line = "```python def lost(value):";
+
+  test("goes back once; a whole file then lands with the rest, and nothing is reported", async () => {
+    await answers(
+      proposal("Do it", patch),
+      proposal("And that", fence("python:src/lost.py", "def lost(value):\n    return value\n")),
+    );
+    const reply = await at.send("/code3 do it");
+    expect(at.asked).toHaveLength(2);
+    expect(at.asked[1]?.messages.at(-1)?.text).toContain(line);
+    expect(at.read("src/lost.py")).toContain("def lost");
+    expect(at.read("src/app.py")).toBe("value = 2\n");
+    expect(reply.text).not.toContain("not carried out");
+  });
+
+  test("is in the reply, the result, the job and its journal if the coder leaves it at that", async () => {
+    await answers(proposal("Do it", patch), proposal("Only an example.", ""));
+    const reply = await at.send("/code3 do it");
+    expect(at.read("src/app.py")).toBe("value = 2\n");
+    expect(reply.text).toContain(`1 part of the coder's answer was not carried out:\n  ${line}`);
+    const [job] = reply.jobs ?? [];
+    expect(JSON.stringify(job)).toContain("def lost(value):");
+    const stored = at.archive.read(job?.job_id ?? "");
+    expect(JSON.stringify(stored)).toContain("answer-skipped");
+    const events = at.archive.events(job?.job_id ?? "").map(({ event }) => event);
+    expect(events).toContainEqual({ type: "answer_skipped", attempt: 1, parts: [line] });
+  });
+
+  test("is in a Japanese reply in Japanese", async () => {
+    at = await openConversation(
+      (_, turn) => (turn === 0 ? proposal("直します", patch) : proposal("例です", "")),
+      { locale: "ja" },
+    );
+    at.write("src/app.py", "value = 1\n");
+    const reply = await at.send("/code3 do it");
+    expect(reply.text).toContain(`次の 1 か所は実行していません:\n  ${line}`);
+  });
+
+  test("is reported without a job if the rest changes nothing", async () => {
+    await answers(
+      ...Array.from({ length: 4 }, () =>
+        proposal("All tests pass now.", `${fence("console", "ok\n")}\n${extra}`),
+      ),
+    );
+    const reply = await at.send("/code3 do it");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toContain("def lost(value):");
+  });
+});
