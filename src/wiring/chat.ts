@@ -25,6 +25,7 @@ import {
   readSpokenTurns,
 } from "../infrastructure/chat/session-store.ts";
 import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
+import { parsesSource } from "../infrastructure/platform/parse-source.ts";
 import { createOwnerNames } from "../infrastructure/platform/process-table.ts";
 import { startTimer, timers } from "../infrastructure/platform/timers.ts";
 import { toStorage } from "../infrastructure/platform/workspace-storage.ts";
@@ -192,6 +193,7 @@ function loadLater(
     (await import("./processes.ts")).openProcessesDoor(opened, choices.isOnce ?? false);
   return {
     reachesOutward,
+    parsesSource,
     isCommit: async (name) =>
       (await import("../application/chat/talk-commands.ts")).isCommit(opened.deps, name),
     openToolbox: async (request) =>

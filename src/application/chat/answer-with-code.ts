@@ -327,7 +327,7 @@ export async function runCoder(
     checks: state === null ? "" : wordStateForCoder(state),
   });
   const end = await coderLoop({
-    coder: { kind: "model", ask: talk.ask, request: text },
+    coder: { kind: "model", ask: talk.ask, request: text, parses: deps.parsesSource },
     bench,
     show: (files, asked) =>
       showAsked(skills.beside(files), asked, { request: text, limit: talk.budget().files }),

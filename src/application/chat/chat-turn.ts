@@ -173,6 +173,8 @@ export interface CoderDeps extends AgentDeps, Pick<ChatCommands, "ownCommands">,
   };
   /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
+  /** Whether a text parses as what its path says; null where nothing can tell. */
+  readonly parsesSource: (path: string, text: string) => boolean | null;
   readonly openProcessTools?: (readOnly: boolean) => Promise<ToolGroup>;
   /** The user's own agents as heads of coders. Absent where none can be. */
   readonly heads?: HeadsDoor;

@@ -5,7 +5,7 @@ import {
   readNoChange,
   readProposal,
 } from "../../domain/coder/proposal.ts";
-import { findNotWhole } from "../../domain/coder/whole-file.ts";
+import { findNotWhole, type ParsesSource } from "../../domain/coder/whole-file.ts";
 import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import { type CommandResult, type JobResult, nameJob } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand, SkippedPart } from "../../domain/patch/patch-command.ts";
@@ -38,6 +38,7 @@ export interface CoderLoop {
         readonly kind: "model";
         /** The user's words: what they name may be removed. */
         readonly request: string;
+        readonly parses: ParsesSource;
         /** Asks the coder, with the exchange since the request. */
         readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
       }
@@ -68,6 +69,8 @@ export interface CoderLoop {
   readonly mask: (text: string) => string;
   readonly advise: Advise;
 }
+
+type ModelCoder = Extract<CoderLoop["coder"], { kind: "model" }>;
 
 export type CoderAnswer =
   | {
@@ -374,7 +377,7 @@ async function untilEnd(loop: CoderLoop, state: LoopState): Promise<CoderEnd> {
 async function askModel(
   loop: CoderLoop,
   state: LoopState,
-  ask: Extract<CoderLoop["coder"], { kind: "model" }>["ask"],
+  ask: ModelCoder["ask"],
 ): Promise<{ readonly said: string; readonly step: CoderStep }> {
   loop.tell({ type: "doing", attempt: state.attempts + 1, doing: "asking" });
   const answer = await ask(state.exchange);
@@ -678,13 +681,7 @@ async function attemptProposal(
     doubtfulEdits(commands, bench.files().source, {
       shown,
       told: (path) => state.told.has(path),
-      notWhole: (path, before, after) =>
-        findNotWhole(
-          path,
-          before,
-          after,
-          `${loop.coder.kind === "model" ? loop.coder.request : ""}\n${proposal.plan}`,
-        ),
+      ...(loop.coder.kind === "model" && { notWhole: notWholeFor(loop.coder, proposal) }),
     }),
   );
   if (doubts.length > 0) {
@@ -724,6 +721,12 @@ async function attemptProposal(
   const { results } = carried;
   const failed = results.filter(({ success }) => !success);
   return judgeAttempt(loop, state, { number, results, failed, commands }, limits.attempts);
+}
+
+function notWholeFor({ request, parses }: ModelCoder, { plan }: Proposal) {
+  const spoken = `${request}\n${plan}`;
+  return (path: string, before: string, after: string) =>
+    findNotWhole({ path, before, after }, spoken, parses);
 }
 
 interface CarriedAttempt {

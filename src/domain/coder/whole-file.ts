@@ -11,8 +11,13 @@ export type NotWhole =
   | { readonly because: "names"; readonly names: readonly string[] };
 
 /** `spoken`: the request and the plan; a name that they contain may go. */
-export function findNotWhole(path: string, before: string, after: string, spoken: string): NotWhole | null {
-  const isSound = readerFor(path);
+export function findNotWhole(
+  { path, before, after }: { readonly path: string; readonly before: string; readonly after: string },
+  spoken: string,
+  parses: ParsesSource,
+): NotWhole | null {
+  const read = READERS.find(([end]) => end.test(path))?.[1] ?? (() => true);
+  const isSound = (text: string) => parses(path, text) ?? read(text);
   if (!isSound(after) && isSound(before)) return { because: "ends", names: [] };
   const [had, has] = [topNames(path, before), new Set(topNames(path, after))];
   const missing = had.filter((name) => !has.has(name) && !isSpoken(name, spoken));
@@ -56,33 +61,14 @@ function isSpoken(name: string, spoken: string): boolean {
   return spoken.split(/[^\w$]+/).includes(name);
 }
 
-type Reader = (text: string) => boolean;
+/** Whether a text parses as what its path says; null where nothing can tell. */
+export type ParsesSource = (path: string, text: string) => boolean | null;
 
-/** By the end of a path: real parsers where the runtime has one, else what a tokenizer refuses. */
-const READERS: readonly (readonly [RegExp, Reader])[] = [
-  [/\.json$/i, attempt((text) => JSON.parse(text))],
-  [/\.[cm]?ts$/i, attempt((text) => new Bun.Transpiler({ loader: "ts" }).transformSync(text))],
-  [/\.(?:[cm]?js|[jt]sx)$/i, attempt((text) => new Bun.Transpiler({ loader: "tsx" }).transformSync(text))],
-  [/\.ya?ml$/i, attempt((text) => Bun.YAML.parse(text))],
-  [/\.toml$/i, attempt((text) => Bun.TOML.parse(text))],
+/** Without a parser, what a tokenizer refuses; any text of another language counts as sound. */
+const READERS: readonly (readonly [RegExp, (text: string) => boolean])[] = [
   [/\.pyi?$/i, isSoundPython],
   [/\.(?:go|rs|java|kts?|c|h|cc|cpp|hpp|cs|swift|scala|dart|php|css|scss|less)$/i, isBalanced],
 ];
-
-function readerFor(path: string): Reader {
-  return READERS.find(([end]) => end.test(path))?.[1] ?? (() => true);
-}
-
-function attempt(parse: (text: string) => unknown): Reader {
-  return (text) => {
-    try {
-      parse(text);
-      return true;
-    } catch {
-      return false;
-    }
-  };
-}
 
 const CLOSES: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{" };
 const C_TOKENS =

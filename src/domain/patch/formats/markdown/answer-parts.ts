@@ -7,8 +7,7 @@
 import { createLineCounter, lineAfter, lineAt } from "../../../platform/bytes-text.ts";
 import type { PatchCommand, SkippedPart } from "../../patch-command.ts";
 import { isNamed } from "../search-replace.ts";
-import type { BlockInfo } from "./markdown.ts";
-import { type Piece, quotePart } from "./walk-reply.ts";
+import { type BlockInfo, type Piece, quotePart } from "./walk-reply.ts";
 
 type FencedBlock = Extract<Piece, { kind: "block" }>;
 

@@ -20,18 +20,7 @@ import {
 import { diffFormat } from "../unified-diff/unified-diff.ts";
 import { AnswerParts } from "./answer-parts.ts";
 import { consoleBlock, gitBlock, shellBlock } from "./command-blocks.ts";
-import { type Piece, walkReply } from "./walk-reply.ts";
-
-export type BlockInfo =
-  /** `named`: where the file is named, if not in the fence. */
-  | { readonly kind: "file"; readonly path: string; readonly language: string; readonly named?: "above" }
-  | { readonly kind: "shell"; readonly shell?: "sh" | "zsh" }
-  | { readonly kind: "console" }
-  | { readonly kind: "git" }
-  | { readonly kind: "diff" }
-  | { readonly kind: "json" }
-  /** Says nothing that can be carried out; the body may still hold a patch of its own. */
-  | { readonly kind: "unknown"; readonly tag: string };
+import { type BlockInfo, type Piece, walkReply } from "./walk-reply.ts";
 
 /** Paths and languages are short; a longer info string is not one. */
 const LONGEST_INFO = 5000;

@@ -151,6 +151,18 @@ type PieceKind =
   | { readonly kind: "comment"; readonly start: number; readonly closed: boolean }
   | JsonPiece;
 
+/** What the line that opens a fence says about the block. */
+export type BlockInfo =
+  /** `named`: where the file is named, if not in the fence. */
+  | { readonly kind: "file"; readonly path: string; readonly language: string; readonly named?: "above" }
+  | { readonly kind: "shell"; readonly shell?: "sh" | "zsh" }
+  | { readonly kind: "console" }
+  | { readonly kind: "git" }
+  | { readonly kind: "diff" }
+  | { readonly kind: "json" }
+  /** Says nothing that can be carried out; the body may still hold a patch of its own. */
+  | { readonly kind: "unknown"; readonly tag: string };
+
 const LONGEST_QUOTE = 120;
 
 /** How a part of a reply is named to its writer: its first line, and the first line of its content. */
