@@ -48,7 +48,7 @@ import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
 import { noteAddress } from "../infrastructure/serve/live-address.ts";
 import { createRetentionStore } from "../infrastructure/serve/retention-store.ts";
 import { createScheduleStore, startSchedules } from "../infrastructure/serve/schedules.ts";
-import { storeFileOf, tryWrite } from "../infrastructure/store/open-store.ts";
+import { storeFileOf, tryTables, tryWrite } from "../infrastructure/store/open-store.ts";
 import { allTasks, createTaskFileReader } from "../infrastructure/tasks/task-files.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/web/console-readers.ts";
 import { VERSION } from "../version.ts";
@@ -194,7 +194,10 @@ export function createWebHost(deps: WebHostDeps): WebHost {
     fleet: createFleetControl({ ...deps, self: readMachineId(home) }),
     health: createServerHealth({
       config: () => current().config,
-      askStore: () => tryWrite(db, now()),
+      askStore: async () => {
+        await tryTables(db);
+        await tryWrite(db, now());
+      },
       findGonePiece: watchOwnPieces(),
       models: () => modelsNow(deps),
       pingDocker: async (address, signal) =>

@@ -28,6 +28,7 @@ import { createMessageStore } from "../infrastructure/serve/message-store.ts";
 import { traceparentOf } from "../infrastructure/serve/message-views.ts";
 import { workspaceQueues } from "../infrastructure/serve/work-places.ts";
 import { openWorkQueue } from "../infrastructure/serve/work-queue.ts";
+import { tryWrite } from "../infrastructure/store/open-store.ts";
 import { newerSchema } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
 import { type ListenDeps, randomBytes, type ServeDeps } from "./serve-state.ts";
@@ -102,6 +103,8 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
     onTrouble(error, "uncaught");
   };
   const { isGone } = owners;
+  // A store that takes no writes is reported once: the queue would try again without an end.
+  await tryWrite(db, now());
   const opened = await openWorkQueue({ db, databaseUrl, owner, isGone, timers, onTrouble });
   const { queue, newWorkId } = opened;
   const { root } = state.current().workspace;

@@ -3,7 +3,7 @@ import { JobBroken } from "../../application/ports/jobs-workspace.ts";
 import { toErrorText, toFaultText } from "../../domain/platform/error-text.ts";
 import { type FileTrouble, missingPiece } from "../../domain/platform/machine-trouble.ts";
 import { maskSecrets } from "../../domain/platform/mask.ts";
-import { isStoreClosed } from "../../domain/store/store-trouble.ts";
+import { isStoreClosed, readStoreAway } from "../../domain/store/store-trouble.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type CliFailure, fail } from "./command.ts";
 import { Stop } from "./flags.ts";
@@ -55,8 +55,10 @@ export async function describeCrash(
   if (usedUp !== null) lines.push(usedUp);
   else if (gone !== null) lines.push(messages.installationIncomplete(gone));
   else if (code === "EXECUTOR_ENDED") lines.push(messages.executorEnded);
-  else if (isClosed) lines.push(messages.storeAway(maskSecrets(toErrorText(cause))));
-  else if (trouble === undefined)
+  else if (isClosed) {
+    const denied = readStoreAway(cause) === "denied";
+    lines.push(messages[denied ? "storeDenied" : "storeAway"](maskSecrets(toErrorText(cause))));
+  } else if (trouble === undefined)
     lines.push(messages.unexpectedError(maskSecrets(toFaultText(cause)), await program.logFault(cause)));
   else
     lines.push(

@@ -1,6 +1,7 @@
 import { type Role, SCOPES, type Scope } from "../../application/ports/serve.ts";
 import { isUserName } from "../../application/serve/access.ts";
 import type { RunningServer } from "../../application/serve/server.ts";
+import { isStoreAway } from "../../domain/store/store-trouble.ts";
 import { fleetMessagesFor } from "../../domain/texts/fleet.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import {
@@ -70,7 +71,7 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   try {
     serving = await starting;
   } catch (error) {
-    if ((error as { code?: string }).code === undefined) throw error;
+    if ((error as { code?: string }).code === undefined || isStoreAway(error)) throw error;
     if ((error as { code?: string }).code === "machine")
       return refuseWork(program, "machine", (error as Error).message);
     const text = words.portTaken(`${host}:${port}`, (error as Error).message);

@@ -1,4 +1,5 @@
 import { newJobId } from "../../domain/jobs/result.ts";
+import { isStoreAway } from "../../domain/store/store-trouble.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { type Conversation, chatKeyOf, type ImageStore } from "../ports/chat.ts";
 import type { Tracing } from "../ports/platform.ts";
@@ -67,22 +68,25 @@ export function createReceiver(deps: ReceiveMessagesDeps) {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, BATCH);
       // A batch that cannot be stored is tried one by one: one bad event is refused, not all that arrived with it.
-      if (!(await stored(batch)) && batch.length > 1) for (const one of batch) await stored([one]);
+      if (!(await stored(batch))) for (const one of batch) await stored([one]);
     }
     writing.now = false;
   }
 
+  /** False where each message of the batch has to be tried alone. */
   async function stored(batch: readonly WaitingMessage[]): Promise<boolean> {
     try {
       const results = await deps.store.addAll(batch);
       for (const [n, one] of batch.entries()) settle(one, results[n] as (typeof results)[number]);
       return true;
     } catch (error) {
-      if (batch.length === 1) {
-        batch[0]?.span?.end({ error: "not stored" });
-        batch[0]?.reject(error);
+      // Where the store is at fault, each of them would wait as long again.
+      if (batch.length > 1 && !isStoreAway(error)) return false;
+      for (const { span, reject } of batch) {
+        span?.end({ error: "not stored" });
+        reject(error);
       }
-      return false;
+      return true;
     }
   }
 

@@ -14,9 +14,9 @@ export interface NewerSchema {
   readonly breaking: readonly string[];
 }
 
-export type StoreAwayKind = "unreachable" | "locked" | "gone" | "read-only";
+export type StoreAwayKind = "unreachable" | "locked" | "gone" | "read-only" | "denied";
 
-/** The embedded store cannot take a statement now; the message says why. */
+/** The store cannot take a statement now; the message says why. */
 export class StoreAway extends Error {
   constructor(
     readonly kind: StoreAwayKind,
@@ -41,6 +41,10 @@ const AWAY_SYSTEM_CODES = new Set([
 const AWAY_SERVER_STATES = /^(08\w{3}|57P0[1-5]|53300)$/;
 /** A standby, or a server that an operator or its provider keeps from being written. */
 const READ_ONLY_STATE = "25006";
+/** Another session keeps a table or a row locked. */
+const LOCKED_STATE = "55P03";
+/** The account lacks a right, may not log in, or its password was changed. */
+const DENIED_STATES = /^(42501|28000|28P01)$/;
 /** The driver's messages about a connection without a code. */
 const AWAY_DRIVER_TEXT =
   /^Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/;
@@ -53,6 +57,8 @@ export function readStoreAway(error: unknown): StoreAwayKind | null {
   const { code, syscall } = error as Error & { readonly code?: unknown; readonly syscall?: unknown };
   if (typeof code !== "string") return AWAY_DRIVER_TEXT.test(error.message) ? "unreachable" : null;
   if (code === READ_ONLY_STATE) return "read-only";
+  if (code === LOCKED_STATE) return "locked";
+  if (DENIED_STATES.test(code)) return "denied";
   // A socket that is not there.
   const isAway =
     AWAY_SYSTEM_CODES.has(code) ||

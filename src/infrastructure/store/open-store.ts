@@ -3,9 +3,10 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely, type KyselyPlugin, PostgresAdapter, sql } from "kysely";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
-import { readStoreAway, type StoreTrouble } from "../../domain/store/store-trouble.ts";
+import { readStoreAway, StoreAway, type StoreTrouble } from "../../domain/store/store-trouble.ts";
 import { type Database, migrate, migrationStatus, NewerStore, OlderStore, upsertRow } from "./schema.ts";
 import { createSqliteDialect, type Patience } from "./sqlite.ts";
+import { POSTGRES_TABLES } from "./tables.ts";
 
 /**
  * The embedded store answers without leaving the event loop's turn, so chats could keep a webhook waiting that must be acknowledged.
@@ -145,6 +146,35 @@ const TRIAL_ROW = "readiness";
 export async function tryWrite(db: Kysely<Database>, now: Date): Promise<void> {
   await upsertRow(db, "forge_deliveries", { id: TRIAL_ROW, seen_at: now.toISOString() }, ["id"]);
   if (db.getExecutor().adapter instanceof PostgresAdapter) await tryGrowth(db);
+}
+
+/** Shorter than a question about health may take. */
+const TABLES_MS = 2_000;
+/** Where messages wait; the queue's own. */
+const QUEUE_TABLE = "picoclaw_queue.job";
+
+/** Rejects if a table is kept locked, or may not be written. The embedded store is one file: a write to any table tells. */
+export async function tryTables(db: Kysely<Database>): Promise<void> {
+  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
+  const tables = sql.join([...POSTGRES_TABLES, QUEUE_TABLE].map((name) => sql.lit(name)));
+  const may = (right: string) => sql`has_table_privilege(name, ${sql.lit(right)})`;
+  const rights = sql.join(["select", "insert", "update", "delete"].map(may), sql` and `);
+  await db.transaction().execute(async (within) => {
+    await sql`set local lock_timeout = ${sql.lit(TABLES_MS)}`.execute(within);
+    const { rows } = await sql<{ name: string; may: boolean }>`select name, ${rights} as may
+      from unnest(array[${tables}]) as name where to_regclass(name) is not null`.execute(within);
+    const denied = rows.filter(({ may }) => !may).map(({ name }) => name);
+    if (denied.length > 0)
+      throw new StoreAway(
+        "denied",
+        `the account of database_url may not read and write ${denied.join(", ")}`,
+      );
+    const names = rows.map(({ name }) => sql.raw(name));
+    await sql`lock table ${sql.join(names)} in row exclusive mode`.execute(within).catch((error: unknown) => {
+      if (readStoreAway(error) !== "locked") throw error;
+      throw new StoreAway("locked", "another session keeps a table of the database locked", { cause: error });
+    });
+  });
 }
 
 /** Pages of the server, more than a table that was just emptied can have kept. */

@@ -18,12 +18,15 @@ export function withPreparedStatements(
   pool: Pool,
   clock: () => number = performance.now.bind(performance),
 ): PostgresPool {
-  const clients = new WeakMap<PoolClient, { readonly made: PostgresPoolClient; readonly era: number }>();
+  const clients = new WeakMap<PoolClient, KnownClient>();
   const names = createNames();
   /** A connection of a read-only server stays read-only when that is over: each of before is given up. */
   const state = { era: 0 };
-  const onReadOnly = () => {
-    state.era += 1;
+  const locks = { seenAt: Number.NEGATIVE_INFINITY };
+  const onAway = (error: unknown) => {
+    const away = readStoreAway(error);
+    if (away === "read-only") state.era += 1;
+    if (away === "locked") locks.seenAt = clock();
   };
   const connectCurrent = async (): Promise<PoolClient> => {
     const client = await pool.connect();
@@ -36,12 +39,15 @@ export function withPreparedStatements(
     async connect() {
       const client = await connectCurrent();
       const known = clients.get(client);
-      if (known !== undefined) return known.made;
+      if (known !== undefined) {
+        known.waitForLocks(clock() - locks.seenAt < LOCK_MS ? LATER_LOCK_MS : LOCK_MS);
+        return known.made;
+      }
       const { era } = state;
       try {
-        const prepared = (await isDirect(client)) ? names : () => undefined;
-        const made = toPreparingClient(client, prepared, clock, onReadOnly);
-        clients.set(client, { made, era });
+        const direct = await isDirect(client);
+        const made = toPreparingClient(client, direct ? names : () => undefined, clock, onAway);
+        clients.set(client, { made, era, waitForLocks: direct ? createLockWait(client) : () => {} });
         return made;
       } catch (error) {
         client.release(true);
@@ -50,6 +56,29 @@ export function withPreparedStatements(
     },
     end: () => pool.end(),
     options: pool.options,
+  };
+}
+
+interface KnownClient {
+  readonly made: PostgresPoolClient;
+  readonly era: number;
+  waitForLocks(ms: number): void;
+}
+
+/** A statement waits so long for a lock, as a writer of SQLite does. */
+const LOCK_MS = 10_000;
+/** After a wait that was in vain, the next statements do not wait as long again, one after the other. */
+const LATER_LOCK_MS = 1_000;
+
+/** A question about health waits less, and says nothing about how long a statement would. */
+const PROBES_LOCKS = /^lock table /i;
+
+function createLockWait(client: PoolClient): (ms: number) => void {
+  const state = { ms: LOCK_MS };
+  return (ms) => {
+    if (ms === state.ms) return;
+    state.ms = ms;
+    client.query(`set lock_timeout = ${ms}`).catch(() => {});
   };
 }
 
@@ -78,7 +107,7 @@ function toPreparingClient(
   client: PoolClient,
   names: StatementNames,
   clock: () => number,
-  onReadOnly: () => void,
+  onAway: (error: unknown) => void,
 ): PostgresPoolClient {
   const state: { begun: Promise<unknown> | null; plannedAt: number } = { begun: null, plannedAt: clock() };
   /** The next statement reports a failure here. */
@@ -104,7 +133,7 @@ function toPreparingClient(
     try {
       await Promise.all([begun, answer]);
     } catch (error) {
-      if (readStoreAway(error) === "read-only") onReadOnly();
+      if (!PROBES_LOCKS.test(text)) onAway(error);
       throw error;
     }
     return answer;
@@ -136,6 +165,7 @@ export function openPostgres(url: string): Kysely<Database> {
     client.on("error", () => {});
     // A process that is stopped, or a machine that is cut off, within a transaction would keep its rows locked for all.
     client.query(`set idle_in_transaction_session_timeout = ${LONGEST_PAUSE_MS}`).catch(() => {});
+    client.query(`set lock_timeout = ${LOCK_MS}`).catch(() => {});
   });
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool: withPreparedStatements(pool) }) });
 }

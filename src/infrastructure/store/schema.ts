@@ -224,7 +224,11 @@ export async function migrate(db: Kysely<Database>, now: () => Date): Promise<st
   if (pending.length === 0) return [];
   const done: string[] = [];
   await db.transaction().execute(async (transaction) => {
-    if (isPostgres(db)) await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
+    if (isPostgres(db)) {
+      // Another process may migrate for longer than a statement waits for a lock.
+      await sql`set local lock_timeout = 0`.execute(transaction);
+      await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
+    }
     await sql`create table if not exists migrations (name text primary key, applied_at text not null)`.execute(
       transaction,
     );

@@ -207,6 +207,11 @@ const FILE_PIECES = `create table file_pieces (
 
 export const ADDED_TABLES = [USAGE_SUMS, FORGE_EVENTS, FILE_PIECES] as const;
 
+/** The names of all tables that Postgres has. */
+export const POSTGRES_TABLES: readonly string[] = [...TABLES, ...ADDED_TABLES].flatMap(
+  (statement) => /^\s*create table (\w+)/.exec(statement)?.[1] ?? [],
+);
+
 export async function createTables(db: Kysely<unknown>): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
   for (const statement of isPostgres ? TABLES : [...TABLES, ...SQLITE_TABLES])

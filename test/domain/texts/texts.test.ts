@@ -259,6 +259,7 @@ const SAMPLES: Samples = {
   badCount: (say) => [say("--limit", "-1")],
   badChoice: (say) => [say("--route", "X", ["CHAT", "CODE"])],
   usageLines: (say) => [say("jobs", "jobs")],
+  storeDenied: (say) => [say("d")],
   storeAway: (say) => [say("d")],
   unexpectedError: (say) => [say("d", "/l"), say("d", null)],
 };

@@ -473,6 +473,8 @@ export const configurationTexts = {
   standardInput: "standard input",
   noInput: "There is no patch. Name a file, or pass it on standard input.",
   warningLabel: "Warning:",
+  storeDenied: (detail: string) =>
+    `The database cannot be written (${detail}). Give the account in database_url the right to read and write PicoClaw's tables, or name another account.`,
   storeAway: (detail: string) => `The database cannot be written to now (${detail}). Try again later.`,
   unexpectedError: (detail: string, log: string | null) =>
     `An unexpected error occurred: ${detail} (${log === null ? "the log could not be written" : `details: ${log}`})`,

@@ -474,6 +474,8 @@ export const configurationTexts: typeof en.configurationTexts = {
   standardInput: "標準入力",
   noInput: "パッチがありません。ファイルを指定するか、標準入力で渡してください。",
   warningLabel: "警告:",
+  storeDenied: (detail) =>
+    `データベースに書き込めません（${detail}）。database_url のアカウントに PicoClaw の表を読み書きする権限を与えるか、別のアカウントを指定してください。`,
   storeAway: (detail) =>
     `データベースに今は書き込めません（${detail}）。しばらくしてから、もう一度実行してください。`,
   unexpectedError: (detail, log) =>
