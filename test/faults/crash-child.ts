@@ -1,5 +1,5 @@
 /**
- * Works on a bench as a process of its own: `crash-child.ts FOLDER ACTION JOB POINT SIGNAL`. It kills itself without any
+ * Works on a bench as a process of its own: `crash-child.ts FOLDER ACTION JOB POINT SIGNAL WORKSPACE`. It kills itself without any
  * farewell, or stops itself, at checkpoint number POINT (never with 0), and prints the checkpoints it passed, one a line.
  */
 import { writeFileSync, writeSync } from "node:fs";
@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { locateStorage } from "../../src/infrastructure/platform/workspace-storage.ts";
 import { openTransactions } from "../contracts/transaction-bench.ts";
 
-const [folder = "", action = "", jobId = "", point = "0", signal = "SIGKILL"] = process.argv.slice(2);
+const [folder = "", action = "", jobId = "", point = "0", signal = "SIGKILL", place = "ws"] =
+  process.argv.slice(2);
 const home = join(folder, "home");
-const workspace = join(folder, "ws");
+const workspace = join(folder, place);
 let passed = 0;
 const transactions = openTransactions(locateStorage(workspace, home, workspace), home, {
   checkpoint(name) {

@@ -115,7 +115,7 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
       });
       await makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (root, path) => sight.folder(join(paths[root] as string, path)));
-      writePlan(folder, { roots: paths, stamp: String(stamp), ops, folders });
+      writePlan(folder, { roots: paths, workspace, stamp: String(stamp), ops, folders });
       return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
     },
     async discard() {

@@ -581,7 +581,7 @@ async function sealCopy(state: OpenCopy, judge: ValidateDifference): Promise<Sea
   await makeDurable(folder, ops);
   notes.push(...lost, ...partedLinks(ops, roots));
   const folders = foldersOnTheWay(ops, (root, path) => manifests[root]?.entries.get(path) ?? null);
-  writePlan(folder, { roots, stamp: String(stamp), ops, folders });
+  writePlan(folder, { roots, workspace, stamp: String(stamp), ops, folders });
   return {
     changes: toChanges(ops, roots, workspace),
     outside: outside.map((path) => relative(workspace, path)),

@@ -54,7 +54,7 @@ import {
   writeState,
 } from "../jobs/job-folder.ts";
 import { identify, identifyAt, sameBody, shownBelow } from "../platform/entry-identity.ts";
-import { rootsFor } from "../platform/git-roots.ts";
+import { nearestRoots, rootsFor } from "../platform/git-roots.ts";
 import { areaOf } from "./compare-entries.ts";
 import { bareRecord, readJob, readJobRecord, saveJobRecord } from "./job-archive.ts";
 import { jobBytes } from "./job-quota.ts";
@@ -186,7 +186,7 @@ export function rebuildPlan(
   const { plan, record, turn, lost } = rebuilt;
   for (const file of [planFile(folder), swapRecordPath(folder, turn)]) keepDamaged(file);
   if (record !== null) {
-    const lines = openSwapRecord(folder, turn, { ...record, roots: plan.roots });
+    const lines = openSwapRecord(folder, turn, { ...record, roots: plan.roots, workspace: plan.workspace });
     for (const op of plan.ops) lines.add(op, record.entries.get(op.n) as SwapRecordEntry);
     lines.finish();
   }
@@ -226,12 +226,19 @@ function findProvenOps(folder: JobFolder, workspace: string): ProvenOps | null {
   const planned = salvagePlan(planFile(folder));
   const swapped = salvageSwapRecord(folder, state.turn);
   const story = ifSound(() => readJobRecord(folder));
-  const roots =
-    planned.header?.roots ??
-    swapped.header?.roots ??
-    (story?.kind === "direct" ? [workspace] : rootsFor(workspace));
-  const shown = (op: Op) => shownBelow(workspace, roots[op.root] as string, op.path);
   const kinds = new Map(story?.changes.map(({ path, kind }) => [path, kind]));
+  const shownIn = (reach: readonly string[], op: Op) =>
+    shownBelow(workspace, reach[op.root] ?? workspace, op.path);
+  /** Without a header, the reach in which the plan's paths are the story's. */
+  const findRoots = () => {
+    const known = story?.kind === "direct" ? [] : [rootsFor(workspace), nearestRoots(workspace)];
+    const lines = [...planned.ops.values()];
+    return (
+      known.find((reach) => lines.some((op) => kinds.has(shownIn(reach, op)))) ?? known[0] ?? [workspace]
+    );
+  };
+  const roots = planned.header?.roots ?? swapped.header?.roots ?? findRoots();
+  const shown = (op: Op) => shownIn(roots, op);
   const isIn = state.state === "committed";
   /** A line without a sum counts if journal and swap record agree with it. */
   const isConfirmed = (op: Op) => {
@@ -262,6 +269,7 @@ function findProvenOps(folder: JobFolder, workspace: string): ProvenOps | null {
   return {
     plan: {
       roots,
+      workspace: planned.header?.workspace ?? swapped.header?.workspace,
       stamp: planned.header?.stamp ?? "0",
       folders: planned.header?.folders ?? [],
       ops: proven,

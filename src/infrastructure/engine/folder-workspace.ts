@@ -404,7 +404,12 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       const folders = [workspace, ...rootsFor(workspace)].filter((folder) => existsSync(folder));
       return lockFolders(folders, () =>
         use({
-          commit: (jobId, options) => commit(jobId, options, async (swap) => swap()),
+          commit: (jobId, options) =>
+            commit(jobId, options, (swap) => {
+              // The repository that the job reaches may be another one today.
+              const others = lockedFolders(jobId).filter((folder) => !folders.includes(folder));
+              return lockFolders(others, swap);
+            }),
           discard: (jobId, options) => discard(jobId, options, async (drop) => drop()),
         }),
       );

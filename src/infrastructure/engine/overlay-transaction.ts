@@ -397,7 +397,7 @@ function openOverlay(state: OpenOverlay): Transaction {
         const folders = foldersOnTheWay(ops, (root, path) =>
           baseOfFolder(roots[root] as LaidRoot, path, sight),
         );
-        plan = { roots: paths, stamp: String(stamp), ops, folders };
+        plan = { roots: paths, workspace, stamp: String(stamp), ops, folders };
         // This runs while the disk is writing; the plan is valid only when every slot is on the disk.
         if (end?.preview !== true) keepImages(slots.folder, plan, "b");
         const written = printPlan(folder, plan);

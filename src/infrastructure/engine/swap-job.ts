@@ -480,6 +480,7 @@ async function settleSwap(
     swaps: [...(lastSwap?.swaps ?? []), takeSwapTime(deps.storage, deps.now())],
     around: addFolderTouches(lastSwap?.around ?? [], around),
     roots: plan.roots,
+    workspace: plan.workspace,
   });
   const sweep = createSweep();
   for (const op of plan.ops) {

@@ -23,9 +23,9 @@ import { dirname, join, relative, resolve } from "node:path";
 import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Change, Interruption } from "../../domain/jobs/result.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
-import { isInside } from "../../domain/platform/paths.ts";
+import { isInside, isWithin } from "../../domain/platform/paths.ts";
 import { Identity, type StoredIdentity, shownBelow } from "../platform/entry-identity.ts";
-import { rootsFor } from "../platform/git-roots.ts";
+import { nearestRoots } from "../platform/git-roots.ts";
 import { O_PATH } from "../platform/open-folder.ts";
 import { addToSum, checksum, toSum } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
@@ -68,6 +68,8 @@ export interface Op {
 
 export interface Plan {
   readonly roots: readonly string[];
+  /** The workspace when the job began, by which `roots` are the reach that the job has for good. Absent in old plans. */
+  readonly workspace?: string | undefined;
   /** Nanoseconds on the file system's clock at begin. */
   readonly stamp: string;
   readonly ops: readonly Op[];
@@ -242,8 +244,8 @@ export function writePlan(folder: JobFolder, plan: Plan): void {
 }
 
 export function printPlan(folder: JobFolder, plan: Plan): Omit<LineWriter, "add"> {
-  const { roots, stamp, folders, lost, ops } = plan;
-  const lines = openLines(planFile(folder), { roots, stamp, folders, lost, count: ops.length });
+  const { ops, ...header } = plan;
+  const lines = openLines(planFile(folder), { ...header, count: ops.length });
   const sweep = createSweep();
   for (const op of ops) {
     lines.add(printOp(op));
@@ -262,17 +264,18 @@ function printIdentity(identity: Identity | null): string {
   return identity === null ? "null" : identity.print();
 }
 
-/** The roots of a plan, without reading its paths. */
-function readPlanRoots(folder: JobFolder): readonly string[] | null {
+/** The reach in a plan, without reading its paths. */
+function readPlanReach(folder: JobFolder): PlanReach | null {
   for (const file of [planFile(folder), planCopyFile(folder)])
     for (const line of readLines(file)) {
       const header = ifSound(() => readPlanHeader(parseRecord(line, file), file));
-      if (header !== null) return header.roots;
+      if (header !== null) return header;
       break;
     }
   return null;
 }
 
+type PlanReach = Pick<Plan, "roots" | "workspace">;
 type PlanHeader = Omit<Plan, "ops"> & { readonly count?: number };
 
 function readPlanHeader(value: unknown, path: string): PlanHeader {
@@ -291,10 +294,10 @@ export function readPlan(folder: JobFolder): Plan | null {
       sweep();
     }
   if (header === null) return null;
-  const { roots, stamp, folders = [], lost, count = ops.length } = header;
+  const { roots, workspace, stamp, folders = [], lost, count = ops.length } = header;
   if (count !== ops.length || ops.some(({ root }) => roots[root] === undefined))
     throw new DamagedRecord(path);
-  return { roots, stamp, folders, ops, ...(lost && { lost }) };
+  return { roots, workspace, stamp, folders, ops, ...(lost && { lost }) };
 }
 
 /** The lines of a damaged record that are still as they were written. `isSure`: their sums prove it. */
@@ -332,7 +335,7 @@ export function salvageSwapRecord(folder: JobFolder, turn: number) {
     if (isSure && Array.isArray(repeated))
       ops.set(n, readRepeated(n, repeated as unknown as RepeatedOp, entry));
   }
-  return { header: header as (Partial<SwapRecord> & Partial<Pick<Plan, "roots">>) | null, entries, ops };
+  return { header: header as (Partial<SwapRecord> & Partial<PlanReach>) | null, entries, ops };
 }
 
 function readRepeated(
@@ -383,10 +386,10 @@ function readIdentity(written: StoredIdentity | null, file: string): Identity | 
 export function openSwapRecord(
   folder: JobFolder,
   turn: number,
-  header: Omit<SwapRecord, "entries"> & Pick<Plan, "roots">,
+  header: Omit<SwapRecord, "entries"> & PlanReach,
 ) {
-  const { stamp, swaps, around, roots } = header;
-  const lines = openLines(swapRecordPath(folder, turn), { stamp, swaps, around, roots });
+  const { stamp, swaps, around, roots, workspace } = header;
+  const lines = openLines(swapRecordPath(folder, turn), { stamp, swaps, around, roots, workspace });
   return {
     add: (op: Op, { standing, kept }: SwapRecordEntry) =>
       lines.add(`[${op.n},${printIdentity(standing)},${printIdentity(kept)},${printRepeated(op)}]`),
@@ -871,13 +874,13 @@ export type OwnPlan =
 export function readOwnPlan(folder: JobFolder, workspace: string, written?: Plan): OwnPlan {
   const plan = written ?? readPlan(folder);
   if (plan === null) return { status: "none" };
-  const own = ownRoots(folder, workspace, plan.roots);
+  const own = ownRoots(folder, workspace, plan);
   return own.status === "own" ? { status: "own", plan: { ...plan, roots: own.roots } } : own;
 }
 
 /** The current places of the roots of a job's plan, where all of them are the workspace's own. */
 export function readOwnRoots(folder: JobFolder, workspace: string): readonly string[] {
-  const planned = ifSound(() => readPlanRoots(folder));
+  const planned = ifSound(() => readPlanReach(folder));
   const own = planned === null ? null : ownRoots(folder, workspace, planned);
   return own?.status === "own" ? own.roots : [];
 }
@@ -885,14 +888,21 @@ export function readOwnRoots(folder: JobFolder, workspace: string): readonly str
 function ownRoots(
   folder: JobFolder,
   workspace: string,
-  planned: readonly string[],
+  { roots: planned, workspace: begun }: PlanReach,
 ): { readonly status: "own"; readonly roots: readonly string[] } | Extract<OwnPlan, { status: "foreign" }> {
-  const written = readJson<{ workspace?: string }>(join(folder.path, "job.json"))?.workspace ?? workspace;
-  const own = [workspace, ...rootsFor(workspace)];
+  const written =
+    begun ?? readJson<{ workspace?: string }>(join(folder.path, "job.json"))?.workspace ?? workspace;
+  /** Where the workspace has not moved out of a root, the root is what it was. */
+  const isKept = (root: string) => begun !== undefined && (written === workspace || !isInside(root, written));
+  let own: readonly string[] | null = null;
+  const isOwn = (path: string) => {
+    own ??= [workspace, ...nearestRoots(workspace)];
+    return isWithin(path, own);
+  };
   const roots: string[] = [];
   for (const root of planned) {
     const moved = written === workspace ? root : resolve(workspace, relative(written, root));
-    const now = [moved, root].find((path) => own.some((one) => isInside(one, path)));
+    const now = isInside(workspace, moved) ? moved : isKept(root) ? root : [moved, root].find(isOwn);
     if (now === undefined) return { status: "foreign", root };
     roots.push(now);
   }

@@ -98,12 +98,16 @@ export interface Reach {
  * in the folder that holds the workspace (decision 102).
  */
 export function findReach(workspace: string): Reach {
+  const git = findNearestGit(workspace);
+  if (git === null || git.topLevel === workspace) return { git, foreign: null };
+  const why = whyForeign(workspace, git);
+  return why === null ? { git, foreign: null } : { git: null, foreign: { topLevel: git.topLevel, why } };
+}
+
+function findNearestGit(workspace: string): GitPlaces | null {
   for (let at = workspace; ; at = dirname(at)) {
     const git = gitAt(at);
-    if (git === "unusable" || (git === null && dirname(at) === at)) return { git: null, foreign: null };
-    if (git === null) continue;
-    const why = at === workspace ? null : whyForeign(workspace, git);
-    return why === null ? { git, foreign: null } : { git: null, foreign: { topLevel: at, why } };
+    if (git !== null || dirname(at) === at) return git === "unusable" ? null : git;
   }
 }
 
@@ -238,7 +242,15 @@ function tracksNear(workspace: string, { topLevel, gitDirectory, commonDirectory
 
 /** The folders a job with commands must cover: the workspace or its repository, and a git directory outside of it. */
 export function rootsFor(workspace: string): string[] {
-  const git = findGit(workspace);
+  return rootsOf(workspace, findGit(workspace));
+}
+
+/** The roots of jobs that have no record of theirs: those of the nearest repository, as it was when they began. */
+export function nearestRoots(workspace: string): string[] {
+  return rootsOf(workspace, findNearestGit(workspace));
+}
+
+function rootsOf(workspace: string, git: GitPlaces | null): string[] {
   if (git === null) return [workspace];
   const roots = [git.topLevel];
   if (!isInside(git.topLevel, git.commonDirectory)) roots.push(git.commonDirectory);
