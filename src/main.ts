@@ -1,3 +1,4 @@
+import { writeSync } from "node:fs";
 import { toFaultText } from "./domain/platform/error-text.ts";
 import { takeFaults } from "./infrastructure/platform/process-faults.ts";
 import { VERSION } from "./version.ts";
@@ -75,6 +76,7 @@ async function refuseFolder(folder: string): Promise<number> {
 async function endOnce(running: Promise<unknown>, error: unknown): Promise<void> {
   faults.count += 1;
   if (faults.count > 1) return;
+  faults.first = error;
   try {
     const { endByFault } = await import("./adapters/cli/crash.ts");
     const json = () => process.argv.includes("--json") && !said.onOut;
@@ -86,15 +88,25 @@ async function endOnce(running: Promise<unknown>, error: unknown): Promise<void>
   }
 }
 
-const faults = { count: 0 };
+const faults: { count: number; isDone: boolean; first?: unknown } = { count: 0, isDone: false };
 
 function start(): void {
   const [away, args] = [enterStartFolder(process.env), process.argv.slice(2)];
   const running = away === null || asksAboutProgram(args) ? main(args) : refuseFolder(away);
-  takeFaults((error) => void endOnce(running, error));
-  void running.then((code) => {
+  const end = (error: unknown) => endOnce(running, error);
+  takeFaults((error) => void end(error));
+  process.once("exit", failUnlessDone);
+  running.then((code) => {
+    faults.isDone = true;
     if (faults.count === 0) process.exitCode = code;
-  });
+  }, end);
+}
+
+/** Without an open file left, the runtime cannot load what reports a fault, and would end as if all had succeeded. */
+function failUnlessDone(code: number): void {
+  if (code !== 0 || (faults.isDone && faults.count === 0)) return;
+  process.exitCode = 1;
+  writeSync(2, `picoclaw: ${faults.first === undefined ? "ended early" : toFaultText(faults.first)}\n`);
 }
 
 // The runtime collects all garbage once if something is under way when its entry has been read, which is a tenth of the

@@ -46,6 +46,8 @@ function conflictsOf(outcome: SwapOutcome | { readonly status: "late" }) {
 for (const [code, reason, words] of [
   ["EIO", "disk-error", "input/output error"],
   ["ENOSPC", "no-space", "No space left"],
+  ["EROFS", "read-only", "Read-only file system"],
+  ["EMFILE", "too-many-files", "Too many open files"],
 ] as const) {
   test(`${code} at a rename: everything is put back, and the cause is named`, async () => {
     const jobId = await stageAll();

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { findProgram } from "../../src/infrastructure/platform/find-program.ts";
-import { type Cli, createCli, shell, treeOf } from "../e2e/cli-kit.ts";
+import { type Cli, createCli, PROGRAM, shell, treeOf } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 
 let cli: Cli;
@@ -167,6 +167,42 @@ describe.if(here)("doctor", () => {
     expect(off.out).toContain("! A preview is NOT cut off from the network");
     const none = cli.run(["doctor"], { env: { PICOCLAW_WORKER_TRANSACTION: "none" } });
     expect(none.out).toContain("✗ Undo does NOT cover what commands do");
+  });
+});
+
+describe.if(here)("a file that a job moves where nothing of it can land stays where it was", () => {
+  test.each([
+    ["another mount", ["--tmpfs", "m"], ""],
+    ["another mount of the same file system", ["--bind", "other", "m"], ""],
+    ["another mount, with an edit", ["--tmpfs", "m"], "edit"],
+  ])("%s", (_, [how = "", ...places], edit) => {
+    cli.write("a", "only copy\n");
+    for (const folder of ["m", "other"]) mkdirSync(join(cli.workspace, folder));
+    const commands = [
+      shell("mv a m/ && cat m/a"),
+      ...(edit === "" ? [] : [{ type: "file_edit", action: "create", target: "b", content: "b\n" }]),
+    ];
+    const inside = places.map((place) => join(cli.workspace, place));
+    const args = ["--dev-bind", "/", "/", how, ...inside, "--chdir", cli.workspace, PROGRAM, "apply"];
+    const ran = cli.run(args, {
+      program: findProgram("bwrap", process.env.PATH ?? "") ?? "",
+      input: JSON.stringify(commands),
+    });
+    expect([ran.code, treeOf(cli.workspace)]).toEqual([1, { a: "only copy\n" }]);
+    expect(ran.out + ran.err).toContain("m/a");
+    expect(ran.out + ran.err).toMatch(/another mount/i);
+    expect(cli.run(["undo"]).err).toContain("There is no job to undo");
+  });
+
+  test.if(process.getuid?.() !== 0)("a folder that may not be read", () => {
+    const env = { PICOCLAW_WORKER_TRANSACTION: "copy" };
+    cli.write("a", "only copy\n");
+    cli.write("shut/in", "x\n");
+    chmodSync(join(cli.workspace, "shut"), 0o000);
+    const ran = cli.apply([shell("chmod 700 shut; mv a shut/")], [], { env });
+    chmodSync(join(cli.workspace, "shut"), 0o700);
+    expect([ran.code, treeOf(cli.workspace)]).toEqual([1, { a: "only copy\n", "shut/in": "x\n" }]);
+    expect(ran.out + ran.err).toContain("shut/a");
   });
 });
 

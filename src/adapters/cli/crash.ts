@@ -14,6 +14,8 @@ const TROUBLES: Readonly<Record<string, FileTrouble>> = {
   EDQUOT: "no-space",
   EIO: "disk-error",
   EROFS: "read-only",
+  EMFILE: "too-many-files",
+  ENFILE: "too-many-files",
   EACCES: "permission-denied",
   EPERM: "permission-denied",
   ENOTDIR: "not-directory",

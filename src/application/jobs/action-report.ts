@@ -377,7 +377,7 @@ export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surfac
       if (facts.state === "staged") return messages.stillAPreview(name, at);
       return messages.wrongState(name, facts.state ?? "");
     case "not-a-preview":
-      return messages.notAPreview(name);
+      return facts.state === "committed" ? messages.alreadyApplied(name) : messages.notAPreview(name);
     case "not-running":
       return messages.jobNotRunning(name);
     case "machine-away":

@@ -57,8 +57,8 @@ export function wantsRollback(
 }
 
 /** The seal found an entry that cannot be committed, and staged nothing. */
-export function isUnstaged({ noText, foreignOwner, outlived, tooDeep }: SealedChanges): boolean {
-  return [noText, foreignOwner, outlived, tooDeep].some((found) => found !== undefined);
+export function isUnstaged({ noText, foreignOwner, outlived, tooDeep, unseen }: SealedChanges): boolean {
+  return [noText, foreignOwner, outlived, tooDeep, unseen].some((found) => found !== undefined);
 }
 
 /** Stores how a job ended, makes room for its undo record, and reports the end. */

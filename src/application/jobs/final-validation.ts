@@ -89,11 +89,19 @@ export async function sealValidated(
   return { sealed, judged: why === null ? judged : blameLastProcess(judged, why) };
 }
 
-function wordUnstaged({ noText = [], foreignOwner, outlived, tooDeep }: SealedChanges): string | null {
+function wordUnstaged({
+  noText = [],
+  foreignOwner,
+  outlived,
+  tooDeep,
+  unseen,
+}: SealedChanges): string | null {
   if (tooDeep !== undefined) {
     const starts = tooDeep.slice(0, NAMED_AT_MOST).map((path) => `${shownPath(path.slice(0, 80))}…`);
     return `paths that are too long for the system to open cannot be committed: ${starts.join(", ")}`;
   }
+  if (unseen !== undefined)
+    return `written to another mount, or to a folder that the job cannot see, where nothing can be committed: ${nameSome(unseen.map(shownPath))}`;
   if (outlived !== undefined)
     return `processes of this job could not be ended, so nothing of it is committed: ${nameSome(outlived)}`;
   if (foreignOwner !== undefined)

@@ -33,10 +33,12 @@ export async function commitPreview(
       const { reason, paths = [] } = swapped;
       if (reason === "busy") return { status: "busy" };
       if (reason === "unknown-job" || reason === "wrong-state" || reason === "evicted")
-        return { status: "not-a-preview", job };
+        return { status: "not-a-preview", job: archive.read(jobId) ?? job };
       return { status: "unusable", reason, paths };
     }
     case "done": {
+      // Another process that applied it meanwhile has recorded and reported that.
+      if (swapped.already === true) return { status: "not-a-preview", job: archive.read(jobId) ?? job };
       const record = toJobRecord(job);
       const success = record.executedCmds === record.totalCmds;
       // The user decided against the hook that had kept it.

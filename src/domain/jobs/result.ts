@@ -92,6 +92,9 @@ export interface Conflict {
     | "no-access"
     | "no-space"
     | "disk-error"
+    | "read-only"
+    | "too-many-files"
+    | "other-mount"
     | "interrupted"
     /** The file would take effect in git, but was not validated as a file of git. */
     | "unjudged"
@@ -117,9 +120,16 @@ export function isOfInterrupted(reason: Conflict["reason"]): boolean {
   return reason === "interrupted" || reason === "damaged" || reason === "newer";
 }
 
+const DISK_TROUBLES = ["no-space", "disk-error", "read-only", "too-many-files", "other-mount"] as const;
+
+/** The reasons that are also troubles of a single file, with its words. */
+export function isDiskTrouble(reason: Conflict["reason"]): reason is (typeof DISK_TROUBLES)[number] {
+  return DISK_TROUBLES.some((one) => one === reason);
+}
+
 /** The system refused to change a path; there was no concurrent edit. */
-export function isSystemTrouble({ reason }: Conflict): boolean {
-  return reason === "no-access" || reason === "no-space" || reason === "disk-error";
+export function isSystemTrouble({ reason }: Pick<Conflict, "reason">): boolean {
+  return reason === "no-access" || isDiskTrouble(reason);
 }
 
 export interface EvictedJob {

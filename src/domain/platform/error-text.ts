@@ -10,13 +10,15 @@ export function toErrorText(error: unknown): string {
 /** The messages of these are written by the runtime, and quote the program's code. */
 const ABOUT_CODE = new Set(["TypeError", "ReferenceError", "SyntaxError", "RangeError", "BuildMessage"]);
 const LONGEST_FAULT = 300;
+/** A file of the program that the system did not open. */
+const UNREAD_FILE = /^E[A-Z]+ reading "/;
 
 /** One line about an error that the program did not expect, for people: no code, no stack. */
 export function toFaultText(error: unknown): string {
   const name = error instanceof Error ? error.name : "";
   const isPlain = (error as { code?: unknown } | null)?.code === undefined;
-  if (isPlain && ABOUT_CODE.has(name)) return name;
   const [line = ""] = toErrorText(error).trim().split("\n");
+  if (isPlain && ABOUT_CODE.has(name) && !UNREAD_FILE.test(line)) return name;
   return line.length > LONGEST_FAULT ? `${line.slice(0, LONGEST_FAULT)}…` : line;
 }
 

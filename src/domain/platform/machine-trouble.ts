@@ -28,6 +28,8 @@ export type FileTrouble =
   | "no-space"
   | "disk-error"
   | "read-only"
+  | "too-many-files"
+  | "other-mount"
   | "permission-denied"
   | "not-text"
   | "is-directory"

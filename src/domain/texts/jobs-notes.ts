@@ -5,6 +5,7 @@ import {
   countFiles,
   findGitFolder,
   type InterruptedFiles,
+  isDiskTrouble,
   isOfInterrupted,
   isSystemTrouble,
   type KeptAside,
@@ -80,7 +81,7 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
   const path = shownPath(conflict.path);
   if (reason === "no-access") return messages.fileTrouble("permission-denied", path);
   if (reason === "parent-missing") return messages.parentNoFolder(path);
-  if (reason === "no-space" || reason === "disk-error") return messages.fileTrouble(reason, path);
+  if (isDiskTrouble(reason)) return messages.fileTrouble(reason, path);
   if (by === undefined && reason === "missing") return messages.deletedSince(path);
   if (by === undefined || reason === "kept-aside") return path;
   if (isUnrecorded(conflict)) return messages.repairImpossible(by, path, reason === "newer");

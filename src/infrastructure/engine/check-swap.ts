@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
-import type { Conflict } from "../../domain/jobs/result.ts";
-import { attemptOr, attemptSystem } from "../../domain/platform/error-text.ts";
+import { type Conflict, isSystemTrouble } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
 import type { JobFolder, Op, Plan, SwapRecord } from "../jobs/job-folder.ts";
 import {
@@ -13,7 +13,13 @@ import {
   sameUntouched,
 } from "../platform/entry-identity.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
-import { type Anchors, createAnchors, inFolder, inParent } from "../platform/open-folder.ts";
+import {
+  type Anchors,
+  createAnchors,
+  inFolder,
+  inParent,
+  lacksDescriptors,
+} from "../platform/open-folder.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { hashAt, isIndexFile } from "./compare-entries.ts";
@@ -30,7 +36,7 @@ import {
   shownPath,
   staysInPlace,
 } from "./swap.ts";
-import type { SwapStep } from "./swap-places.ts";
+import { type SwapStep, SYSTEM_REASONS } from "./swap-places.ts";
 
 interface CheckRequest {
   readonly folder: JobFolder;
@@ -101,7 +107,7 @@ export async function checkSwap(request: CheckRequest) {
 
 /** The current entry is unknown, so that force does not help. */
 export function isOutOfReach(reason: Conflict["reason"] | null): boolean {
-  return reason === "parent-missing" || reason === "no-access";
+  return reason !== null && (reason === "parent-missing" || isSystemTrouble({ reason }));
 }
 
 function canBeForced({ op, leaving }: SwapStep, reason: Conflict["reason"]): boolean {
@@ -158,12 +164,16 @@ function lookAtOp(
     if (current === null && entering !== null && !parentsAreFolders(request, op, parents))
       return { current, reason: "parent-missing" };
   } catch (error) {
-    const isShut = (error as { code?: string }).code === "EACCES";
-    return { current, reason: isShut ? "no-access" : "parent-missing" };
+    const { code = "" } = error as { code?: string };
+    return { current, reason: SYSTEM_REASONS[code] ?? "parent-missing" };
   }
-  // The entry may go, or its folder be exchanged, while it is being looked at.
-  const reason = attemptSystem("changed" as const, () => differenceReason(request, op, current, expected));
-  return { current, reason };
+  try {
+    return { current, reason: differenceReason(request, op, current, expected) };
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code !== "string") throw error;
+    // The entry may go, or its folder be exchanged, while it is being looked at.
+    return { current, reason: lacksDescriptors(error) ? "too-many-files" : "changed" };
+  }
 }
 
 /** How the entry at a path differs from the expected one; null where it is that one, or has its content. */

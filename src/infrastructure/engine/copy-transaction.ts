@@ -140,6 +140,21 @@ interface CopySeal {
   readonly hashes: Map<string, string>;
   /** The content of each copy at that point under names that are not UTF-8. */
   readonly bytes: readonly ByteLook[];
+  /** The paths of each copy at that point which only stand for something that the job does not see. */
+  readonly standIns: readonly ReadonlySet<string>[];
+}
+
+/** What a copy has where the workspace has another mount, or a folder that may not be read. */
+function listStandIns({ copy }: CopiedRoot, { hidden }: Manifest): ReadonlySet<string> {
+  if (hidden.size === 0) return new Set();
+  const paths = [...walkFolder(copy)].map(({ path }) => path);
+  return new Set(paths.filter((path) => isHidden(hidden, path)));
+}
+
+/** Whether a job wrote there: it would be thrown away with the copy, and a file that was moved there with it. */
+function isUnseen({ path, stats }: WalkedEntry, standIns: ReadonlySet<string>, started: bigint): boolean {
+  if (!standIns.has(path)) return stats.isFile() || stats.isDirectory() || stats.isSymbolicLink();
+  return !stats.isDirectory() && stats.ctimeNs >= started;
 }
 
 /** Compares one copy with its root's manifest, and moves new and changed entries into slots. */
@@ -168,7 +183,11 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   const above = new Set([...manifest.hidden].flatMap((path) => [...foldersAbove(path)]));
   const isGoneWhole = (path: string) => isGoneWithFolder(path, manifest, folders, above);
   const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), isGoneWhole);
-  if (noText.length + tooDeep.length > 0) return { ops: [], notes, noText, tooDeep };
+  const standIns = state.standIns[index] as ReadonlySet<string>;
+  const unseen = found
+    .filter((entry) => isHidden(manifest.hidden, entry.path) && isUnseen(entry, standIns, started))
+    .map(({ path }) => path);
+  if (noText.length + tooDeep.length + unseen.length > 0) return { ops: [], notes, noText, tooDeep, unseen };
   const ops: Op[] = [];
   const made: { op: Op; from: string; mode: number }[] = [];
   for (const entry of found) {
@@ -222,7 +241,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
     ops.push({ n, root: index, path, a, b: null, ...(aHash && { aHash }), area: area(path) });
   }
   notes.push(...keptTimes(ops, touched));
-  return { ops, notes, noText, tooDeep };
+  return { ops, notes, noText, tooDeep, unseen };
 }
 
 /** Not touched since the copy was made; folders and special files are compared by kind, mode and owner only. */
@@ -305,6 +324,7 @@ export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult>
     started,
     hashes: new Map(),
     bytes,
+    standIns: copies.map((root, i) => listStandIns(root, manifests[i] as Manifest)),
   };
   return { ok: true, transaction: openCopy({ ...deps, ...seal, stamp, confined, limited }) };
 }

@@ -274,10 +274,12 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   ): Promise<SwapOutcome> {
     if (!existsSync(workspace)) return { status: "refused", reason: "workspace-gone" };
     const folder = jobFolder(storage.folder, jobId);
+    let isCommittedNow = false;
     do {
       const interrupted = await finishInterrupted(swapParts);
       if (interrupted?.outcome === "stuck")
         return { status: "conflict", conflicts: conflictsOfStuck(interrupted) };
+      isCommittedNow ||= interrupted?.jobId === jobId && interrupted.direction === "commit";
     } while (resumeSwap(storage.folder, folder));
     const state = readState(folder);
     if (state === null) return { status: "refused", reason: "unknown-job" };
@@ -289,8 +291,10 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     // The sealed changes of the same job were released just before.
     collectGarbage(plan?.ops.length ?? 0);
     if (state.state === "evicted") return { status: "refused", reason: "evicted" };
-    if (direction === "commit" && state.state === "committed" && plan !== null)
-      return { status: "done", changes: toChanges(plan.ops, plan.roots, workspace), left: [] };
+    if (direction === "commit" && state.state === "committed" && plan !== null) {
+      const already = isCommittedNow ? {} : { already: true as const };
+      return { status: "done", changes: toChanges(plan.ops, plan.roots, workspace), left: [], ...already };
+    }
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
     if (plan === null && hasRecords(folder, state.turn)) throw new DamagedRecord(planFile(folder));
     if (plan === null) return { status: "refused", reason: "evicted" };

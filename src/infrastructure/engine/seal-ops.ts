@@ -46,6 +46,8 @@ export interface SealedRoot {
   readonly notes: readonly SealNote[];
   /** Paths that are too long to open. */
   readonly tooDeep: readonly string[];
+  /** Paths that the job wrote in the place of something that it does not see; absent where it sees all. */
+  readonly unseen?: readonly string[];
 }
 
 /** A sealed root, with the ops of which the seal saw more than it could settle by itself. */
@@ -61,6 +63,7 @@ export function gatherSealedRoots(workspace: string) {
   const notes: SealNote[] = [];
   const noText: string[] = [];
   const tooDeep: string[] = [];
+  const unseen: string[] = [];
   const attributed = new Set<number>();
   const linked = new Set<number>();
   return {
@@ -74,12 +77,15 @@ export function gatherSealedRoots(workspace: string) {
       for (const n of sealed.attributed ?? []) attributed.add(n);
       for (const n of sealed.linked ?? []) linked.add(n);
       notes.push(...sealed.notes);
-      noText.push(...sealed.noText.map((path) => relative(workspace, join(root, path))));
+      const shown = (path: string) => relative(workspace, join(root, path));
+      noText.push(...sealed.noText.map(shown));
+      unseen.push(...(sealed.unseen ?? []).map(shown));
       tooDeep.push(...sealed.tooDeep);
     },
     /** The answer if a plan cannot contain some paths of the job; null if it can contain all. */
     refusal(): SealedChanges | null {
       if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
+      if (unseen.length > 0) return { changes: [], outside: [], notes: [], unseen };
       return noText.length > 0 ? { changes: [], outside: [], notes: [], noText } : null;
     },
   };

@@ -2,7 +2,8 @@ import { renameSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict, InterruptedFiles, KeptAside } from "../../domain/jobs/result.ts";
-import { foldersAbove } from "../../domain/platform/paths.ts";
+import { succeeds } from "../../domain/platform/error-text.ts";
+import { foldersAbove, isInside } from "../../domain/platform/paths.ts";
 import { findUnjudgedTogether } from "../jobs/git-places.ts";
 import {
   addRepairMark,
@@ -36,7 +37,7 @@ import {
   writeState,
 } from "../jobs/job-folder.ts";
 import { type Identity, identify, identifyAt, isAbsence, sameUntouched } from "../platform/entry-identity.ts";
-import { type Anchors, createAnchors } from "../platform/open-folder.ts";
+import { type Anchors, createAnchors, lacksDescriptors } from "../platform/open-folder.ts";
 import { collectGarbage, createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { checkSwap, isOutOfReach } from "./check-swap.ts";
@@ -79,6 +80,7 @@ import {
   type FoundPlace,
   SwapFailure,
   type SwapStep,
+  SYSTEM_REASONS,
 } from "./swap-places.ts";
 
 /** A swap that was cut off, according to its intent and the record of the job. */
@@ -237,20 +239,34 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
       .finally(() => returnFolders(deps, reverseSwap(work), new Map()));
   collectGarbage(steps.length);
   at("checked");
-  writeIntent(storage, intent);
+  try {
+    writeIntent(storage, intent);
+  } catch (error) {
+    // Nothing was moved; an intent that is only not synced yet is removed.
+    return succeeds(() => clearIntent(storage))
+      ? { status: "conflict", conflicts: [faultConflict(deps, error)] }
+      : cutOff(folder, workspace, systemError(error));
+  }
   at("intent");
   let swapped: SwapResult;
+  let kept: ReturnType<typeof readKeptEntries>;
+  const late: Conflict[] = [];
   try {
     swapped = await runSwap(work, at, isFirst);
+    at("swapped");
+    collectGarbage(steps.length);
+    kept = readKeptEntries(work);
+    if (!force)
+      late.push(...lateWriters(work, workspace, kept.entries, BigInt(lastSwap?.stamp ?? plan.stamp), own));
+    if (lastSwap === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   } catch (error) {
-    return takeBack([toConflict(error, workspace)]);
+    if (lacksDescriptors(error)) handles.close();
+    return takeBack([
+      error instanceof SwapFailure ? toConflict(error, workspace) : faultConflict(deps, error),
+    ]);
   }
-  at("swapped");
-  collectGarbage(steps.length);
-  const { entries: lying, bytes } = readKeptEntries(work);
-  const late = force ? [] : lateWriters(work, workspace, lying, BigInt(lastSwap?.stamp ?? plan.stamp), own);
-  if (lastSwap === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return takeBack(late);
+  const { entries: lying, bytes } = kept;
   handles.close();
   if (lastSwap !== null) returnFolders(deps, work, around);
   try {
@@ -307,6 +323,16 @@ function uppermostConflicts(conflicts: readonly Conflict[]): Conflict[] {
   return conflicts.filter(({ path }) => !foldersAbove(path).some((above) => paths.has(above)));
 }
 
+/** A system error that names the path at which it occurred. */
+function faultConflict({ storage, workspace }: SwapDeps, error: unknown): Conflict {
+  const { code, path } = systemError(error);
+  const at = path ?? storage;
+  return {
+    path: isInside(workspace, at) ? relative(workspace, at) : at,
+    reason: SYSTEM_REASONS[code] ?? "no-access",
+  };
+}
+
 /** The files were moved, but the record could not be written: a repair continues from the intent. */
 function cutOff(
   folder: JobFolder,
@@ -315,7 +341,7 @@ function cutOff(
   why: readonly Conflict[] = [],
 ): SwapOutcome {
   const at = relative(workspace, path ?? folder.path);
-  const cause = REASONS[code];
+  const cause = SYSTEM_REASONS[code];
   return {
     status: "conflict",
     conflicts: [
@@ -426,15 +452,9 @@ function toConflict(error: unknown, workspace: string): Conflict {
   const { code = "" } = (error.cause ?? {}) as { code?: string };
   return {
     path: relative(workspace, error.path),
-    reason: isChange ? "changed" : (REASONS[code] ?? "no-access"),
+    reason: isChange ? "changed" : (SYSTEM_REASONS[code] ?? "no-access"),
   };
 }
-
-const REASONS: Readonly<Record<string, Conflict["reason"]>> = {
-  ENOSPC: "no-space",
-  EDQUOT: "no-space",
-  EIO: "disk-error",
-};
 
 interface SystemFault {
   readonly code: string;

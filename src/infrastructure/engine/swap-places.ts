@@ -1,4 +1,6 @@
-import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import type { Conflict } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside, parentOf } from "../../domain/platform/paths.ts";
 import { type JobFolder, type Op, opSlotPath, type Plan, type WayFolder } from "../jobs/job-folder.ts";
 import { Identity, identifyAt, ifThere, isAbsence } from "../platform/entry-identity.ts";
@@ -25,6 +27,19 @@ export class SwapFailure extends Error {
     });
   }
 }
+
+/** Why the system refused to change a path, by its code; others are a folder that is missing, or a path that was changed. */
+export const SYSTEM_REASONS: Readonly<Record<string, Conflict["reason"]>> = {
+  ENOSPC: "no-space",
+  EDQUOT: "no-space",
+  EIO: "disk-error",
+  EROFS: "read-only",
+  EMFILE: "too-many-files",
+  ENFILE: "too-many-files",
+  EXDEV: "other-mount",
+  EBUSY: "other-mount",
+  EACCES: "no-access",
+};
 
 /**
  * Where the entries of a swap are. A new swap uses paths and stops if another folder has taken one of them. A rollback or a later
@@ -54,13 +69,23 @@ export type FolderHandles = ReturnType<typeof createFolderHandles>;
 
 /** Most swaps have fewer folders; others are looked for. */
 const KEPT_HANDLES = 128;
+/** Below it no limit is asked for. */
+const FEW_DESCRIPTORS = 12;
 
+/** Half of the files that this process may have open are left to the rest of the swap. */
 export function createFolderHandles() {
   const kept = new Map<string, number>();
+  let most: number | null = null;
+  const hasRoom = (descriptor: number) => {
+    if (kept.size >= KEPT_HANDLES) return false;
+    if (descriptor < FEW_DESCRIPTORS) return true;
+    most ??= readFileLimit() / 2;
+    return descriptor < most;
+  };
   return {
     keep(descriptor: number) {
       const ino = inodeOf(descriptor);
-      if (kept.size < KEPT_HANDLES && !kept.has(ino)) kept.set(ino, descriptor);
+      if (hasRoom(descriptor) && !kept.has(ino)) kept.set(ino, descriptor);
       else closeSync(descriptor);
     },
     /** A descriptor that the caller closes. */
@@ -75,6 +100,12 @@ export function createFolderHandles() {
       kept.clear();
     },
   };
+}
+
+/** How many files this process may have open. */
+function readFileLimit(): number {
+  const limits = attemptOr("", () => readFileSync("/proc/self/limits", "utf8"));
+  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? 0) || 2 * KEPT_HANDLES;
 }
 
 function inodeOf(descriptor: number): string {

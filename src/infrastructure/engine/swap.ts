@@ -41,7 +41,13 @@ import { openQuickly } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { isIndexFile } from "./compare-entries.ts";
-import { type FoundPlace, SwapFailure, type SwapPlaces, type SwapStep } from "./swap-places.ts";
+import {
+  type FoundPlace,
+  SwapFailure,
+  type SwapPlaces,
+  type SwapStep,
+  SYSTEM_REASONS,
+} from "./swap-places.ts";
 
 export type Direction = "forward" | "back";
 
@@ -208,7 +214,7 @@ function exchangeReason(root: string, { path, ino }: WayFolder): Conflict["reaso
     });
   } catch (error) {
     if (isAbsence(error)) return "missing";
-    return (error as { code?: string }).code === "EACCES" ? "no-access" : "changed";
+    return SYSTEM_REASONS[(error as { code?: string }).code ?? ""] ?? "changed";
   }
 }
 

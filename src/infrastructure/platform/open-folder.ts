@@ -1,5 +1,4 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statSync } from "node:fs";
-import { attemptOr } from "../../domain/platform/error-text.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
 
 /** Linux only; elsewhere a plain O_RDONLY descriptor serves (it needs read permission on the folder). */
@@ -90,7 +89,18 @@ interface HeldFolder {
 }
 
 function isStillInPlace({ root, folder, fd }: HeldFolder): boolean {
-  return attemptOr(false, () => inFolder(root, folder, (self) => isSameFile(statSync(self), fstatSync(fd))));
+  try {
+    return inFolder(root, folder, (self) => isSameFile(statSync(self), fstatSync(fd)));
+  } catch (error) {
+    if (lacksDescriptors(error)) throw error;
+    return false;
+  }
+}
+
+/** Whether this process, or the system, can open no other file; also of an error that has this cause. */
+export function lacksDescriptors(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === "EMFILE" || code === "ENFILE" || (cause !== undefined && lacksDescriptors(cause));
 }
 
 function isSameFile(a: Stats, b: Stats): boolean {

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { previewFacts, wordAction } from "../../../src/application/jobs/action-report.ts";
+import type { PreviewCommit } from "../../../src/application/ports/jobs-workspace.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { createRunningJobs } from "../../../src/infrastructure/engine/running-jobs.ts";
 import { withFolderLocks } from "../../../src/infrastructure/platform/folder-lock.ts";
 import { processBirth } from "../../../src/infrastructure/platform/process-table.ts";
@@ -33,6 +36,23 @@ describe("a preview", () => {
     expect([bench.read("a"), bench.read("b")]).toEqual(["new", "x\n"]);
     expect(await worker.commitPreview(result.jobId)).toMatchObject({ status: "not-a-preview" });
     expect(await worker.commitPreview("job_1_x")).toEqual({ status: "unknown" });
+  });
+
+  test("that two programs apply at once lands once; the other says that it is applied already", async () => {
+    const result = await bench.run([edit("update", "a", "new")], { preview: true });
+    const [one, two] = [await bench.open(), await bench.open()];
+    const both: Promise<PreviewCommit>[] = [];
+    // Both have read that it is a preview when the first of them may begin.
+    await withFolderLocks([bench.workspace], { timeoutMs: 0 }, () => {
+      for (const worker of [one, two]) both.push(worker.commitPreview(result.jobId));
+    });
+    const ends = await Promise.all(both);
+    expect(ends.map(({ status }) => status).sort()).toEqual(["done", "not-a-preview"]);
+    const late = ends.find(({ status }) => status !== "done") as PreviewCommit;
+    const said = wordAction(messagesFor("en"), previewFacts(one, result.jobId, late), "terminal");
+    expect(said).toBe("Refused\n#1 is already applied; nothing was changed now.");
+    const landed = one.archive.events(result.jobId).filter(({ event }) => event.type === "committed");
+    expect([bench.read("a"), landed.length]).toEqual(["new", 1]);
   });
 
   test("that no longer fits is a conflict and can be committed when it fits again", async () => {

@@ -60,6 +60,8 @@ const WARNINGS: readonly ConfigWarning[] = [
 ];
 const TROUBLES: Readonly<Record<FileTrouble, true>> = {
   "disk-error": true,
+  "too-many-files": true,
+  "other-mount": true,
   "no-space": true,
   "read-only": true,
   "permission-denied": true,
@@ -154,6 +156,7 @@ const SAMPLES: Samples = {
   previewsWait: (say) => [say(["job_1", "job_2"])],
   previewsHint: (say) => [say(1, false), say(2, true)],
   workspaceReadOnly: (say) => [say("/ws")],
+  alreadyApplied: (say) => [say("#1")],
   notAPreview: (say) => [say("job_1")],
   changedNothing: (say) => [say("#1")],
   stillAPreview: (say) => [say("job_1", "terminal"), say("job_1", "chat")],

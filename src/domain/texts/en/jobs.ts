@@ -69,6 +69,8 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "no-space": "No space left on the disk",
   "disk-error": "The disk could not read or write (an input/output error)",
   "read-only": "Read-only file system",
+  "too-many-files": "Too many open files (raise the limit, for example: ulimit -n 1024)",
+  "other-mount": "On another mount, where no job can land",
   "permission-denied": "Permission denied",
   "not-text": "Not UTF-8 text",
   "is-directory": "The target is a directory",
@@ -224,6 +226,7 @@ export const workTexts = {
     `The ${action === "undo" ? "undo data" : "data"} for these files of ${jobId} is gone, so nothing was changed:${paths(list)}`,
   repairImpossible: (jobId: string, file: string, isNewer: boolean) =>
     `${jobId} was interrupted half-way and cannot be completed, because its record ${isNewer ? "was written by a newer PicoClaw" : "is damaged"}: ${file}\nThe files stay as they are now, and what was moved is in the folder \`slots\` beside that record: copy what you need. ${isNewer ? "To complete it, run this with the newer version: picoclaw doctor --repair. " : ""}Other jobs can be applied and undone again.`,
+  alreadyApplied: (jobId: string) => `${jobId} is already applied; nothing was changed now.`,
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or discard.`,
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
     `${jobId} is a preview: nothing of it is applied, so there is nothing to undo. ` +

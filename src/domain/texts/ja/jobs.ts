@@ -63,6 +63,8 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "no-space": "ディスクの空き容量がありません",
   "disk-error": "ディスクの読み書きに失敗しました（入出力エラー）",
   "read-only": "読み取り専用のファイルシステムです",
+  "too-many-files": "開いているファイルが多すぎます（上限を上げてください。例: ulimit -n 1024）",
+  "other-mount": "別のマウント上にあるため、ジョブの結果を反映できません",
   "permission-denied": "アクセス権がありません",
   "not-text": "UTF-8 のテキストファイルではありません",
   "is-directory": "対象はディレクトリです",
@@ -228,6 +230,7 @@ export const workTexts: typeof en.workTexts = {
   repairImpossible: (jobId, file, isNewer) =>
     `${jobId} は途中で中断していて、${isNewer ? "記録を新しいバージョンの PicoClaw が書いた" : "記録が壊れている"}ため完了できません: ${file}\nファイルは今のまま残り、移動したものはその記録の隣の \`slots\` フォルダにあります。必要なものをコピーしてください。${isNewer ? "完了するには、新しいバージョンで picoclaw doctor --repair を実行してください。" : ""}ほかのジョブは再び適用や取り消しができます。`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
+  alreadyApplied: (jobId) => `${jobId} はすでに適用されています。今回は何も変更していません。`,
   notAPreview: (jobId) => `${jobId} はプレビューではないため、適用や破棄はできません。`,
   stillAPreview: (jobId, at) =>
     `${jobId} はプレビューです。まだ何も適用していないため、取り消すものはありません。` +
