@@ -31,7 +31,9 @@ test("2. CODE3 → Gin → carried out at once → reply", () => {
   const ran = cli.chat("/code3 ファイルを作成して", [], { PICOCLAW_LOCALE: "ja" });
   expect(ran.code).toBe(0);
   expect(ran.out).toContain("実行完了 (2/2 コマンド成功): 1 ファイル、チェックなし: ");
-  expect(ran.out).toContain("\n\n【Plan】\nhelper を作る\n\n【実行結果】\n");
+  expect(ran.out).toContain(
+    "\n\n【Plan】コーダー自身の言葉です（結果ではありません）\nhelper を作る\n\n【実行結果】\n",
+  );
   expect(ran.out).toContain("helper.go");
   expect(cli.read("src/utils/helper.go")).toContain("func Helper()");
 });

@@ -187,7 +187,7 @@ describe("what the coder declares of red tests", () => {
   withChecks("not its own, with a reason that says nothing: the first line tells it", () => {
     project([proposal("Add half.\n- Not mine: adds: it was red before\nFixes: nothing", addition)]);
     const ran = cli.chat("/code3 add half");
-    expect(ran.out).toContain("[Plan]\nAdd half.\n\n");
+    expect(ran.out).toContain("[Plan] the coder's own words, not a result\nAdd half.\n\n");
     expect(ran.out.split("\n")[0]).toBe(
       "Applied: 1 file, npm test 1 passed, 1 was red before and still is (the coder: it was red before), nothing is worse",
     );

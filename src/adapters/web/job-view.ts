@@ -86,6 +86,7 @@ export function jobCard(context: PageContext, card: JobCard): Markup {
   return html`<section class="job-card ${statusTone(status)}" aria-label="${visible(title)}">
 <header><span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span><a class="title" href="/jobs/${encodeURIComponent(card.jobId)}">${card.result.number !== undefined && html`<span class="meta">#${card.result.number}</span> `}${visible(title)}</a>${said !== null && said.caveats.length > 0 && caveats(context, said.caveats)}</header>
 ${(attempts > 1 || (said !== null && said.checks !== "")) && html`<p class="meta">${[attempts > 1 && t.attempts(attempts), said?.checks].filter(Boolean).join(" · ")}</p>`}
+${card.plan !== "" && (said?.ownWords ?? "") !== "" && html`<p class="meta">${said?.ownWords}</p>`}
 ${card.plan !== "" && html`<div class="text plan">${markdown(card.plan)}</div>`}
 ${said?.trouble.map((text) => (text.trim().includes("\n") ? html`<pre class="output">${visible(text)}</pre>` : html`<p class="note bad">${visible(text)}</p>`))}
 ${said?.failed.map((one) => failedCommand(one))}

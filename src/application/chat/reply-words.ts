@@ -1,4 +1,4 @@
-import type { ChecksRecord } from "../../domain/checks/findings.ts";
+import { type ChecksRecord, isJudgedGreen } from "../../domain/checks/findings.ts";
 import {
   type Change,
   type CommandResult,
@@ -58,7 +58,9 @@ function wordCoder(
     red === undefined || redShown || isSaidBeside(facts) ? "" : chat.stillRed(red, said),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     wordTried(chat, facts, counted),
-    words,
+    words === "" || (red === undefined && isJudgedGreen(facts.checks))
+      ? words
+      : `${reportMessages(locale).ownWords}\n${words}`,
     counted && costUsd > 0 ? chat.coderCost(costUsd) : "",
   ];
   return lines.filter((line) => line !== "").join("\n");
@@ -204,7 +206,11 @@ function wordPiece(locale: Locale, piece: ReplyPiece, shownAt: ShownAt, job?: Ra
     case "job": {
       const risk = piece.risk === undefined ? "" : chat.riskNote(piece.risk);
       const plan = [piece.plan, risk].filter((line) => line !== "").join("\n");
-      return wordChatJob(messages, piece.facts, plan, { checks: wordFirst(locale, piece), at });
+      return wordChatJob(messages, piece.facts, plan, {
+        checks: wordFirst(locale, piece),
+        at,
+        isJudged: isJudgedGreen(piece.checks),
+      });
     }
     case "refusal": {
       const why = wordRefusal(messages, piece.facts);
@@ -286,6 +292,8 @@ export interface CardWords {
   /** Programs that succeeded and printed something. */
   readonly printed: readonly CommandWords[];
   readonly checks: string;
+  /** What is above a plan that no green check supports; empty where one does. */
+  readonly ownWords: string;
   /** How the coder got here: earlier plans, its last words, the cost. */
   readonly way: readonly string[];
   /** Optional facts that a person may want to know. */
@@ -327,6 +335,7 @@ export function wordCard(locale: Locale, { facts: job, coder, risk }: CardPieces
       .filter(({ command, success, output }) => success && command.type === "shell_command" && output.trim())
       .map((one) => commandWords(messages, one)),
     checks,
+    ownWords: isJudgedGreen(coder?.checks) ? "" : reportMessages(locale).ownWords,
     way: way.split("\n").filter((line) => line !== "" && line !== checks),
     caveats: [
       ...(gitCommit === undefined ? [] : [messages.gitCommit(gitCommit)]),

@@ -76,12 +76,17 @@ export function wordWork(texts: HistoryMessages, job: JobReason): string[] {
   const { by, plan, checks } = job;
   return [
     `${texts.by} ${[by, texts.source(job.source)].filter((one) => one !== "").join(", ")}`,
-    ...wordAbout(texts.plan, plan),
+    ...wordAbout(isGreenWork(job) ? texts.plan : texts.planUnchecked, plan),
     `${texts.checks} ${checks.length === 0 ? texts.notChecked : checks.map((one) => wordCheck(texts, one)).join("; ")}`,
     ...(job.attempts === 0
       ? []
       : [`${texts.attempts} ${job.attempts}${job.costUsd === null ? "" : `, ${wordUsed(texts, job)}`}`]),
   ];
+}
+
+/** Whether checks ran and all of them passed. */
+export function isGreenWork({ checks }: Pick<JobReason, "checks">): boolean {
+  return checks.length > 0 && checks.every(({ exitCode }) => exitCode === 0);
 }
 
 export function wordCheck(

@@ -121,6 +121,11 @@ export interface ChecksFacts {
   readonly findings: readonly Finding[];
 }
 
+/** Whether the checks judged and are green: only then does a sentence about results agree with the verdict. */
+export function isJudgedGreen(facts: Pick<ChecksFacts, "verdict"> | undefined): boolean {
+  return facts?.verdict === "better" || facts?.verdict === "same";
+}
+
 /** The findings that a reply words below the verdict, in this order. */
 export const REMARKS = [
   "proposed",

@@ -143,6 +143,8 @@ const CHAT_FAILURES = 10;
 interface ChatJobStyle {
   /** The words of the project's checks, in short. */
   readonly checks?: string;
+  /** Whether the project's checks judged it and are green. */
+  readonly isJudged?: boolean;
   /** Where the reader continues. */
   readonly at?: Surface;
 }
@@ -152,12 +154,17 @@ export function wordChatJob(
   messages: Messages,
   job: RanJob,
   plan: string,
-  { checks = "", at = "chat" }: ChatJobStyle = {},
+  { checks = "", at = "chat", isJudged = false }: ChatJobStyle = {},
 ): string {
   const facts = nameByNumber(job);
   const words = reportMessages(messages.locale);
   const first = chatHeadline(messages, facts, checks);
-  if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
+  if (facts.dryRun)
+    return paragraphs([
+      first,
+      plan === "" ? "" : `${words.plan(false)}\n${plan}`,
+      wordDryRun(messages, facts, { counted: false }),
+    ]);
   const trouble = wordJobTrouble(messages, facts, "chat");
   const shown = facts.commands.map(withoutOutput);
   const commands = leaveOutSaid(messages, facts, shown, { trouble, limit: CHAT_ERROR });
@@ -169,7 +176,7 @@ export function wordChatJob(
   return paragraphs([
     [first, ...wordLost(messages, facts, at)].join("\n"),
     trouble,
-    `${words.plan}\n${plan === "" ? "—" : plan}`,
+    `${words.plan(isJudged || plan === "")}\n${plan === "" ? "—" : plan}`,
     results.length === 0 ? "" : `${words.result}\n${results.join("\n")}`,
     changeLines(messages, facts.changes, facts.lineCounts),
     facts.gitCommit === undefined ? "" : messages.gitCommit(facts.gitCommit),

@@ -180,3 +180,44 @@ describe("a part that nothing carries out", () => {
     expect(reply.text).toContain("def lost(value):");
   });
 });
+
+describe("a sentence of the coder about results", () => {
+  const claim = "Doubled; all tests pass now.";
+  const patch = replace("src/app.py", "value = 1", "value = 2");
+
+  test("is marked as its own words where no check judged", async () => {
+    await answers(proposal(claim, patch));
+    const reply = await at.send("/code3 double it");
+    expect(reply.text).toContain(`[Plan] the coder's own words, not a result\n${claim}`);
+  });
+
+  test("is marked in Japanese in a Japanese reply", async () => {
+    at = await openConversation(() => proposal(claim, patch), { locale: "ja" });
+    at.write("src/app.py", "value = 1\n");
+    const reply = await at.send("/code3 double it");
+    expect(reply.text).toContain(`【Plan】コーダー自身の言葉です（結果ではありません）\n${claim}`);
+  });
+
+  test("is marked where the verdict is worse, also its last words", async () => {
+    at = await openConversation(
+      (_, turn) => (turn === 0 ? proposal(claim, patch) : proposal("The tests pass.", "")),
+      {
+        config: "checks: { command: 'grep -q 1 src/app.py' }",
+      },
+    );
+    at.write("src/app.py", "value = 1\n");
+    const reply = await at.send("/code3 double it");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toContain("[Plan] the coder's own words, not a result\n");
+    expect(reply.text).toContain("The coder's own words, not a result:\nThe tests pass.");
+  });
+
+  test("is the plan where the checks are green", async () => {
+    at = await openConversation(() => proposal(claim, patch), {
+      config: "checks: { command: 'grep -q value src/app.py' }",
+    });
+    at.write("src/app.py", "value = 1\n");
+    const reply = await at.send("/code3 double it");
+    expect(reply.text).toContain(`[Plan]\n${claim}`);
+  });
+});

@@ -454,7 +454,7 @@ describe("a proposal that runs", () => {
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(true);
     expect(reply.text).toStartWith(
-      "変更なし\n\n【Plan】\nnothing to do.\n\n【実行結果】\n実行: 0 件, 成功: 0 件, 失敗: 0 件",
+      "変更なし\n\n【Plan】コーダー自身の言葉です（結果ではありません）\nnothing to do.\n\n【実行結果】\n実行: 0 件, 成功: 0 件, 失敗: 0 件",
     );
     expect(reply.actions).toEqual([]);
   });
@@ -515,7 +515,7 @@ describe("a proposal that runs", () => {
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(true);
     expect(reply.jobs).toHaveLength(1);
-    expect(reply.text).toContain("[Plan]\nFirst try\n→ Second try\n");
+    expect(reply.text).toContain("[Plan] the coder's own words, not a result\nFirst try\n→ Second try\n");
     expect(reply.text).toMatch(/^Attempts: 2$/m);
     expect(at.asked[1]?.messages.at(-1)?.text).toContain("FAILED grep -q right a.txt: exit code 1");
     expect(at.asked[1]?.messages.at(-1)?.text).toContain('<file path="a.txt">\nwrong\n</file>');
@@ -574,7 +574,7 @@ describe("a proposal that runs", () => {
       risk: "high",
       files: ["a.txt", "b.txt", "c.txt"],
     });
-    expect(reply.text).toContain("[Plan]\nDo it\nRisk: high\n");
+    expect(reply.text).toContain("[Plan] the coder's own words, not a result\nDo it\nRisk: high\n");
   });
 
   test("what it prints is masked in the reply and in the events", async () => {

@@ -19,7 +19,9 @@ test("a coder's proposal runs at once as a job, and /undo takes it back to the b
   expect(ran.code).toBe(0);
   // Nothing judged it: the first line says so.
   expect(ran.out).toStartWith("実行完了 (2/2 コマンド成功): 1 ファイル、チェックなし: ");
-  expect(ran.out).toContain("\n\n【Plan】\nFix add\n\n【実行結果】\n実行: 2 件, 成功: 2 件, 失敗: 0 件\n");
+  expect(ran.out).toContain(
+    "\n\n【Plan】コーダー自身の言葉です（結果ではありません）\nFix add\n\n【実行結果】\n実行: 2 件, 成功: 2 件, 失敗: 0 件\n",
+  );
   expect(ran.out).toContain("\n  M math.ts +1 −1\n");
   expect(ran.out).toMatch(/取り消すには: picoclaw undo 1\n/);
   expect(cli.read("math.ts")).toContain("a + b");

@@ -6,7 +6,7 @@ import {
   type ViewedJob,
 } from "../../../application/fleet/viewer-jobs.ts";
 import { type JobReason, toReason } from "../../../application/history/find-why.ts";
-import { wordCheck, wordUsed } from "../../../application/history/word-why.ts";
+import { isGreenWork, wordCheck, wordUsed } from "../../../application/history/word-why.ts";
 import { storedFacts, toEndReason } from "../../../application/jobs/job-facts.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
 import { readChatKey } from "../../../application/ports/chat.ts";
@@ -97,6 +97,7 @@ function jobPage(
 <div class="actions">${jobButtons(context, viewed)}</div></div>
 ${end !== "" && html`<p class="note">${visible(end)}</p>`}
 ${job.request !== undefined && job.request.trim() !== job.title && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
+${work.plan !== "" && !isGreenWork(work) && html`<p class="meta">${reportMessages(t.locale).ownWords}</p>`}
 ${work.plan !== "" && html`<div class="text plan">${markdown(work.plan.slice(0, windowEnd(work.plan, 0)))}</div>`}
 ${noticeBox(notice, [notice?.together !== undefined && actionButton(context, { action: `${address}/undo`, label: reportMessages(t.locale).together(notice.together), style: "main", fields: { together: notice.together.join(" ") } }), notice?.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })])}
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>

@@ -39,6 +39,7 @@ export const historyTexts = {
   by: "By:",
   source: runningTexts.source,
   plan: "Plan:",
+  planUnchecked: "Plan (the coder's own words, not a result):",
   checks: "Checks:",
   notChecked: "none ran",
   exit: (code: number | null) =>

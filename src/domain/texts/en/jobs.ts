@@ -557,7 +557,9 @@ export const reportTexts = {
   sentence: ({ status: said, files, checks }: ChatSentence): string =>
     [`${said}: ${many(files, "file")}`, checks].filter((part) => part !== "").join(", "),
   skipped: (paths: readonly string[]) => `Skipped, because it is protected: ${paths.join(", ")}`,
-  plan: "[Plan]",
+  /** Below a verdict that no green check supports, a plan may claim a result that nobody saw. */
+  plan: (isJudged: boolean): string => (isJudged ? "[Plan]" : "[Plan] the coder's own words, not a result"),
+  ownWords: "The coder's own words, not a result:",
   result: "[Result]",
   /** Whether a chat shows the number of commands if all succeeded. */
   countsCommands: false as boolean,

@@ -39,6 +39,7 @@ export const historyTexts: typeof en.historyTexts = {
   by: "担当:",
   source: runningTexts.source,
   plan: "計画:",
+  planUnchecked: "計画（コーダー自身の言葉で、結果ではありません）:",
   checks: "チェック:",
   notChecked: "実行されていません",
   exit: (code) => (code === 0 ? "成功" : code === null ? "終わりませんでした" : `終了コード ${code}`),

@@ -549,7 +549,8 @@ export const reportTexts: typeof en.reportTexts = {
     return checks === "" ? first : `${first}: ${files} ファイル、${checks}`;
   },
   skipped: (paths) => `保護されているため変更していません: ${paths.join(", ")}`,
-  plan: "【Plan】",
+  plan: (isJudged) => (isJudged ? "【Plan】" : "【Plan】コーダー自身の言葉です（結果ではありません）"),
+  ownWords: "コーダー自身の言葉（結果ではありません）:",
   result: "【実行結果】",
   countsCommands: true,
   outputOf: (command) => `出力（${command}）:`,
