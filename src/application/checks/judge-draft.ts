@@ -47,6 +47,7 @@ import {
 } from "./affected.ts";
 import { type BaselineDeps, checkResults, checksThatJudge, proofSeconds, recallChecks } from "./baseline.ts";
 import { breakChanges, type ProofDeps, repeatMended, runNewTests, seesChange } from "./prove-tests.ts";
+import { judgeExpectedValues, judgeUnpatched } from "./without-tests.ts";
 
 /** The part of a draft that checks use. */
 export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes"> &
@@ -154,6 +155,8 @@ export const JUDGE_STEPS: readonly JudgeStep[] = [
   { name: "fixed tests once more over the old code", take: repeatBaseline },
   { name: "changed tests in their old version", take: judgeOldTests },
   { name: "deciding files in their old version", take: judgeWithOldSettings },
+  { name: "old tests without new ones that patch the code", take: judgeWithoutPatches, isForPart: true },
+  { name: "expected values outside of the tests", take: judgeOldValues },
   { name: "red tests that the change answers for", take: settleRed },
   { name: "tests that are unstable since the change", take: doubtUnstable, isForPart: true },
   { name: "code that knows of the test run", take: doubtTestRun, isForPart: true },
@@ -391,6 +394,29 @@ async function judgeWithOldSettings(judging: Judging): Promise<WhyNotChecked | n
   // A check that is green only with the draft's version of deciding files is not fixed.
   const verdict = asItWas.verdict === "worse" ? ("worse" as const) : ("still-red" as const);
   Object.assign(judging, { judgement: { ...asItWas, verdict }, runs: before.runs, results });
+  return null;
+}
+
+/** Runs old tests without the change's tests, where those replace parts of the code for the rest of the run. */
+async function judgeWithoutPatches(judging: Judging): Promise<null> {
+  if (!mayLand(judging.judgement.verdict)) return null;
+  const found = await judgeUnpatched({ ...judging, before: judging.baseline.results });
+  if (found === null) return null;
+  const { worse, patches, runs, results, which } = found;
+  const counts = results.find((one) => one.results !== null)?.results?.counts ?? judging.judgement.counts;
+  judging.judgement = { ...judging.judgement, verdict: "worse", worse, counts };
+  const ofCheck = (one: CheckResult, at: number) =>
+    results[which.indexOf(judging.checks[at] as ProjectCheck)] ?? one;
+  Object.assign(judging, { runs, results: judging.results.map(ofCheck) });
+  add(judging, { patches });
+  return null;
+}
+
+/** Runs tests with the values that they expected before, where those are in files outside of the tests. */
+async function judgeOldValues(judging: Judging): Promise<null> {
+  if (!mayLand(judging.judgement.verdict)) return null;
+  const judged = await judgeExpectedValues({ ...judging, before: judging.baseline.results });
+  if (judged !== null) judging.judgement = judged;
   return null;
 }
 

@@ -97,7 +97,7 @@ const WHAT_IS_RED: Partial<Record<Verdict, readonly (readonly (keyof typeof RED)
   "still-red": [["onlyWith"], ["stillRed", "unnamed"], ["stillRed"]],
   doubtful: [["testRunLines"], ["rewritten"], ["unstable"]],
 };
-const WORSE = [["onlyWith"], ["unended"], ["worse"]] as const;
+const WORSE = [["onlyWith"], ["patches"], ["unended"], ["worse"]] as const;
 
 /** A sentence for each of them, with what the coder can do. */
 const RED = {
@@ -111,8 +111,10 @@ const RED = {
     `With your change these checks did not end in ${seconds} seconds; without it they did: ${quoteEach(commands)}.`,
   onlyWith: ({ onlyWith }, { verdict }) =>
     `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
+  patches: ({ patches }) =>
+    `These tests pass only because your new tests replace parts of the code for the rest of the run; without your new tests they fail, as listed below.\n${wordLines(patches)}\nFix the code, and end each replacement with its test (\`monkeypatch\`, \`with\`, an \`after\` hook).`,
   testRunLines: ({ testRunLines }, { isRed }) =>
-    `${isRed ? "The checks are no worse than before your change" : "The checks pass"}, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${wordNames(testRunLines.slice(0, NAMES).map(({ path, line }) => `${path}: ${line}`))}\nRemove them and fix the code. If the request needs them, change nothing more and say why; the reply shows them to the user.`,
+    `${isRed ? "The checks are no worse than before your change" : "The checks pass"}, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${wordLines(testRunLines)}\nRemove them and fix the code. If the request needs them, change nothing more and say why; the reply shows them to the user.`,
   rewritten: ({ rewritten }) =>
     `These tests failed before and pass only with your changes to the tests: you rewrote them, or a new test makes them pass. With the old tests they still fail.\n${wordNames(rewritten)}\nRestore what they expect and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
   unstable: ({ unstable }) =>
@@ -120,6 +122,10 @@ const RED = {
 } satisfies Partial<
   Record<keyof Found, (found: FindingValues, draft: { verdict: Verdict; isRed: boolean }) => string>
 >;
+
+function wordLines(lines: readonly { readonly path: string; readonly line: string }[]): string {
+  return wordNames(lines.slice(0, NAMES).map(({ path, line }) => `${path}: ${line}`));
+}
 
 function wordWhatIsRed(verdict: Verdict, found: Found, isRed: boolean): string {
   const groups = WHAT_IS_RED[verdict] ?? WORSE;

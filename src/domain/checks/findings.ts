@@ -1,3 +1,4 @@
+import type { CodePatch } from "./patched-code.ts";
 import type { NewTests, TestCounts } from "./test-results.ts";
 import { type CheckResult, type Judgement, type LowerRung, TEST_CHANGES, type Verdict } from "./verdict.ts";
 
@@ -72,6 +73,8 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly installed: readonly string[];
   /** New lines outside of tests that refer to the test run. */
   readonly testRunLines: readonly { readonly path: string; readonly line: string }[];
+  /** Lines of the change's tests that replace parts of the code: without them, old tests fail. */
+  readonly patches: readonly CodePatch[];
   /** Changed files that the tests do not notice when they are broken. */
   readonly unnoticed: readonly string[];
   /** How new tests that pass end without the change. */
@@ -141,6 +144,7 @@ export const REMARKS = [
   "hung",
   "weakened",
   "onlyWith",
+  "patches",
   "installed",
   "testRunLines",
   "weakensTests",

@@ -242,6 +242,9 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
 
   const named = (code: Code, list: readonly string[]) => count(code, list.length, { names: names(list) });
 
+  const linesOf = (lines: readonly { readonly path: string; readonly line: string }[]) =>
+    lines.map(({ path, line }) => `${path}: ${line}`);
+
   /** Findings that need more than their names in a sentence; none where another part of the reply says it. */
   const remarks: {
     readonly [Code in (typeof REMARKS)[number]]?: (
@@ -253,10 +256,8 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       reason === null
         ? [say("proposed", { commands: join(commands) })]
         : [say("proposed-unable", { command, why: whyProposed[reason] ?? why[reason] })],
-    testRunLines(lines) {
-      const shown = lines.map(({ path, line }) => `${path}: ${line}`);
-      return named("testRunLines", shown);
-    },
+    patches: (lines) => named("patches", linesOf(lines)),
+    testRunLines: (lines) => named("testRunLines", linesOf(lines)),
     weakensTests: (_, { weakened }) => (weakened === undefined ? [say("weakensTests")] : []),
     newTests: (tests) => [wordNewTests(tests)],
     unnoticed: (paths, { notChecked }) => (notChecked === "blind" ? [] : named("unnoticed", paths)),

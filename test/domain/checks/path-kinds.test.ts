@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isDocumentation, isTestPath } from "../../../src/domain/checks/path-kinds.ts";
+import { decidesChecks, isDocumentation, isTestPath } from "../../../src/domain/checks/path-kinds.ts";
 
 const TESTS = [
   "test/a.js",
@@ -48,4 +48,42 @@ test("which paths are tests, which documentation, and which neither", () => {
   expect(kinds(TESTS)).toEqual(all(TESTS, "test"));
   expect(kinds(DOCUMENTATION)).toEqual(all(DOCUMENTATION, "documentation"));
   expect(kinds(SOURCES)).toEqual(all(SOURCES, "source"));
+});
+
+test.each([
+  "evil.egg-info/entry_points.txt",
+  "src/evil-1.0.dist-info/entry_points.txt",
+  "evil.egg/EGG-INFO/entry_points.txt",
+  "sitecustomize.py",
+  "src/usercustomize/__init__.py",
+  "more.pth",
+  "env/lib/python3.11/site-packages/evil.pth",
+  "tests/conftest.py",
+  "pytest.toml",
+  ".pytest.ini",
+  ".venv/bin/python",
+  ".venv/pyvenv.cfg",
+  "random.py",
+  "src/_pytest/runner.py",
+  "pytest.py",
+  "pluggy/__init__.py",
+  "_strptime.py",
+  "email/__init__.py",
+  "xdist.pyc",
+])("Python reads a new %s before the tests", (path) =>
+  expect(decidesChecks(path, { isNew: true })).toBe(true),
+);
+
+test.each([
+  "pkg.egg-info/PKG-INFO",
+  "models/net.pth",
+  "src/_version.py",
+  "src/__init__.py",
+  "pkg/random.py",
+  "test/__init__.py",
+  "randomly.py",
+])("a new %s is not read before them", (path) => expect(decidesChecks(path, { isNew: true })).toBe(false));
+
+test("a changed file that has the name of a module was there before", () => {
+  expect(decidesChecks("random.py")).toBe(false);
 });

@@ -1,5 +1,10 @@
 import { expect, test } from "bun:test";
-import { type ChecksRecord, notChecked, toChecksRecord } from "../../../src/domain/checks/findings.ts";
+import {
+  type ChecksRecord,
+  notChecked,
+  readChecksRecord,
+  toChecksRecord,
+} from "../../../src/domain/checks/findings.ts";
 import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 
 const green: ChecksRecord = {
@@ -57,6 +62,21 @@ test("each cause of a doubtful verdict is in the first line, the line and the br
       expect(line(facts)).toContain(said.split(/, |、/).at(-1) as string);
       expect(remarks(facts)).toHaveLength(1);
     }
+});
+
+test("what passes only beside others is said in both languages, and holds its form as JSON", () => {
+  const patches = [{ path: "test/b.js", line: "calc.add = x" }];
+  const facts = { ...green, verdict: "worse", worse: ["a"], patches, together: ["a"] } as const;
+  const again = toChecksRecord(readChecksRecord(facts));
+  expect(again).toMatchObject({ patches, together: ["a"] });
+  expect(checksMessagesFor("en").remarks(again).slice(1)).toEqual([
+    "Pass only because new tests replace parts of the code: test/b.js: calc.add = x",
+    "Passes alone, and fails with the other tests (twice): a",
+  ]);
+  expect(checksMessagesFor("ja").remarks(again).slice(1)).toEqual([
+    "新しいテストがコードの一部を置き換えているために成功したテストがあります: test/b.js: calc.add = x",
+    "単独では成功し、ほかのテストと一緒では 2 回とも失敗: a",
+  ]);
 });
 
 test("the first line counts new tests that fail beside tests that are still red", () => {

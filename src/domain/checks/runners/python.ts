@@ -113,27 +113,41 @@ export const python: CheckRunner = {
   testPaths: [/(?:^|\/)(?:test_[^/]*|[^/]*_test|conftest)\.py$/],
   decidedBy: [
     /(?:^|\/)\.coveragerc$/,
-    /(?:^|\/)(?:conftest\.py|pytest\.ini|\.pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|noxfile\.py|sitecustomize\.py|usercustomize\.py)$/,
-    /(?:^|\/)\.pth$/,
+    /(?:^|\/)(?:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|setup\.cfg|pyproject\.toml|noxfile\.py|(?:site|user)customize(?:\.pyc?|\.[\w-]+\.so|\/.+))$/,
+    // Entry points beside the modules load plugins of pytest, and Python runs lines of `.pth` files at its start.
+    /(?:\.(?:egg|dist)-info|(?:^|\/)EGG-INFO)\/entry_points\.txt$/,
+    /^(?:src\/|.+\/(?:site|dist)-packages\/)?[^/]*\.pth$/,
+    /(?:^|\/)\.?venv\/(?:bin\/.+|pyvenv\.cfg)$/,
   ],
 };
 
-/** Loaded by name after the root is on the path: a file of that name in the root answers in their place. */
+/** Python's own modules and those of pytest and its plugins: a file of that name in the root answers in their place. */
 const RUNNER_MODULES = new Set(
   (
-    "pytest _pytest pluggy iniconfig packaging exceptiongroup tomli tomllib pygments py unittest doctest coverage pytest_cov xdist execnet " +
-    "hypothesis anyio pytest_asyncio argparse ast atexit attr bdb bisect collections contextlib copy csv dataclasses datetime decimal " +
-    "difflib dis enum faulthandler fnmatch functools getopt gettext glob hashlib heapq importlib inspect json keyword linecache locale " +
-    "logging math numbers opcode operator optparse pathlib pdb pickle platform pprint queue random re reprlib runpy secrets select " +
-    "selectors shlex shutil signal site socket stat string struct subprocess sysconfig tempfile textwrap threading time timeit token " +
-    "tokenize trace traceback tracemalloc types typing typing_extensions urllib uuid warnings weakref xml zipfile zlib"
+    "_collections_abc _compat_pickle _compression _distutils_hack _py_abc _pydecimal _pyio _pytest _sitebuiltins _strptime " +
+    "_threading_local _weakrefset abc aifc anyio argparse array ast asynchat asyncio asyncore atexit attr attrs audioop base64 bdb " +
+    "binascii bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd code codecs codeop collections colorama colorsys " +
+    "compileall concurrent configparser contextlib contextvars copy copyreg coverage crypt csv ctypes curses dataclasses datetime " +
+    "dbm decimal difflib dis distutils doctest email encodings ensurepip enum errno exceptiongroup execnet faulthandler fcntl " +
+    "filecmp fileinput fnmatch fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp gzip hashlib " +
+    "heapq hmac html http hypothesis imaplib imghdr imp importlib iniconfig inspect io ipaddress itertools json keyword linecache " +
+    "locale logging lzma mailbox mailcap marshal math mimetypes mmap modulefinder msilib msvcrt multiprocessing netrc nis nntplib " +
+    "nt ntpath nturl2path numbers opcode operator optparse os ossaudiodev packaging pathlib pdb pickle pickletools pipes " +
+    "pkg_resources pkgutil platform plistlib pluggy poplib posix posixpath pprint profile pstats pty pwd py py_compile pyclbr pydoc " +
+    "pydoc_data pyexpat pygments pytest pytest_asyncio pytest_cov pytest_django pytest_mock pytest_randomly pytest_timeout queue " +
+    "quopri random re readline reprlib resource rlcompleter runpy sched secrets select selectors setuptools shelve shlex shutil " +
+    "signal site smtpd smtplib sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics " +
+    "string stringprep struct subprocess sunau symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap " +
+    "threading time timeit tkinter token tokenize tomli tomllib trace traceback tracemalloc tty turtle types typing " +
+    "typing_extensions unicodedata unittest urllib uu uuid venv warnings wave weakref webbrowser winreg winsound wsgiref xdist " +
+    "xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo"
   ).split(" "),
 );
 
-/** Whether a new file, in the root or in `src`, shadows a module of the test runner. */
+/** Whether a new file, in the root or in `src`, shadows a module of the test runner or of Python. */
 function shadowsRunner(path: string): boolean {
-  const [, module = ""] = /^(?:src\/)?(\w+)(?:\.pyc?|\.[\w-]+\.so|\/.+)$/.exec(path) ?? [];
-  return RUNNER_MODULES.has(module) && /\.(?:pyc?|so)$/.test(path);
+  const [, module = ""] = /^(?:src\/)?(\w+)(?:\.pyc?|\.[\w-]+\.so|\.so|\/.+)$/.exec(path) ?? [];
+  return /\.(?:pyc?|so)$/.test(path) && RUNNER_MODULES.has(module);
 }
 
 /** tox, where nothing says that pytest would do. */

@@ -149,6 +149,7 @@ export const checkWords = {
     ],
     weakensTests: "This change weakens the tests: none is shown any more.",
     onlyWith: "Passes only with the changed version of: {names}",
+    patches: "Pass only because new tests replace parts of the code: {names}",
     installed: "Passes only with what the job installed in its private home: {names}",
     testRunLines: "New code that refers to the test run: {names}",
     unnoticed: "The tests do not notice when it is broken: {names}",

@@ -119,6 +119,7 @@ export const checkWords: CheckWords = {
     weakened: "この変更はテスト {n} 件を弱めます（削除またはスキップ）: {names}",
     weakensTests: "この変更はテストを弱めます: テストが 1 件も検出されなくなりました。",
     onlyWith: "変更後の次のファイルがあるときだけ成功します: {names}",
+    patches: "新しいテストがコードの一部を置き換えているために成功したテストがあります: {names}",
     installed: "ジョブが専用ホームにインストールした次のものがあるときだけ成功します: {names}",
     testRunLines: "テストの実行を参照する新しいコード: {names}",
     unnoticed: "壊れていてもテストで検出できないファイル: {names}",
