@@ -121,7 +121,8 @@ function setUpOnce(workspace: string, home: string): Side {
     allowSshAgent: false,
     homeAllow: [],
     homeWrites: [],
-    network: DEFAULTS.worker.network,
+    networks: { own: DEFAULTS.worker.network, model: { ...DEFAULTS.worker.network, mode: "on" }, forges: [] },
+    readHosts: async () => ({ user: [], remotes: [], trusted: [] }),
     limits: {
       memory: limits.memory,
       fileSize: limits.file_size,

@@ -1,7 +1,7 @@
 /**
  * A comment gives its reason or names a page under docs/; npm and pip know where packages come from. Fails on a citation
  * of a page that is not in this repository, on a comment that names a file which does not exist, and on the host of a
- * package registry.
+ * package registry outside of the list of them.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -34,6 +34,9 @@ const HOSTS: readonly RegExp[] = [
   ["pypi", "org"],
   ["pythonhosted", "org"],
 ].map((parts) => new RegExp(`\\b${parts.join("\\.")}\\b`));
+
+/** The one file whose data are such hosts: a model's commands may reach them. */
+const KNOWN_HOSTS = "src/domain/policy/registries.ts";
 
 const COMMENTED = /^(?:src|test|scripts|bench)\/.*\.ts$/;
 const COMMENT = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*/g;
@@ -83,7 +86,7 @@ function filesIn(root: string, place: string): readonly string[] {
 function offencesIn(file: string, text: string): readonly string[] {
   return text.split("\n").flatMap((line, index) => {
     const [cited] = found(CITATIONS, line);
-    const [host] = found(HOSTS, line);
+    const [host] = file === KNOWN_HOSTS ? [] : found(HOSTS, line);
     return [
       ...(cited === undefined
         ? []

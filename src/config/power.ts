@@ -92,6 +92,8 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "worker.limits.processes": lower,
   "worker.network.mode": only("off"),
   "worker.network.denied_domains": add,
+  "worker.model_network.mode": only("off"),
+  "worker.model_network.denied_domains": add,
 };
 
 /** `base` is what holds without this file. A value that refers to the environment is widening for every key. */

@@ -79,14 +79,23 @@ export function chatSettings({ loop, roles, worker, mcp_servers: servers, coder 
   };
 }
 
-export function confinementSettings({ worker }: Config) {
+/** `worker.network` binds what a model starts as well: `off` is off for all. */
+export function modelNetwork({ worker }: Pick<Config, "worker">) {
+  const { network, model_network: model } = worker;
+  return network.mode === "off" || (network.mode === "allow_list" && model.mode === "on")
+    ? { ...model, mode: network.mode }
+    : model;
+}
+
+export function confinementSettings({ worker, forges }: Config) {
   const { confine, network, limits, allow_ssh_agent: allowSshAgent } = worker;
+  const forgeAddresses = Object.values(forges).flatMap(({ base_url: address }) => address ?? []);
   const { home_allow: homeAllow, home_writes: homeWrites } = worker;
   const { memory, file_size: fileSize, open_files: openFiles, processes, disk } = limits;
   return {
     confined: confine !== "off",
     mustConfine: confine === "on" || network.mode !== "on",
-    network,
+    networks: { own: network, model: modelNetwork({ worker }), forges: forgeAddresses },
     limits: { memory, fileSize, openFiles, processes, disk },
     allowSshAgent,
     homeAllow,

@@ -73,6 +73,8 @@ interface TrustEntry {
   readonly sha256: string;
   /** Of the commands and skills; absent where there were none. */
   readonly commands_sha256?: string;
+  /** The hosts that its files and remotes named at that time. */
+  readonly hosts?: readonly string[];
   readonly trusted_at: string;
 }
 type TrustList = Readonly<Record<string, TrustEntry>>;
@@ -99,6 +101,12 @@ export function areCommandsTrusted(at: TrustPlace): boolean {
   const path = realPath(at.workspace);
   if (path === undefined || !isFolderTrusted(at)) return false;
   return readTrust(at.home)[path]?.commands_sha256 === digest(ownFiles(path));
+}
+
+/** The hosts that a trusted folder named when the user trusted it: a job that changes its files or remotes adds none. */
+export function trustedHosts(at: TrustPlace): readonly string[] {
+  const path = realPath(at.workspace);
+  return path !== undefined && isFolderTrusted(at) ? (readTrust(at.home)[path]?.hosts ?? []) : [];
 }
 
 /** The content that the list records for a folder that had no file. */
@@ -129,8 +137,10 @@ export function trustSubject(workspace: string) {
   };
 }
 
-/** Trusts the folder, with what it has now, or only if that is what was `seen`. Idempotent. */
-export function trustWorkspace(at: TrustPlace & { readonly now: Date; readonly seen?: string }): TrustResult {
+/** Trusts the folder, with what it has now, or only if that is what was `seen`. `hosts`: `workspaceHosts` of it. Idempotent. */
+export function trustWorkspace(
+  at: TrustPlace & { readonly now: Date; readonly seen?: string; readonly hosts?: readonly string[] },
+): TrustResult {
   const path = realPath(at.workspace);
   if (path === undefined) return { ok: false, reason: "no-folder" };
   const file = workspaceConfigFile(path);
@@ -140,6 +150,7 @@ export function trustWorkspace(at: TrustPlace & { readonly now: Date; readonly s
   const entry: TrustEntry = {
     sha256: sha256(content ?? NO_FILE),
     ...(commands !== undefined && { commands_sha256: commands }),
+    ...(at.hosts !== undefined && { hosts: at.hosts }),
     trusted_at: at.now.toISOString(),
   };
   if (at.seen !== undefined && at.seen !== seenOf(content ?? NO_FILE, own))

@@ -213,10 +213,15 @@ export async function checkSchedules(config: Config, origin: Origin): Promise<Co
   );
 }
 
-function hostProblems({ worker: { network }, research }: Config, origin: Origin): ConfigProblem[] {
+function hostProblems(
+  { worker: { network, model_network: model }, research }: Config,
+  origin: Origin,
+): ConfigProblem[] {
   const lists = {
     "worker.network.allowed_domains": network.allowed_domains,
     "worker.network.denied_domains": network.denied_domains,
+    "worker.model_network.allowed_domains": model.allowed_domains,
+    "worker.model_network.denied_domains": model.denied_domains,
     "research.allowed": research.allowed,
     "research.denied": research.denied,
   };

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { createProcessesDoor, type ProcessesDoor } from "../application/chat/process-tools.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { WorkspaceProcesses } from "../application/ports/sandbox-processes.ts";
-import { confinementSettings, processesSettings, toolPolicy } from "../config/settings.ts";
+import { confinementSettings, modelNetwork, processesSettings, toolPolicy } from "../config/settings.ts";
 import { jobEnvironment } from "../domain/policy/job-environment.ts";
 import { listProblems } from "../domain/texts/config-problem.ts";
 import { findGit } from "../infrastructure/platform/git-roots.ts";
@@ -32,7 +32,9 @@ export function openProcesses(
     settings: { ...settings, keep: settings.keep || isOnce },
     env,
     isUnconfinable: mustConfine && !deps.staging.confinable,
-    hasOwnNetwork: config.worker.network.mode !== "on",
+    hasOwnNetwork: (startedBy) =>
+      (startedBy === "user" ? config.worker.network : modelNetwork(config)).mode !== "on" &&
+      deps.staging.confinable,
     findPreview: (name) => findPreview(workspace, name),
     pid: deps.pid,
     mask: workspace.mask,

@@ -9,7 +9,7 @@ import type {
 } from "../application/ports/jobs-workspace.ts";
 import type { Staging } from "../application/ports/sandbox.ts";
 import { confinementSettings } from "../config/settings.ts";
-import { isFolderTrusted } from "../config/trust.ts";
+import { isFolderTrusted, trustedHosts } from "../config/trust.ts";
 import type { Remedy } from "../domain/platform/machine-trouble.ts";
 import { isInside } from "../domain/platform/paths.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
@@ -65,6 +65,7 @@ export async function openWorkspace(
       (await import("../application/drafts/open-draft.ts")).openDraft(deps, request),
     storage,
     home,
+    tellModelNetwork: async () => (await import("../infrastructure/sandbox/allowed-hosts.ts")).tellOnce(home),
     config: config.worker,
     hooks: config.hooks,
     judgeMerge: async (draft, signal) => {
@@ -107,6 +108,15 @@ export async function openSandbox(
     storage,
     home,
     ...confinementSettings(config),
+    readHosts: async () => {
+      const { remoteHosts, userAddresses } = await import("../config/named-hosts.ts");
+      const { workspace } = storage;
+      return {
+        user: userAddresses(env),
+        remotes: remoteHosts(workspace),
+        trusted: trustedHosts({ home, workspace }),
+      };
+    },
     staging,
     emptied,
     beginOverlay,

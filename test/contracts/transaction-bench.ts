@@ -125,7 +125,12 @@ function testSandbox(storage: Storage, home: string): Sandbox {
     allowSshAgent: false,
     homeAllow: [],
     homeWrites: [],
-    network: { mode: "on", allowed_domains: [], denied_domains: [] },
+    networks: {
+      own: { mode: "on", allowed_domains: [], denied_domains: [] },
+      model: { ...{ mode: "on", allowed_domains: [], denied_domains: [] }, mode: "on" },
+      forges: [],
+    },
+    readHosts: async () => ({ user: [], remotes: [], trusted: [] }),
     limits: { memory: 0, fileSize: 0, openFiles: 0, processes: 8192, disk: 0 },
     staging,
   });

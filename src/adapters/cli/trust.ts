@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { workspaceHosts } from "../../config/named-hosts.ts";
 import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type Flags, refuseWork, type Subcommand, succeed } from "./command.ts";
@@ -10,7 +11,12 @@ export const command: Subcommand = { name: "trust", usage: "trust", run: trust }
 async function trust(program: CliProgram, { values }: Flags): Promise<number> {
   const messages = messagesFor(program.locale);
   const workspace = resolve(program.cwd, typeof values.workspace === "string" ? values.workspace : ".");
-  const trusted = trustWorkspace({ home: program.home, workspace, now: new Date() });
+  const trusted = trustWorkspace({
+    home: program.home,
+    workspace,
+    now: new Date(),
+    hosts: workspaceHosts(workspace),
+  });
   if (!trusted.ok) {
     if (trusted.reason === "not-written") throw trusted.cause;
     return refuseWork(program, trusted.reason, messages.nothingToTrust);

@@ -12,6 +12,7 @@ import {
   type SettingEdit,
 } from "../../config/config.ts";
 import { describeConfig, loadConfig, loadEdited, sourceText } from "../../config/load.ts";
+import { workspaceHosts } from "../../config/named-hosts.ts";
 import {
   areCommandsTrusted,
   distrustWorkspace,
@@ -103,7 +104,13 @@ export function createSettings(deps: SettingsDeps): SettingsStore {
       folders: trustedFolders(home),
     }),
     async trustSeen(seen) {
-      const done = trustWorkspace({ home, workspace: workspace(), now: deps.now(), seen });
+      const done = trustWorkspace({
+        home,
+        workspace: workspace(),
+        now: deps.now(),
+        seen,
+        hosts: workspaceHosts(workspace()),
+      });
       if (!done.ok)
         return done.reason === "changed" ? words().trustChanged : words().notWritten(String(done.cause));
       const refused = await reload();

@@ -415,7 +415,9 @@ class OpenDraft implements Draft {
   async #ensure(runsProcesses: boolean): Promise<JobRefusal | null> {
     const begun = this.#job;
     if (begun !== null && (begun.transaction.kind !== "direct" || !runsProcesses)) return null;
-    const setting = runsProcesses ? settingRefusal(this.#deps, { preview: false }) : null;
+    const setting = runsProcesses
+      ? settingRefusal(this.#deps, { preview: false, startedBy: this.#request.startedBy })
+      : null;
     if (setting !== null) return setting;
     const again = begun !== null;
     // Edits of files that others saved meanwhile are merged first; if one cannot be merged, the draft stays as it is.

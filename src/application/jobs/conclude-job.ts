@@ -222,7 +222,7 @@ export class JobStory {
   /** The record of a job: first while it runs, with its process, then as it ended. */
   record(outcome: JobOutcome, { results, changes, gitCommit }: RecordedEnd = NOTHING): JobRecord {
     const { root, mask, now, pid, birth } = this.deps;
-    const { source, request, reverses } = this.request;
+    const { source, startedBy, request, reverses } = this.request;
     const totalCmds = this.commands.length;
     const executedCmds = results.filter(({ success }) => success).length;
     return {
@@ -230,6 +230,7 @@ export class JobStory {
       groupId: jobGroupId(this.request, this.job.jobId),
       workspace: root,
       source,
+      startedBy,
       title: mask(listTitle(this.request)),
       ...(request !== undefined && { request: mask(request).slice(0, REQUEST_CHARACTERS) }),
       createdAt: this.#createdAt.toISOString(),

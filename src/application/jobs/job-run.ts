@@ -23,12 +23,13 @@ import {
 } from "../../domain/patch/patch-command.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import { wordNote } from "../../domain/texts/jobs-notes.ts";
-import type { JobEvent } from "../ports/jobs.ts";
+import type { JobEvent, StoredJob } from "../ports/jobs.ts";
 import type { Checked, CheckRequest, MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type {
   BeginRequest,
   BeginResult,
+  ReachedHost,
   RepairedJob,
   SealedChanges,
   Transaction,
@@ -269,11 +270,22 @@ async function beginView({ transactions, root }: WorkspaceDeps, request: BeginRe
   }
 }
 
+function isProcess({ command }: CommandResult): boolean {
+  return command.type === "shell_command" || command.type === "git_operation";
+}
+
+/** A job of a version without `worker.model_network`, with commands. */
+function hadOpenNetwork({ startedBy, kind }: StoredJob): boolean {
+  return startedBy === undefined && kind !== "direct";
+}
+
 export class JobRun implements RunningJob {
   readonly #story: JobStory;
   readonly #processes: JobProcesses;
   /** HEAD before the job, if commits are made before and after it. */
   #from: string | null = null;
+  /** Connections of commands through an allow-list, by host. */
+  readonly #reached = new Map<string, number>();
 
   constructor(
     readonly deps: WorkspaceDeps,
@@ -370,6 +382,35 @@ export class JobRun implements RunningJob {
     });
   }
 
+  #countReached(hosts: readonly ReachedHost[]): void {
+    for (const { host, count } of hosts) this.#reached.set(host, (this.#reached.get(host) ?? 0) + count);
+  }
+
+  /** What is told about the network at the end of a job. Only a job with an allow-list has something to load for it. */
+  async #networkNotes(results: readonly CommandResult[]): Promise<NoteFact[]> {
+    const { takeTraffic, network, kind } = this.transaction;
+    const { config, tellModelNetwork, archive } = this.deps;
+    const { startedBy } = this.#request;
+    const notes: NoteFact[] = [];
+    if (network !== undefined && takeTraffic !== undefined) {
+      const { networkNotes } = await import("./run-process-command.ts");
+      const left = networkNotes({ network, takeTraffic, startedBy });
+      this.#countReached(left.reached);
+      notes.push(...left.notes);
+    }
+    const hosts = [...this.#reached].map(([host, count]) => ({ host, count }));
+    if (hosts.length > 0)
+      notes.push({ code: "hosts-reached", hosts: hosts.sort((x, y) => y.count - x.count) });
+    const isModels = startedBy === "model" && tellModelNetwork !== undefined;
+    if (!isModels || config.model_network.mode !== "allow_list" || !results.some(isProcess)) return notes;
+    const isFirst = await tellModelNetwork();
+    if (network === undefined && (isFirst || archive.isFirstOf(kind)))
+      notes.push({ code: "model-network-open" });
+    else if (isFirst && network === "allow-list" && archive.list().some(hadOpenNetwork))
+      notes.push({ code: "model-network" });
+    return notes;
+  }
+
   /** Records the running job, so that others recognise it as dead when its process is gone. */
   saveRunning(): void {
     this.deps.archive.save(this.#story.record("running"));
@@ -403,6 +444,8 @@ export class JobRun implements RunningJob {
         commandTimeoutSeconds: commandTimeoutSeconds ?? this.deps.config.command_timeout,
         gitTimeoutSeconds: this.deps.config.git_timeout,
         limits: this.deps.config.limits,
+        startedBy: this.#request.startedBy,
+        onReached: (hosts) => this.#countReached(hosts),
         mask: this.deps.mask,
         clock: this.deps.clock,
         emit: (event) => {
@@ -565,12 +608,9 @@ export class JobRun implements RunningJob {
       swapped: null,
       keptAfterFailure: isTakenBack && !rollsBack,
     };
-    if (transaction.takeRefused !== undefined) {
-      const { networkNotes } = await import("./run-process-command.ts");
-      for (const note of networkNotes(transaction)) {
-        this.#notes.push(note);
-        this.emit({ type: "note", text: wordNote(this.deps.messages, note) });
-      }
+    for (const note of await this.#networkNotes(looked)) {
+      this.#notes.push(note);
+      this.emit({ type: "note", text: wordNote(this.deps.messages, note) });
     }
     if (rollsBack) {
       await transaction.discard();

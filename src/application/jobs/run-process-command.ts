@@ -8,7 +8,7 @@ import {
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { ReachedHost, StartedBy, Transaction } from "../ports/jobs-transaction.ts";
 import type { LimitSettings } from "../ports/jobs-workspace.ts";
 import type { ProcessResult } from "../ports/platform-processes.ts";
 import { commitAnyway, type RunGit } from "./auto-commit.ts";
@@ -39,14 +39,26 @@ export function limitNotes(limits: LimitSettings, said: string): NoteFact[] {
     .map((limit) => ({ code: "limit-met", limit, value: limits[limit] }));
 }
 
-export function networkNotes(transaction: Transaction, ran?: CommandOutcome): NoteFact[] {
-  const { network, takeRefused } = transaction;
-  if (network === undefined) return [];
-  const refused = takeRefused?.() ?? [];
-  if (refused.length > 0) return refused.map((one) => ({ code: "host-refused", ...one }));
-  return ran !== undefined && !ran.ok && NO_NETWORK.test(ran.output)
-    ? [{ code: "network-limited", network }]
-    : [];
+/** What a network refused and reached since the last call, and why a failed command seems to have reached nothing. */
+export function networkNotes(
+  { network, takeTraffic, startedBy }: Pick<Transaction, "network" | "takeTraffic"> & StartedByWhom,
+  ran?: CommandOutcome,
+): { readonly notes: NoteFact[]; readonly reached: readonly ReachedHost[] } {
+  if (network === undefined) return { notes: [], reached: [] };
+  const { refused, reached } = takeTraffic?.() ?? { refused: [], reached: [] };
+  const list = startedBy === "model" ? { list: "model" as const } : {};
+  if (refused.length > 0)
+    return { notes: refused.map((one) => ({ code: "host-refused", ...one, ...list })), reached };
+  const isLimited = ran !== undefined && !ran.ok && NO_NETWORK.test(ran.output);
+  return { notes: isLimited ? [{ code: "network-limited", network, ...list }] : [], reached };
+}
+
+interface StartedByWhom {
+  readonly startedBy: StartedBy;
+}
+
+function takeNetwork({ network, takeTraffic }: Transaction): Pick<Transaction, "network" | "takeTraffic"> {
+  return { ...(network && { network }), ...(takeTraffic && { takeTraffic }) };
 }
 
 const NO_NETWORK =
@@ -171,7 +183,7 @@ async function runHead(
 }
 
 function guard(
-  { transaction, policy, planOptions, limits }: RunCommandsDeps,
+  { transaction, policy, planOptions, limits, startedBy, onReached }: RunCommandsDeps,
   ran: CommandOutcome,
 ): { outcome: CommandOutcome; changes: readonly Change[] } {
   const { protection } = policy;
@@ -188,7 +200,9 @@ function guard(
   if (foreign !== null) warnings.push({ code: "foreign-owner-met" });
   else if (!ran.ok && transaction.kind === "overlay" && FOREIGN_OWNER.test(ran.output))
     warnings.push({ code: "foreign-owner" });
-  warnings.push(...networkNotes(transaction, ran));
+  const { notes, reached } = networkNotes({ ...takeNetwork(transaction), startedBy }, ran);
+  warnings.push(...notes);
+  onReached(reached);
   const hidden = ran.ok ? [] : (transaction.hiddenHome?.(`${ran.error}\n${ran.output}`) ?? []);
   if (hidden.length > 0) warnings.push({ code: "home-hidden", paths: hidden });
   if (!ran.ok && transaction.processes !== undefined && transaction.isLimited !== true)

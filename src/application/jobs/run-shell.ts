@@ -3,7 +3,7 @@ import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { resolveTarget } from "../platform/resolve-target.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { ReachedHost, StartedBy, Transaction } from "../ports/jobs-transaction.ts";
 import type { EditPolicy, LimitSettings, WorkspaceDeps } from "../ports/jobs-workspace.ts";
 import type { ProcessResult, ProcessRunner } from "../ports/platform-processes.ts";
 import { ViewFault } from "../ports/platform-view.ts";
@@ -135,6 +135,9 @@ export interface RunCommandsDeps
   readonly commandTimeoutSeconds: number;
   readonly gitTimeoutSeconds: number;
   readonly limits: LimitSettings;
+  readonly startedBy: StartedBy;
+  /** Receives the hosts to which a command had connections. */
+  readonly onReached: (hosts: readonly ReachedHost[]) => void;
   readonly emit: (event: CommandEvent) => void;
   /** Works in the place of the one command. */
   readonly head?: HeadProcess | undefined;

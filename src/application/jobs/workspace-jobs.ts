@@ -30,12 +30,14 @@ import type { StopJobDeps } from "./unfinished-jobs.ts";
 /** A configured setting that this machine cannot provide. Fails closed: nothing runs. */
 export function settingRefusal(
   { config, staging }: Pick<WorkspaceDeps, "config" | "staging">,
-  { preview }: { readonly preview: boolean },
+  { preview, startedBy }: Pick<ExecuteRequest, "preview" | "startedBy">,
 ): SettingRefusal | null {
   if (config.confine === "on" && !staging.confinable)
     return { code: "confinement", message: "worker.confine is on, but commands cannot be confined here" };
   const { mode } = config.network;
   if (mode !== "on" && !staging.confinable) return { code: "network", message: mode };
+  if (startedBy === "model" && config.model_network.mode === "off" && !staging.confinable)
+    return { code: "network", message: "off", setting: "worker.model_network" };
   if (preview && staging.kind === "none")
     return { code: "preview", message: "worker.transaction is none: there is no preview of commands" };
   return null;

@@ -108,8 +108,8 @@ export interface Transaction extends BeforeAndAfter {
   /** Called when a process reports an unknown owner or group: such a file, or null. The next job is staged differently. */
   readonly metForeign?: () => string | null;
   readonly network?: "off" | "allow-list";
-  /** Requests of processes that an allow-list refused since the last call. */
-  readonly takeRefused?: () => readonly RefusedHost[];
+  /** Connections that processes made through an allow-list, and those that it refused, since the last call. */
+  readonly takeTraffic?: () => NetworkTraffic;
   /** Existing paths of the home (`~/.foo`) that a failed command's words name and no job is shown. Absent if the home is not hidden. */
   readonly hiddenHome?: (words: string) => readonly string[];
   /** Asked after the end of the view: the jobs' shared home, where it was put aside because a job left it unusable. */
@@ -244,8 +244,22 @@ export type TakenEdits =
 
 export interface RefusedHost {
   readonly host: string;
+  /** Of the last refused request. */
+  readonly port?: number;
   readonly reason: RefusedDestination;
   readonly count: number;
+}
+
+/** A host to which commands had connections. */
+export interface ReachedHost {
+  readonly host: string;
+  readonly count: number;
+}
+
+/** What a proxy saw since it was asked last. */
+export interface NetworkTraffic {
+  readonly refused: readonly RefusedHost[];
+  readonly reached: readonly ReachedHost[];
 }
 
 export interface SealedChanges {

@@ -7,7 +7,7 @@ import type {
   Unsettled,
 } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
-import type { JobState } from "./jobs-transaction.ts";
+import type { JobState, StartedBy } from "./jobs-transaction.ts";
 
 /** The append-only events of a job. Every string in them is masked before it is written. */
 export type JobEvent =
@@ -118,6 +118,8 @@ export interface JournalLine {
 /** The record of a job, for `jobs` and `show`. Its state is the transaction's, read when asked. */
 export interface JobRecord extends JobFigures {
   readonly source: string;
+  /** Absent in records of older versions, whose commands all had the network of `worker.network`. */
+  readonly startedBy?: StartedBy;
   /** First line of the request, else of the plan or of the patch. */
   readonly title: string;
   /** The request, if a user made one in words; masked and cut. */

@@ -229,6 +229,17 @@ export const worker = section({
     ),
     denied_domains: hosts("Hosts that commands may never reach, even if `allowed_domains` names them."),
   }),
+  model_network: section({
+    mode: choice(
+      ["on", "off", "allow_list"],
+      "allow_list",
+      "Network access of what a model starts (commands of coders, tools, background processes): `allow_list` package registries, hosts of your own package manager settings and forges, the public forge of the repository's remotes, and `allowed_domains`; `on` like your own, `off` none. `worker.network` binds it too.",
+    ),
+    allowed_domains: hosts(
+      "Further hosts that these commands may reach with `allow_list`: `example.org`, `*.example.org`, `host:8443`. Private addresses need an exact `host:port`.",
+    ),
+    denied_domains: hosts("Hosts that these commands may never reach."),
+  }),
 });
 
 export const processes = section({

@@ -172,6 +172,8 @@ interface AutoCommitRefusal {
 export interface SettingRefusal {
   readonly code: "confinement" | "network" | "preview";
   readonly message: string;
+  /** Of the code `network`. Absent: `worker.network`. */
+  readonly setting?: "worker.model_network";
 }
 
 /** The user's own agent works only in a confined overlay; the reason why there is none. `message`: in English. */
@@ -479,11 +481,19 @@ export type NoteFact =
   | {
       readonly code: "host-refused";
       readonly host: string;
+      readonly port?: number;
       readonly reason: RefusedDestination;
       readonly count: number;
+      /** The list was `worker.model_network`'s. Absent: `worker.network`'s. */
+      readonly list?: "model";
+    }
+  /** The hosts to which commands had connections through a list. */
+  | {
+      readonly code: "hosts-reached";
+      readonly hosts: readonly { readonly host: string; readonly count: number }[];
     }
   | RepairedNote
-  | { readonly code: "network-limited"; readonly network: "off" | "allow-list" }
+  | { readonly code: "network-limited"; readonly network: "off" | "allow-list"; readonly list?: "model" }
   | {
       readonly code: "limit-met";
       readonly limit: "memory" | "file_size" | "open_files" | "processes";
@@ -492,6 +502,10 @@ export type NoteFact =
   | {
       readonly code:
         | "memory-ran-out"
+        /** Told once: what a model starts had the open network in earlier versions. */
+        | "model-network"
+        /** The list of `worker.model_network` does not hold, because nothing confines here. */
+        | "model-network-open"
         | "not-confined"
         | "limited"
         | "shell-not-undoable"

@@ -118,10 +118,12 @@ function groups(text: string, mayEndInV4: boolean): number[] | undefined {
  *   `10.0.0.5:8080`, `[fd00::1]:443`, `gitlab.local:443`
  *                          an exact `host:port` also opens private and loopback addresses
  *
- * An empty list allows nothing. A denied entry (same forms; without a port it means every port) beats an allowed one.
+ * An empty list allows nothing. A denied entry (same forms; without a port it means every port) beats an allowed one. An entry of
+ * `listed` opens public addresses alone, also as an exact `host:port`: a person did not write it.
  */
 export interface NetworkRules {
   readonly allowed: readonly string[];
+  readonly listed?: readonly string[];
   readonly denied: readonly string[];
 }
 
@@ -142,16 +144,20 @@ interface NetworkEntry {
   readonly name: string | null;
   readonly below: boolean;
   readonly port: number | "any" | null;
+  readonly isListed?: true;
 }
 
 const USUAL_PORTS = [80, 443];
 
 /** Compiles the rules; invalid entries (see `isNetworkEntry`) match nothing. */
-export function createNetworkPolicy({ allowed, denied }: NetworkRules): {
+export function createNetworkPolicy({ allowed, listed = [], denied }: NetworkRules): {
   /** Judged before anything is looked up. */
   readonly judgeHost: (destination: Destination) => HostVerdict;
 } {
-  const allow = allowed.map(parseEntry).filter((entry) => entry !== undefined);
+  const allow = [
+    ...allowed.map(parseEntry).filter((entry) => entry !== undefined),
+    ...listed.map(parseEntry).flatMap((entry) => (entry ? [{ ...entry, isListed: true as const }] : [])),
+  ];
   const deny = denied.map(parseEntry).filter((entry) => entry !== undefined);
   return {
     judgeHost({ host: given, port }) {
@@ -162,7 +168,9 @@ export function createNetworkPolicy({ allowed, denied }: NetworkRules): {
       const named = allow.filter((entry) => isNamed(entry, host));
       const fitting = named.filter((entry) => fitsPort(entry.port, port));
       if (fitting.length === 0) return { ok: false, reason: named.length > 0 ? "port" : "not-allowed" };
-      const exact = fitting.some((entry) => entry.name === host && !entry.below && entry.port === port);
+      const exact = fitting.some(
+        (entry) => entry.name === host && !entry.below && entry.port === port && entry.isListed !== true,
+      );
       const opens = !exact ? "public" : classifyAddress(host) === undefined ? "private" : "literal";
       return { ok: true, host, opens };
     },
@@ -180,6 +188,19 @@ const OPEN_CLASSES: Readonly<Record<"public" | "private" | "literal", readonly A
   private: ["public", "private", "loopback"],
   literal: ["public", "private", "loopback", "link-local"],
 };
+
+/** The line with which a person allows a refused host to commands of a model; null where no line does. */
+export function allowCommand({
+  host,
+  port,
+  reason,
+}: Readonly<{ host: string; port?: number | undefined; reason: RefusedDestination }>): string | null {
+  const name = canonicalHost(host);
+  if (name === undefined || port === undefined || reason === "bad-host" || reason === "denied") return null;
+  const shown = name.includes(":") ? `[${name}]` : name;
+  const isUsual = USUAL_PORTS.includes(port) && reason !== "address" && classifyAddress(name) === undefined;
+  return `/allow ${isUsual ? shown : `${shown}:${port}`}`;
+}
 
 export function isNetworkEntry(text: string): boolean {
   return parseEntry(text) !== undefined;
@@ -226,6 +247,16 @@ export function canonicalHost(text: string): string | undefined {
 export function addressEndpoint(address: string): readonly string[] {
   const url = URL.parse(address);
   return url === null ? [] : [`${url.hostname}:${url.port || (url.protocol === "https:" ? "443" : "80")}`];
+}
+
+/** What programs need that do not look at the usual variables, inside a sandbox: those on the JVM, and git over ssh. */
+export function programEnvironment(port: number): Record<string, string> {
+  const at = `ProxyHost=127.0.0.1 -D`;
+  const jvm = ["http", "https"].map((one) => `-D${one}.${at}${one}.proxyPort=${port}`);
+  return {
+    JAVA_TOOL_OPTIONS: [...jvm, "-Dhttp.nonProxyHosts=localhost|127.*|[::1]"].join(" "),
+    GIT_SSH_COMMAND: `sh -c 'echo "picoclaw: ssh has no way out of this sandbox, only HTTP and HTTPS to listed hosts: use the https address of the repository" >&2; exit 128'`,
+  };
 }
 
 /** Makes programs use a proxy, except for the loopback, which is private to a sandbox or container. */

@@ -48,7 +48,7 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
     "not-a-directory": `${messages.workspaceNotADirectory(workspace)}\n${remedy("create-workspace")}`,
     confinement: messages.confinementUnavailable,
     head: ({ reason }) => messages.headRefused(reason),
-    network: ({ message }) => confinement.networkUnavailable(message),
+    network: ({ message, setting }) => confinement.networkUnavailable(message, setting),
     preview: messages.previewUnavailable,
     permission: ({ message }) => patchFailed(message),
     failed: ({ message }) => patchFailed(message),

@@ -458,7 +458,15 @@ function workspaceTrouble(workspace: string): BeginResult | null {
 export interface FolderWorkspaceDeps
   extends Pick<
     WorkspaceDeps,
-    "policy" | "logger" | "messages" | "mask" | "hostEnv" | "isTrusted" | "mayCommit" | "hooks"
+    | "policy"
+    | "logger"
+    | "messages"
+    | "mask"
+    | "hostEnv"
+    | "isTrusted"
+    | "mayCommit"
+    | "hooks"
+    | "tellModelNetwork"
   > {
   readonly storage: Storage;
   readonly home: string;

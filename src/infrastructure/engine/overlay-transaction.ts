@@ -282,7 +282,7 @@ function openOverlay(state: OpenOverlay): Transaction {
     directory: workspace,
     environment: { ...state.environment, ...gitCeiling(roots.map(({ path }) => path)) },
     ...(limited !== undefined && { network: limited }),
-    ...(limited === "allow-list" && { takeRefused: executor.takeRefused }),
+    ...(limited === "allow-list" && { takeTraffic: executor.takeTraffic }),
     processes: {
       ...executor.processes,
       async runProcess(request) {

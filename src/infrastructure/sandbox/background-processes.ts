@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { StartedBy } from "../../application/ports/jobs-transaction.ts";
 import type {
   BackgroundProcess,
   ProcessEndReason,
@@ -53,8 +54,8 @@ export interface BackgroundProcessesDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The configuration requires a confinement that is not available here. */
   readonly isUnconfinable: boolean;
-  /** `worker.network` is not `on`. */
-  readonly hasOwnNetwork: boolean;
+  /** Whether commands of such a start have another network than this machine's. */
+  readonly hasOwnNetwork: (startedBy: StartedBy) => boolean;
   /** The id of a preview that waits, by its number or its id. */
   readonly findPreview: (name: string) => string | null;
   /** The process that ends, when it exits, all background processes that are not kept. */
@@ -115,7 +116,8 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
     if (own.some((one) => one.name === name)) return { ok: false, why: "name-taken", name };
     if (request.over !== undefined && over === null)
       return { ok: false, why: "no-preview", jobId: request.over };
-    if (wanted !== null && !deps.hasOwnNetwork) {
+    const hasOwnNetwork = deps.hasOwnNetwork(request.startedBy);
+    if (wanted !== null && !hasOwnNetwork) {
       const port = wanted;
       const holder = alive.find((one) => one.ports.includes(port) || one.port === port);
       if (holder !== undefined || (await isPortTaken(port)))
@@ -134,7 +136,7 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
       rootIdentity: folderIdentity(root) ?? "",
       startedAt: deps.now().toISOString(),
       port,
-      hasOwnNetwork: deps.hasOwnNetwork,
+      hasOwnNetwork,
       openedPorts: [],
       restartsOnLanding: request.restartsOnLanding ?? false,
       over,
@@ -176,7 +178,8 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
         const upFor = performance.now() - state.upSince;
         const { ports, port } = process;
         // Outside of a network of its own a port may have another number.
-        const listens = port === null || deps.hasOwnNetwork ? ports.length > 0 : ports.includes(port);
+        const listens =
+          port === null || deps.hasOwnNetwork(process.startedBy) ? ports.length > 0 : ports.includes(port);
         if (listens || upFor >= (port === null ? SETTLED_MS : LISTENING_MS)) return { ok: true, process };
       } else if (passed > KEEPER_START_MS) return { ok: true, process };
       await pause(POLL_MS);

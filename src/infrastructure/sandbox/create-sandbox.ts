@@ -1,18 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type {
   BeginResult,
   CheckViewRequest,
   HeadSurroundings,
   HomeTraces,
-  RefusedHost,
+  NetworkTraffic,
   StartedBy,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Staging } from "../../application/ports/sandbox.ts";
 import type { TransactionReason } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
+import type { NetworkRules } from "../../domain/policy/network.ts";
 import { HOME_LAYER, type JobFolder, type Plan } from "../jobs/job-folder.ts";
 import { SYSTEM_PATH } from "../platform/find-program.ts";
 import { rootsFor } from "../platform/git-roots.ts";
@@ -111,56 +112,92 @@ function createForeignFiles(deps: { readonly roots: readonly string[]; readonly 
   };
 }
 
-/** `worker.network` as the configuration has it. */
+/** `worker.network` or `worker.model_network` as the configuration has it. */
 export interface NetworkSettings {
   readonly mode: "on" | "off" | "allow_list";
   readonly allowed_domains: readonly string[];
   readonly denied_domains: readonly string[];
 }
 
+/** The network of each kind of command. */
+export interface NetworksSettings {
+  /** Of a person's own commands, of heads and of checks that may use a network. */
+  readonly own: NetworkSettings;
+  /** Of what a model starts. */
+  readonly model: NetworkSettings;
+  /** The user's own forges: addresses that the remotes of a repository may name. */
+  readonly forges: readonly string[];
+}
+
+/** The hosts that others than the settings name, read when the first connection is made. */
+export interface NamedHosts {
+  /** Addresses in the user's own settings of package managers. */
+  readonly user: readonly string[];
+  /** Of the remotes of the repository, as they were before the job. */
+  readonly remotes: readonly string[];
+  /** What files of the workspace and its remotes named when the user trusted the folder. */
+  readonly trusted: readonly string[];
+}
+
 export interface OpenNetwork {
   readonly plan: SandboxNetwork;
-  readonly takeRefused?: () => readonly RefusedHost[];
+  readonly takeTraffic?: () => NetworkTraffic;
   /** Idempotent. */
   readonly release: () => Promise<void>;
 }
 
+function toRules({ allowed_domains: allowed, denied_domains: denied }: NetworkSettings): NetworkRules {
+  return { allowed, denied };
+}
+
+function isAnyNetworkLimited({ own, model }: NetworksSettings): boolean {
+  return own.mode !== "on" || model.mode !== "on";
+}
+
+/** What is not known to be a person's, a head's or a check's is a model's. */
+function isModels(startedBy: StartedBy): boolean {
+  return startedBy !== "user" && startedBy !== "head" && startedBy !== "check";
+}
+
 /** The network that a sandbox will have; the proxy's socket does not exist yet. */
-function networkPlan({ mode }: NetworkSettings, wanted: boolean): SandboxNetwork {
-  if (!wanted || mode === "off") return "none";
+function networkPlan(
+  { own, model }: NetworksSettings,
+  { startedBy, network }: SandboxedCommands,
+): SandboxNetwork {
+  const { mode } = isModels(startedBy) ? model : own;
+  if (!network || mode === "off") return "none";
   return mode === "on" ? "host" : { proxy: SOCKET };
 }
 
-/** The network of one job. With an allow-list that is a proxy of its own, on a socket in the job's folder. */
-async function openNetwork(settings: NetworkSettings, job: string, wanted: boolean): Promise<OpenNetwork> {
-  const plan = networkPlan(settings, wanted);
+/**
+ * The network of one job. With an allow-list that is a proxy of its own, on a socket in the job's folder; the proxy and its list are
+ * loaded with the first connection, because most commands make none.
+ */
+async function openNetwork(
+  deps: SandboxDeps,
+  job: string,
+  commands: SandboxedCommands,
+): Promise<OpenNetwork> {
+  const plan = networkPlan(deps.networks, commands);
   if (typeof plan === "string") return { plan, release: async () => {} };
-  const { startProxy, createRefusalCount } = await import("./proxy.ts");
-  const refusals = createRefusalCount();
+  const { openLazyProxy } = await import("./lazy-proxy.ts");
   const path = join(job, SOCKET);
-  // The name of a socket has room for 107 bytes, and the path of a job's folder may be longer: it is named by its descriptor.
-  const folder = openSync(job, "r");
-  const proxy = await startProxy(
-    {
-      rules: { allowed: settings.allowed_domains, denied: settings.denied_domains },
-      onRefused: refusals.add,
+  const proxy = await openLazyProxy({
+    folder: job,
+    name: SOCKET,
+    env: deps.env,
+    findRules: async () => {
+      const { networks, storage, home } = deps;
+      if (!isModels(commands.startedBy)) return { rules: toRules(networks.own), isModels: false };
+      const { findModelRules } = await import("./model-hosts.ts");
+      const named = await deps.readHosts();
+      return {
+        rules: findModelRules({ networks, workspace: storage.workspace, home, named }),
+        isModels: true,
+      };
     },
-    { path: `/proc/self/fd/${folder}/${SOCKET}` },
-  );
-  let released: Promise<void> | null = null;
-  const release = async () => {
-    await proxy.stop();
-    closeSync(folder);
-    rmSync(path, { force: true });
-  };
-  return {
-    plan: { proxy: path },
-    takeRefused: refusals.take,
-    release: () => {
-      released ??= release();
-      return released;
-    },
-  };
+  });
+  return { plan: { proxy: path }, takeTraffic: proxy.takeTraffic, release: proxy.release };
 }
 
 const SOCKET = "proxy";
@@ -228,7 +265,8 @@ export interface Sandbox extends Confinement {
 export interface SandboxDeps extends SurroundingsDeps {
   /** Nothing may run unconfined. */
   readonly mustConfine: boolean;
-  readonly network: NetworkSettings;
+  readonly networks: NetworksSettings;
+  readonly readHosts: () => Promise<NamedHosts>;
   readonly limits: JobLimits;
   readonly staging: Staging;
   /** Stages a job in an overlay; the engine above does. */
@@ -268,7 +306,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
     const around = { ...found, readable: [...found.readable, ...(head?.readable ?? [])] };
     const opened = shown === null ? null : openHome(job, home, shown, around.readable);
     await leaving.get(job);
-    const network = await openNetwork(wiring.network, job, commands.network);
+    const network = await openNetwork(wiring, job, commands);
     const sandbox: OpenedSandbox["sandbox"] = {
       ...around,
       bubblewrap,
@@ -290,7 +328,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       return opened?.release() ?? null;
     };
     const homeAside = opened?.putAside ?? null;
-    return { sandbox, homeAside, release, ...(network.takeRefused && { takeRefused: network.takeRefused }) };
+    return { sandbox, homeAside, release, ...(network.takeTraffic && { takeTraffic: network.takeTraffic }) };
   }
 
   function openHome(job: string, use: HomeUse, shown: ShownHome, readable: readonly string[]) {
@@ -325,7 +363,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         return { ok: false, complaint: `another owner or group: ${found}`, reason: "foreign-group" };
       const home: HomeUse = resting || preview ? { above: [] } : "shared";
       const own = join(folder.path, HOME_LAYER);
-      const plan = networkPlan(wiring.network, network);
+      const plan = networkPlan(wiring.networks, { startedBy, network });
       const sockets = allowedSockets(wiring);
       // A deferred sandbox starts when a copy is no longer possible, so the very first one starts at once.
       const isProven = resting && recallSuccess(storage.folder, bubblewrap);
@@ -387,8 +425,9 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
           })
         : null,
     confine: () =>
-      (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
+      (wiring.confined || isAnyNetworkLimited(wiring.networks)) && staging.bubblewrap !== null
         ? async (job, copies, { throwAway = false, callersSocket = null, hidden = [], ...commands }) => {
+            if (!wiring.confined && networkPlan(wiring.networks, commands) === "host") return null;
             const home: HomeUse = throwAway ? { above: [] } : "shared";
             const { release: close, ...opened } = await openSandbox(job, commands, home);
             let homeAside = opened.homeAside;

@@ -95,6 +95,13 @@ export async function diagnoseSandbox(
     text: said.networkPromise(network.mode, holds, network.allowed_domains),
     remedy: messages.remedy("install-bubblewrap"),
   });
+  const { mode, allowed_domains: further } = config.worker.model_network;
+  const modelNetworkCheck = (holds: boolean): DoctorCheck => ({
+    name: "promise-model-network",
+    ok: holds || mode !== "off",
+    text: said.modelNetworkPromise(mode, holds, further),
+    remedy: messages.remedy("install-bubblewrap"),
+  });
   const limitsCheck = (holds: boolean): DoctorCheck => ({
     name: "promise-limits",
     ok: true,
@@ -114,6 +121,7 @@ export async function diagnoseSandbox(
         reachesLoopback: true,
       }),
       networkCheck(false),
+      modelNetworkCheck(false),
       limitsCheck(false),
       ...(process.platform === "darwin" ? [{ name: "macos", ok: true, text: said.macos }] : []),
     ];
@@ -153,6 +161,7 @@ export async function diagnoseSandbox(
       reachesLoopback: !holds || network.mode === "on",
     }),
     networkCheck(holds),
+    modelNetworkCheck(holds),
     limitsCheck(holds),
   ];
 }

@@ -18,7 +18,38 @@ export interface AddressDeps {
   readonly timeoutMs: number;
 }
 
+/** A proxy of the user's own, behind which the machine reaches the internet. */
+export interface UpstreamProxy extends Destination {
+  /** For `Proxy-Authorization`; null: none is asked for. */
+  readonly authorization: string | null;
+  /** Hosts that are reached without it, as `NO_PROXY` has them. */
+  readonly except: readonly string[];
+}
+
+/** The user's proxy by the usual variables; null where there is none, or one that speaks no HTTP. */
+export function upstreamProxy(env: Readonly<Record<string, string | undefined>>): UpstreamProxy | null {
+  const given = env.HTTPS_PROXY || env.https_proxy || env.HTTP_PROXY || env.http_proxy;
+  const url = given ? URL.parse(given.includes("://") ? given : `http://${given}`) : null;
+  if (url === null || url.protocol !== "http:" || url.hostname === "") return null;
+  const words = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: Number(url.port || 80),
+    authorization: words === ":" ? null : `Basic ${Buffer.from(words).toString("base64")}`,
+    except: (env.NO_PROXY || env.no_proxy || "").split(",").map((one) => one.trim().toLowerCase()),
+  };
+}
+
+function isReachedDirectly(host: string, { except }: UpstreamProxy): boolean {
+  return except.some((entry) => {
+    const name = entry.replace(/^\*?\./, "");
+    return entry === "*" || (name !== "" && (host === name || host.endsWith(`.${name}`)));
+  });
+}
+
 export interface DialDeps extends AddressDeps {
+  /** The connection goes through it: the name was judged here, and it looks the name up. */
+  readonly upstream?: UpstreamProxy | null;
   /** Default: a TCP connection. */
   readonly connect?: (address: string, port: number) => Socket;
 }
@@ -29,12 +60,26 @@ export type AllowedAddresses =
   | { readonly ok: false; readonly failed: "no-such-host" | "timeout" };
 
 export type DialResult =
-  | { readonly ok: true; readonly socket: Socket; readonly host: string }
+  /** `through`: the socket is one to the user's proxy, which is asked for the plain request. */
+  | { readonly ok: true; readonly socket: Socket; readonly host: string; readonly through?: UpstreamProxy }
   | { readonly ok: false; readonly refused: RefusedDestination }
   | { readonly ok: false; readonly failed: "no-such-host" | "unreachable" | "timeout" };
 
 /** Judges the name, looks it up, judges each address, and dials the one it judged: no second look-up could answer otherwise. */
-export async function dial(deps: DialDeps, destination: Destination): Promise<DialResult> {
+export async function dial(
+  deps: DialDeps,
+  destination: Destination & { readonly isTunnel?: boolean },
+): Promise<DialResult> {
+  if (deps.upstream) {
+    const verdict = deps.policy.judgeHost(destination);
+    if (!verdict.ok) return { ok: false, refused: verdict.reason };
+    if (!isReachedDirectly(verdict.host, deps.upstream)) {
+      // A literal address needs no look-up, so that it is judged here as any other.
+      const isLiteral = parseAddress(verdict.host) !== undefined;
+      if (isLiteral && !mayDial(verdict.host, verdict.opens)) return { ok: false, refused: "address" };
+      return dialThrough(deps, deps.upstream, { ...destination, host: verdict.host });
+    }
+  }
   const judged = await findAllowedAddresses(deps, destination);
   if (!judged.ok) return judged;
   let failed: "unreachable" | "timeout" = "unreachable";
@@ -46,6 +91,56 @@ export async function dial(deps: DialDeps, destination: Destination): Promise<Di
     failed = outcome === undefined ? "timeout" : "unreachable";
   }
   return { ok: false, failed };
+}
+
+/** A tunnel through the user's proxy, or a connection to it for a plain request: many proxies refuse tunnels to port 80. */
+async function dialThrough(
+  deps: DialDeps,
+  upstream: UpstreamProxy,
+  destination: Destination & { readonly isTunnel?: boolean },
+): Promise<DialResult> {
+  const { host: proxy, port, authorization } = upstream;
+  const socket = (deps.connect ?? connectTo)(proxy, port);
+  const outcome = await withTimeout(deps.timeoutMs, waitUntilConnected(socket));
+  const shown = destination.host.includes(":") ? `[${destination.host}]` : destination.host;
+  const target = `${shown}:${destination.port}`;
+  if (outcome === true && destination.isTunnel === false)
+    return { ok: true, socket, host: destination.host, through: upstream };
+  if (outcome === true) {
+    const credentials = authorization === null ? "" : `Proxy-Authorization: ${authorization}\r\n`;
+    socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${credentials}\r\n`);
+    const status = await withTimeout(deps.timeoutMs, readTunnelStatus(socket));
+    if (status === 200) return { ok: true, socket, host: destination.host };
+  }
+  socket.destroy();
+  return { ok: false, failed: outcome === undefined ? "timeout" : "unreachable" };
+}
+
+const MOST_HEAD_BYTES = 16 * 1024;
+
+/** The status of a proxy's answer to CONNECT; null where it is not one. Bytes behind the head stay in the socket. */
+function readTunnelStatus(socket: Socket): Promise<number | null> {
+  return new Promise((resolve) => {
+    let held: Buffer = Buffer.alloc(0);
+    const end = (status: number | null) => {
+      socket.off("data", onData);
+      socket.off("end", onEnd);
+      socket.pause();
+      resolve(status);
+    };
+    const onEnd = () => end(null);
+    const onData = (bytes: Buffer) => {
+      held = Buffer.concat([held, bytes]);
+      const at = held.indexOf("\r\n\r\n");
+      if (at === -1) return held.length > MOST_HEAD_BYTES ? end(null) : undefined;
+      const [, status] = /^HTTP\/1\.[01] (\d{3})/.exec(held.subarray(0, at).toString("latin1")) ?? [];
+      end(status === undefined ? null : Number(status));
+      if (held.length > at + 4) socket.unshift(held.subarray(at + 4));
+    };
+    socket.on("data", onData);
+    socket.once("end", onEnd);
+    socket.once("close", onEnd);
+  });
 }
 
 /** The addresses of a destination that may be dialled, a few at most. */

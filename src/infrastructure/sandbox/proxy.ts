@@ -1,12 +1,13 @@
 import { createServer, type Socket } from "node:net";
-import type { RefusedHost } from "../../application/ports/jobs-transaction.ts";
+import type { ReachedHost, RefusedHost } from "../../application/ports/jobs-transaction.ts";
 import {
+  allowCommand,
   createNetworkPolicy,
   type Destination,
   type NetworkRules,
   type RefusedDestination,
 } from "../../domain/policy/network.ts";
-import { type DialDeps, dial } from "./dial.ts";
+import { type DialDeps, dial, type UpstreamProxy } from "./dial.ts";
 import { endTogether } from "./forward-port.ts";
 
 /** The head of a proxied HTTP/1 message: parsed strictly and written again. */
@@ -148,19 +149,46 @@ function answerText(status: number, text: string, phrase: string = STATUS[status
   ].join("\r\n");
 }
 
+/** The words behind a refusal that say how the host is allowed; empty where the proxy does not know. */
+type AllowHint = (refusal: Refusal) => string;
+
+/** Says how a person allows the host of a refusal to commands of a model. */
+export function modelAllowHint(refusal: Refusal): string {
+  const command = allowCommand(refusal);
+  return command === null ? "" : `; the user allows it with: ${command}`;
+}
+
 export interface Refusal extends Destination {
   readonly reason: RefusedDestination;
+}
+
+/** Counts the connections that were made, by host, for the result of a job; as bounded as refusals are. */
+export function createReachedCount() {
+  const counts = new Map<string, number>();
+  return {
+    add(host: string): void {
+      const name = printable(host);
+      const known = counts.has(name) || counts.size < MOST_HOSTS ? name : OTHERS;
+      counts.set(known, (counts.get(known) ?? 0) + 1);
+    },
+    /** Most frequent first; forgets what it returns. */
+    take(): readonly ReachedHost[] {
+      const taken = [...counts].map(([host, count]) => ({ host, count }));
+      counts.clear();
+      return taken.sort((x, y) => y.count - x.count || (x.host < y.host ? -1 : 1));
+    },
+  };
 }
 
 /** Counts refusals by host, for the result of a job. Names are a stranger's: their number and length are bounded. */
 export function createRefusalCount() {
   const counts = new Map<string, RefusedHost>();
   return {
-    add({ host, reason }: Refusal): void {
+    add({ host, port, reason }: Refusal): void {
       const name = printable(host);
       const known = counts.has(`${reason} ${name}`) || counts.size < MOST_HOSTS ? name : OTHERS;
       const key = `${reason} ${known}`;
-      counts.set(key, { host: known, reason, count: (counts.get(key)?.count ?? 0) + 1 });
+      counts.set(key, { host: known, reason, count: (counts.get(key)?.count ?? 0) + 1, port });
     },
     /** Most frequent first; forgets what it returns. */
     take(): readonly RefusedHost[] {
@@ -232,11 +260,17 @@ function writeForwardedRequest(
   { method, headers }: RequestHead,
   { path, authority }: ForwardTarget,
   framing: Framing,
+  through: UpstreamProxy | undefined,
 ): Buffer {
   const kept = endToEndHeaders(headers).filter(([name]) => name.toLowerCase() !== "host");
   const coding: Header[] = framing.kind === "chunked" ? [["Transfer-Encoding", "chunked"]] : [];
-  return writeHead(`${method} ${path} HTTP/1.1`, [
+  const target = through === undefined ? path : `http://${authority}${path}`;
+  const credentials: Header[] = through?.authorization
+    ? [["Proxy-Authorization", through.authorization]]
+    : [];
+  return writeHead(`${method} ${target} HTTP/1.1`, [
     ["Host", authority],
+    ...credentials,
     ...kept,
     ...coding,
     ["Connection", "close"],
@@ -388,9 +422,12 @@ function createChunkedCutter(): BodyCutter {
  * refuse (`onRefused` receives each); 400 for anything but one plain request; 502, 504 if the host cannot be reached; 431, 408
  * at its limits. At the limit of connections the one that has been silent longest ends.
  */
-export interface ProxyDeps extends Pick<DialDeps, "resolve" | "connect" | "ownAddresses"> {
+export interface ProxyDeps extends Pick<DialDeps, "resolve" | "connect" | "ownAddresses" | "upstream"> {
   readonly rules: NetworkRules;
   readonly onRefused: (refusal: Refusal) => void;
+  /** Receives the host of each connection that was made. */
+  readonly onReached?: (host: string) => void;
+  readonly hint?: AllowHint;
   readonly limits?: Partial<ProxyLimits>;
 }
 
@@ -420,21 +457,22 @@ export type ListenAt =
 
 export type Proxy = Awaited<ReturnType<typeof startProxy>>;
 
-/** Rejects with the system's error when it cannot listen there. */
-export async function startProxy(deps: ProxyDeps, at: ListenAt) {
+/** A proxy for clients that another server takes. */
+export function createProxy(deps: ProxyDeps) {
   const limits = { ...LIMITS, ...deps.limits };
-  const { resolve, connect, ownAddresses } = deps;
+  const { resolve, connect, ownAddresses, upstream } = deps;
   const dialling: DialDeps = {
     policy: createNetworkPolicy(deps.rules),
     timeoutMs: limits.dialMs,
     ...(resolve && { resolve }),
     ...(connect && { connect }),
     ...(ownAddresses && { ownAddresses }),
+    ...(upstream && { upstream }),
   };
   const clients = new Set<Socket>();
   const used = { at: performance.now() };
   const silent = createSilentFirst();
-  const server = createServer({ allowHalfOpen: true }, (client) => {
+  const serve = (client: Socket) => {
     // Before it is counted itself, because the newest connection has sent nothing yet either.
     if (clients.size >= limits.connections) silent.endSilent();
     clients.add(client);
@@ -444,8 +482,24 @@ export async function startProxy(deps: ProxyDeps, at: ListenAt) {
       silent.remove(client);
       used.at = performance.now();
     });
-    serveClient({ client, dialling, limits, onRefused: deps.onRefused });
-  });
+    serveClient({ ...deps, client, dialling, limits });
+  };
+  return {
+    serve,
+    /** For how long it has been unused, in milliseconds; 0 while it is in use. */
+    idleMs: () => (clients.size > 0 ? 0 : performance.now() - used.at),
+    /** Ends every connection through it. */
+    end(): void {
+      silent.close();
+      for (const client of clients) client.destroy();
+    },
+  };
+}
+
+/** Rejects with the system's error when it cannot listen there. */
+export async function startProxy(deps: ProxyDeps, at: ListenAt) {
+  const { serve, idleMs, end } = createProxy(deps);
+  const server = createServer({ allowHalfOpen: true }, serve);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(at, () => resolve());
@@ -455,25 +509,22 @@ export async function startProxy(deps: ProxyDeps, at: ListenAt) {
   return {
     /** Where it listens; 0 for a socket with a path. */
     port: typeof address === "object" && address !== null ? address.port : 0,
-    /** For how long it has been unused, in milliseconds; 0 while it is in use. */
-    idleMs: () => (clients.size > 0 ? 0 : performance.now() - used.at),
+    idleMs,
     /** Ends it and every connection through it. Idempotent. */
     stop(): Promise<void> {
       stopped ??= new Promise<void>((resolve) => {
-        silent.close();
         server.close(() => resolve());
-        for (const client of clients) client.destroy();
+        end();
       });
       return stopped;
     },
   };
 }
 
-interface ServeClient {
+interface ServeClient extends Pick<ProxyDeps, "onRefused" | "onReached" | "hint"> {
   readonly client: Socket;
   readonly dialling: DialDeps;
   readonly limits: ProxyLimits;
-  readonly onRefused: (refusal: Refusal) => void;
 }
 
 /** One connection: head → judge and dial → a tunnel, or one request and its answer → end. */
@@ -510,18 +561,21 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
   const framing = head && readFraming(head.headers);
   if (head === undefined || asked === undefined || framing === undefined)
     return answerAndClose(client, 400, "not a request that a proxy can carry out");
-  const dialled = await dial(parts.dialling, asked);
+  const dialled = await dial(parts.dialling, { ...asked, isTunnel: head.method === "CONNECT" });
   if (!dialled.ok) {
     if ("failed" in dialled)
       return answerAndClose(client, dialled.failed === "timeout" ? 504 : 502, dialled.failed);
-    parts.onRefused({ host: asked.host, port: asked.port, reason: dialled.refused });
+    const refusal = { host: asked.host, port: asked.port, reason: dialled.refused };
+    parts.onRefused(refusal);
+    const hint = parts.hint?.(refusal).replace(/[^\x20-\x7e]/g, "?") ?? "";
     return answerAndClose(
       client,
       403,
-      refusalText(asked, dialled.refused),
-      refusalStatus(asked, dialled.refused),
+      refusalText(asked, dialled.refused) + hint,
+      refusalStatus(asked, dialled.refused) + hint,
     );
   }
+  parts.onReached?.(dialled.host);
   const upstream = dialled.socket;
   endTogether(client, upstream);
   endWhenSilent([client, upstream], parts.limits.idleMs);
@@ -533,7 +587,7 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
     upstream.pipe(client);
     return;
   }
-  upstream.write(writeForwardedRequest(head, asked, framing));
+  upstream.write(writeForwardedRequest(head, asked, framing, dialled.through));
   sendBody(client, upstream, framing, rest);
   relayAnswer(client, upstream, parts.limits.headBytes);
 }

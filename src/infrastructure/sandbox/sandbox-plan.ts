@@ -1,7 +1,7 @@
 import { relative } from "node:path";
-import type { RefusedHost, Transaction } from "../../application/ports/jobs-transaction.ts";
+import type { NetworkTraffic, Transaction } from "../../application/ports/jobs-transaction.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { proxyEnvironment } from "../../domain/policy/network.ts";
+import { programEnvironment, proxyEnvironment } from "../../domain/policy/network.ts";
 import type { PrivateHome } from "./home.ts";
 import { type JobLimits, PROXY_PORT } from "./job-limits.ts";
 
@@ -253,7 +253,10 @@ export function sandboxEnvironment({
   network,
 }: Pick<SandboxPlan, "confined" | "sockets" | "network">): Record<string, string> {
   return {
-    ...(typeof network === "object" && proxyEnvironment(`http://127.0.0.1:${PROXY_PORT}`)),
+    ...(typeof network === "object" && {
+      ...proxyEnvironment(`http://127.0.0.1:${PROXY_PORT}`),
+      ...programEnvironment(PROXY_PORT),
+    }),
     ...(confined && { TMPDIR: "/tmp" }),
     ...(sockets[0] !== undefined && { SSH_AUTH_SOCK: sockets[0] }),
   };
@@ -328,13 +331,13 @@ function confinedBase({ files, uid }: SandboxPlan): string[] {
   return args;
 }
 
-export type LimitedNetwork = Pick<Transaction, "network" | "takeRefused">;
+export type LimitedNetwork = Pick<Transaction, "network" | "takeTraffic">;
 
 export function limitedNetwork(
   network: SandboxNetwork,
-  takeRefused: (() => readonly RefusedHost[]) | undefined,
+  takeTraffic: (() => NetworkTraffic) | undefined,
 ): LimitedNetwork {
   if (network === "host") return {};
   if (network === "none") return { network: "off" };
-  return { network: "allow-list", ...(takeRefused && { takeRefused }) };
+  return { network: "allow-list", ...(takeTraffic && { takeTraffic }) };
 }

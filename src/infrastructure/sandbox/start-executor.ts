@@ -1,11 +1,11 @@
 import { closeSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import type { StartedBy } from "../../application/ports/jobs-transaction.ts";
 import {
   type HeadSurroundings,
   LimitReached,
   MemoryRanOut,
-  type RefusedHost,
+  type NetworkTraffic,
+  type StartedBy,
 } from "../../application/ports/jobs-transaction.ts";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type { View } from "../../application/ports/platform-view.ts";
@@ -418,8 +418,8 @@ const LONGEST_END_MS = 30_000;
 /** A sandbox that is about to be started: everything of its plan but the roots and the job's folder. */
 export interface OpenedSandbox {
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
-  /** The hosts that a proxy outside refused; absent where there is no proxy. */
-  readonly takeRefused?: () => readonly RefusedHost[];
+  /** What a proxy outside saw; absent where there is no proxy. */
+  readonly takeTraffic?: () => NetworkTraffic;
   /** Where the home of jobs was put that an earlier job had left unusable. */
   readonly homeAside: string | null;
   /** To be called once, when the sandbox is gone. Returns the place of a home that had to be put aside. */
@@ -436,12 +436,15 @@ export function createWakeable(deps: {
   let awake: { readonly executor: Executor; readonly opened: OpenedSandbox } | null = null;
   let why: Error | null = null;
   let homeAside: string | null = null;
-  const refused: RefusedHost[] = [];
+  const seen: NetworkTraffic[] = [];
   const executor = (): Executor => {
     if (awake === null) throw new Error("the sandbox of this job rests");
     return awake.executor;
   };
-  const collect = () => void refused.push(...(awake?.opened.takeRefused?.() ?? []));
+  const collect = () => {
+    const traffic = awake?.opened.takeTraffic?.();
+    if (traffic !== undefined) seen.push(traffic);
+  };
   /** As `rest`, but done when nothing of the job runs any more. `gone`: so is the sandbox, which takes the kernel tens of milliseconds. */
   const quieten = async (): Promise<{ readonly gone: Promise<void> }> => {
     if (awake === null) return { gone: Promise.resolve() };
@@ -482,9 +485,13 @@ export function createWakeable(deps: {
     /** The home that was put aside, because this job or an earlier one had left it unusable. */
     homeAside: (): string | null => homeAside,
     headPort: (): number | null => awake?.executor.headPort ?? null,
-    takeRefused(): readonly RefusedHost[] {
+    takeTraffic(): NetworkTraffic {
       collect();
-      return refused.splice(0);
+      const taken = seen.splice(0);
+      return {
+        refused: taken.flatMap(({ refused }) => refused),
+        reached: taken.flatMap(({ reached }) => reached),
+      };
     },
     /** Null when it is ready, else the error message. Idempotent. */
     async wake(head?: HeadSurroundings): Promise<string | null> {
@@ -516,7 +523,7 @@ export interface ConfinedCopyDeps {
   }[];
   readonly installation: Installation;
   readonly env: Readonly<Record<string, string>>;
-  readonly takeRefused?: () => readonly RefusedHost[];
+  readonly takeTraffic?: () => NetworkTraffic;
   readonly hiddenHome: (words: string) => readonly string[];
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
 }
@@ -585,7 +592,7 @@ export async function confineCopy({
   installation,
   env,
   sandbox,
-  takeRefused,
+  takeTraffic,
   hiddenHome,
 }: ConfinedCopyDeps): Promise<Omit<ConfinedCopy, "homeAside"> | { readonly complaint: string }> {
   const roots = copies.map(({ original, copy, readOnly = false }) => ({
@@ -603,6 +610,6 @@ export async function confineCopy({
     environment: executor.environment,
     confined: sandbox.confined,
     hiddenHome,
-    limited: limitedNetwork(sandbox.network, takeRefused),
+    limited: limitedNetwork(sandbox.network, takeTraffic),
   };
 }

@@ -15,30 +15,35 @@ test("the bookkeeping of each git directory is a line of its own", () => {
 
 const refused = [{ host: "evil.example", reason: "not-allowed", count: 3 }] as const;
 const unreachable = failedOutcome("command failed", "curl: (6) Could not resolve host: a.example");
-const view = (network: Pick<Transaction, "network" | "takeRefused">) => network as Transaction;
+const view = (network: Pick<Transaction, "network" | "takeTraffic">) => ({
+  ...network,
+  startedBy: "user" as const,
+});
 
 describe("the message about a command names a network that it lacked:", () => {
   test("what a list refused, by host", () => {
-    const transaction = view({ network: "allow-list", takeRefused: () => refused });
-    expect(networkNotes(transaction, succeededOutcome(""))).toEqual([
+    const transaction = view({ network: "allow-list", takeTraffic: () => ({ refused, reached: [] }) });
+    expect(networkNotes(transaction, succeededOutcome("")).notes).toEqual([
       { code: "host-refused", host: "evil.example", reason: "not-allowed", count: 3 },
     ]);
-    expect(networkNotes(transaction)).toHaveLength(1);
+    expect(networkNotes(transaction).notes).toHaveLength(1);
   });
 
   test("why a program reached no host, if it failed because of that", () => {
-    const listed = view({ network: "allow-list", takeRefused: () => [] });
-    expect(networkNotes(listed, unreachable)).toEqual([{ code: "network-limited", network: "allow-list" }]);
-    expect(networkNotes(view({ network: "off" }), unreachable)).toEqual([
+    const listed = view({ network: "allow-list", takeTraffic: () => ({ refused: [], reached: [] }) });
+    expect(networkNotes(listed, unreachable).notes).toEqual([
+      { code: "network-limited", network: "allow-list" },
+    ]);
+    expect(networkNotes(view({ network: "off" }), unreachable).notes).toEqual([
       { code: "network-limited", network: "off" },
     ]);
-    expect(networkNotes(listed, succeededOutcome(unreachable.output))).toEqual([]);
-    expect(networkNotes(listed, failedOutcome("command failed", "no such file"))).toEqual([]);
-    expect(networkNotes(listed)).toEqual([]);
+    expect(networkNotes(listed, succeededOutcome(unreachable.output)).notes).toEqual([]);
+    expect(networkNotes(listed, failedOutcome("command failed", "no such file")).notes).toEqual([]);
+    expect(networkNotes(listed).notes).toEqual([]);
   });
 
   test("nothing where the network is the user's own", () => {
-    expect(networkNotes(view({}), unreachable)).toEqual([]);
+    expect(networkNotes(view({}), unreachable).notes).toEqual([]);
   });
 });
 

@@ -63,7 +63,7 @@ function open(given: Partial<BackgroundProcessesDeps> & { readonly confinement?:
       ...(confinement === "none" && { PICOCLAW_WORKER_CONFINE: "off" }),
     },
     isUnconfinable: false,
-    hasOwnNetwork: false,
+    hasOwnNetwork: () => false,
     findPreview: () => null,
     pid: process.pid,
     graceMs: 200,
@@ -307,7 +307,10 @@ describe("a background process", () => {
       await new Promise((resolve) => outside.once("listening", resolve));
       const { port: stranger } = outside.address() as { port: number };
       const env = { PATH: process.env.PATH, HOME: join(folder, "user"), PICOCLAW_HOME: home };
-      const processes = open({ hasOwnNetwork: true, env: { ...env, PICOCLAW_WORKER_NETWORK_MODE: "off" } });
+      const processes = open({
+        hasOwnNetwork: () => true,
+        env: { ...env, PICOCLAW_WORKER_NETWORK_MODE: "off" },
+      });
       const script = `(: > /dev/tcp/127.0.0.1/${stranger}) 2> /dev/null && echo reached; ${SERVER}`;
       // The number is taken outside, and free inside.
       const { ports } = started(

@@ -1,4 +1,4 @@
-import type { RefusedDestination } from "../../policy/network.ts";
+import { allowCommand, type RefusedDestination } from "../../policy/network.ts";
 import type { RuleId } from "../../policy/rules/command-rule.ts";
 import { formatBytes, many } from "../format-text.ts";
 
@@ -133,6 +133,24 @@ const REASONS: Readonly<Record<RefusedDestination, string>> = {
   address: "its address is private: only an exact host:port in worker.network.allowed_domains opens it",
 };
 
+const MODEL_REASONS: Readonly<Record<RefusedDestination, string>> = {
+  "bad-host": "not a host",
+  "not-allowed": "not on the list of worker.model_network",
+  port: "on the list, but not on this port",
+  denied: "in denied_domains",
+  address: "its address is private: only an exact host:port opens it",
+};
+
+const allowed = (command: string | null) => (command === null ? "" : `. To allow it: ${command}`);
+
+interface RefusedWords {
+  readonly host: string;
+  readonly port?: number | undefined;
+  readonly reason: RefusedDestination;
+  readonly count: number;
+  readonly list?: "model";
+}
+
 const LIMITED =
   "Commands are limited, not confined (Landlock): they write only to the workspace's copy, a private home and a private TMPDIR, and read only the system and tools. Not prevented: changing modes and times of files outside, Unix sockets, UDP.";
 
@@ -140,22 +158,30 @@ const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
 
 export const confinementTexts = {
-  refusedHost: ({
-    host,
-    reason,
-    count,
-  }: Readonly<{ host: string; reason: RefusedDestination; count: number }>) =>
-    `network: ${many(count, "request")} to ${host} refused (${REASONS[reason]})`,
+  refusedHost: ({ host, port, reason, count, list }: RefusedWords) =>
+    list === undefined
+      ? `network: ${many(count, "request")} to ${host} refused (${REASONS[reason]})`
+      : `network: ${many(count, "request")} to ${host} refused (${MODEL_REASONS[reason]})${allowed(allowCommand({ host, port, reason }))}`,
+  hostsReached: (hosts: readonly { readonly host: string; readonly count: number }[]) =>
+    `network: commands of the model reached ${hosts.map(({ host, count }) => `${host} (${count})`).join(", ")}`,
+  modelNetworkTold:
+    "New: commands that a model starts reach package registries, your own hosts and what you allow, no other host (worker.model_network; mode: on is the network of earlier versions). Your own commands are as before.",
+  modelNetworkOpen:
+    "worker.model_network is allow_list, but nothing confines commands here: a model's commands reach every host. To see what helps: picoclaw doctor",
   limited: `${LIMITED} To confine them: picoclaw doctor`,
   limitedPromise: LIMITED,
   homeLeftOut: (paths: readonly string[]) =>
     `home: settings and state of your programs were left as they were: ${paths.join(", ")}; worker.home_writes lists what jobs may change`,
   homeHidden: (paths: readonly string[]) =>
     `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; worker.home_allow lists what they may see`,
-  networkLimited: (network: "off" | "allow-list"): string =>
-    network === "off"
-      ? "network: it is off for this job (a preview without --allow-net, or worker.network.mode: off)"
-      : "network: only the hosts of worker.network.allowed_domains are reachable, and only through the proxy in HTTP_PROXY; a program that ignores it reaches nothing",
+  networkLimited: (network: "off" | "allow-list", list?: "model"): string =>
+    list === "model"
+      ? network === "off"
+        ? "network: it is off for this job (a preview, or worker.model_network.mode: off)"
+        : "network: a model's commands reach listed hosts only, and only through the proxy in HTTP_PROXY; a program that ignores it reaches nothing (worker.model_network)"
+      : network === "off"
+        ? "network: it is off for this job (a preview without --allow-net, or worker.network.mode: off)"
+        : "network: only the hosts of worker.network.allowed_domains are reachable, and only through the proxy in HTTP_PROXY; a program that ignores it reaches nothing",
   limitMet: (limit: "memory" | "file_size" | "open_files" | "processes", value: number) =>
     `${limit}: the command seems to have reached worker.limits.${limit} (${shown(limit, value)})`,
   diskReached: (what: "changes" | "home", bytes: number, limitBytes: number) =>
@@ -182,8 +208,8 @@ export const confinementTexts = {
   },
   macos:
     "On macOS commands are not confined yet: they run in a copy with your own rights. Undo covers the workspace; worker.confine: on refuses them.",
-  networkUnavailable: (mode: string) =>
-    `worker.network.mode is ${mode}, but the network of commands cannot be limited here, so nothing was run. See picoclaw doctor; worker.network.mode: on runs them with the network.`,
+  networkUnavailable: (mode: string, setting = "worker.network") =>
+    `${setting}.mode is ${mode}, but the network of commands cannot be limited here, so nothing was run. See picoclaw doctor; ${setting}.mode: on runs them with the network.`,
   networkPromise: (mode: "on" | "off" | "allow_list", holds: boolean, domains: readonly string[]): string => {
     if (mode === "on") return "Commands use the network as you do (worker.network.mode: on).";
     if (!holds)
@@ -191,5 +217,16 @@ export const confinementTexts = {
     return mode === "off"
       ? "Commands have no network access (worker.network.mode: off)."
       : `Commands reach the network only through a proxy, and only: ${domains.length === 0 ? "nothing" : domains.join(", ")}`;
+  },
+  modelNetworkPromise: (mode: "on" | "off" | "allow_list", holds: boolean, further: readonly string[]) => {
+    if (mode === "on")
+      return "What a model starts uses the network as you do (worker.model_network.mode: on).";
+    if (!holds)
+      return mode === "off"
+        ? "worker.model_network.mode is off, which cannot be enforced here: a model's commands are refused."
+        : "worker.model_network is allow_list, but nothing confines commands here: the list does not hold, and a model's commands reach every host.";
+    return mode === "off"
+      ? "What a model starts has no network access (worker.model_network.mode: off)."
+      : `What a model starts reaches package registries, the hosts of your own settings, known forges of the repository${further.length === 0 ? "" : `, ${further.join(", ")}`}, and nothing else (worker.model_network).`;
   },
 };

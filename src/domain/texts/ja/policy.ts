@@ -1,4 +1,4 @@
-import type { RefusedDestination } from "../../policy/network.ts";
+import { allowCommand, type RefusedDestination } from "../../policy/network.ts";
 import type { RuleId } from "../../policy/rules/command-rule.ts";
 import type * as en from "../en/policy.ts";
 import { formatBytes } from "../format-text.ts";
@@ -134,6 +134,16 @@ const REASONS: Readonly<Record<RefusedDestination, string>> = {
     "プライベートアドレスです。worker.network.allowed_domains に host:port を正確に書いた場合だけ許可されます",
 };
 
+const MODEL_REASONS: Readonly<Record<RefusedDestination, string>> = {
+  "bad-host": "ホスト名ではありません",
+  "not-allowed": "worker.model_network の一覧にありません",
+  port: "一覧にありますが、このポートは対象外です",
+  denied: "denied_domains にあります",
+  address: "プライベートアドレスです。host:port を正確に書いた場合だけ許可されます",
+};
+
+const allowed = (command: string | null) => (command === null ? "" : `。許可するには: ${command}`);
+
 const LIMITED =
   "コマンドは隔離されませんが、制限されます（Landlock）。書き込めるのは workspace のコピー、専用のホーム、専用の TMPDIR だけで、読めるのはシステムとツールだけです。防げないもの: 外のファイルの chmod と時刻の変更、Unix ソケット、UDP。";
 
@@ -141,18 +151,30 @@ const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
 
 export const confinementTexts: typeof en.confinementTexts = {
-  refusedHost: ({ host, reason, count }) =>
-    `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
+  refusedHost: ({ host, port, reason, count, list }) =>
+    list === undefined
+      ? `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`
+      : `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${MODEL_REASONS[reason]}）${allowed(allowCommand({ host, port, reason }))}`,
+  hostsReached: (hosts) =>
+    `ネットワーク: モデルのコマンドが接続したホスト: ${hosts.map(({ host, count }) => `${host}（${count} 回）`).join("、")}`,
+  modelNetworkTold:
+    "変更点: モデルが起動するコマンドは、パッケージのレジストリ、あなたの設定にあるホスト、あなたが許可したホストにだけ接続できます（worker.model_network。mode: on にすると以前と同じです）。あなた自身のコマンドは以前のままです。",
+  modelNetworkOpen:
+    "worker.model_network は allow_list ですが、ここではコマンドが隔離されないため、モデルのコマンドはどのホストにも接続できます。対処法: picoclaw doctor",
   limited: `${LIMITED}隔離するには: picoclaw doctor`,
   limitedPromise: LIMITED,
   homeLeftOut: (paths) =>
     `ホーム: プログラムの設定や状態は変更せず、元のまま残しました: ${paths.join("、")}。ジョブに変更を許すには、worker.home_writes に追加してください`,
   homeHidden: (paths) =>
     `ホーム: ${paths.join("、")} はジョブから隠されています。見えるようにするには、worker.home_allow に追加してください`,
-  networkLimited: (network) =>
-    network === "off"
-      ? "ネットワーク: このジョブでは使えません（--allow-net のないプレビュー、または worker.network.mode: off）"
-      : "ネットワーク: worker.network.allowed_domains のホストに、HTTP_PROXY のプロキシ経由でのみ接続できます。プロキシを使わないプログラムは、どこにも接続できません",
+  networkLimited: (network, list) =>
+    list === "model"
+      ? network === "off"
+        ? "ネットワーク: このジョブでは使えません（プレビュー、または worker.model_network.mode: off）"
+        : "ネットワーク: モデルのコマンドは、一覧にあるホストに、HTTP_PROXY のプロキシ経由でのみ接続できます。プロキシを使わないプログラムは、どこにも接続できません（worker.model_network）"
+      : network === "off"
+        ? "ネットワーク: このジョブでは使えません（--allow-net のないプレビュー、または worker.network.mode: off）"
+        : "ネットワーク: worker.network.allowed_domains のホストに、HTTP_PROXY のプロキシ経由でのみ接続できます。プロキシを使わないプログラムは、どこにも接続できません",
   limitMet: (limit, value) =>
     `${limit}: コマンドは worker.limits.${limit}（${shown(limit, value)}）に達したようです`,
   diskReached: (what, bytes, limitBytes) =>
@@ -176,8 +198,8 @@ export const confinementTexts: typeof en.confinementTexts = {
   },
   macos:
     "macOS ではコマンドはまだ隔離されません。あなたの権限のまま、コピーの中で実行します。取り消しの対象は workspace です。worker.confine: on にすると、実行を拒否します。",
-  networkUnavailable: (mode) =>
-    `worker.network.mode は ${mode} ですが、ここではコマンドのネットワークを制限できないため、何も実行しませんでした。picoclaw doctor を参照してください。worker.network.mode: on なら制限なしで実行します。`,
+  networkUnavailable: (mode, setting = "worker.network") =>
+    `${setting}.mode は ${mode} ですが、ここではコマンドのネットワークを制限できないため、何も実行しませんでした。picoclaw doctor を参照してください。${setting}.mode: on なら制限なしで実行します。`,
   networkPromise: (mode, holds, domains) => {
     if (mode === "on")
       return "コマンドはあなたと同じようにネットワークを使えます（worker.network.mode: on）。";
@@ -186,5 +208,16 @@ export const confinementTexts: typeof en.confinementTexts = {
     return mode === "off"
       ? "コマンドはネットワークを使えません（worker.network.mode: off）。"
       : `コマンドはプロキシ経由でのみ、次のホストにだけ接続できます: ${domains.length === 0 ? "なし" : domains.join("、")}`;
+  },
+  modelNetworkPromise: (mode, holds, further) => {
+    if (mode === "on")
+      return "モデルが起動するコマンドは、あなたと同じようにネットワークを使えます（worker.model_network.mode: on）。";
+    if (!holds)
+      return mode === "off"
+        ? "worker.model_network.mode は off ですが、ここでは制限できません。モデルのコマンドは拒否されます。"
+        : "worker.model_network は allow_list ですが、ここではコマンドが隔離されないため、一覧は効きません。モデルのコマンドはどのホストにも接続できます。";
+    return mode === "off"
+      ? "モデルが起動するコマンドはネットワークを使えません（worker.model_network.mode: off）。"
+      : `モデルが起動するコマンドが接続できるのは、パッケージのレジストリ、あなたの設定にあるホスト、リポジトリの既知のフォージ${further.length === 0 ? "" : `、${further.join("、")}`} だけです（worker.model_network）。`;
   },
 };
