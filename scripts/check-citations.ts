@@ -36,7 +36,7 @@ const HOSTS: readonly RegExp[] = [
 ].map((parts) => new RegExp(`\\b${parts.join("\\.")}\\b`));
 
 /** The one file whose data are such hosts: a model's commands may reach them. */
-const KNOWN_HOSTS = "src/domain/policy/registries.ts";
+const KNOWN_HOSTS = "src/domain/sandbox/registries.ts";
 
 const COMMENTED = /^(?:src|test|scripts|bench)\/.*\.ts$/;
 const COMMENT = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*/g;

@@ -125,6 +125,11 @@ export type TrustResult =
       readonly cause?: unknown;
     };
 
+/** The hosts that a folder names now, for `trustWorkspace`. */
+export async function hostsOf(workspace: string): Promise<readonly string[]> {
+  return (await import("./named-hosts.ts")).workspaceHosts(workspace);
+}
+
 /** The content of a folder that the user must have seen to trust it; `seen` represents all of it. */
 export function trustSubject(workspace: string) {
   const content = readFile(workspaceConfigFile(workspace));
@@ -137,7 +142,7 @@ export function trustSubject(workspace: string) {
   };
 }
 
-/** Trusts the folder, with what it has now, or only if that is what was `seen`. `hosts`: `workspaceHosts` of it. Idempotent. */
+/** Trusts the folder, with what it has now, or only if that is what was `seen`. `hosts`: those that it names. Idempotent. */
 export function trustWorkspace(
   at: TrustPlace & { readonly now: Date; readonly seen?: string; readonly hosts?: readonly string[] },
 ): TrustResult {

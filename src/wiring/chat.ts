@@ -209,6 +209,13 @@ function loadLater(
         workspace: metered.workspace,
         now,
       }),
+    modelHosts: async () => {
+      const { allowedHosts, changeAllowedHosts } = await import("../infrastructure/sandbox/allowed-hosts.ts");
+      return {
+        list: () => allowedHosts(home, workspace.root),
+        change: (...to) => changeAllowedHosts({ home, workspace: workspace.root }, ...to),
+      };
+    },
     setCloudTalk: async (to) =>
       (await import("./cloud-talk.ts")).writeCloudTalk(services, to, (next) => {
         using.models = next;

@@ -94,6 +94,25 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       rmSync(join(target.workspace, ".npmrc"));
     });
 
+    test("reach what the owner allowed in the conversation, until it is taken back", async () => {
+      const say = async (words: string) => (await target.runAsync(["chat", words])).out;
+      expect(await say(`/allow ${at}`)).toContain(at);
+      await code([leak()]);
+      expect(asked).toHaveLength(1);
+      expect(await say(`/allow remove ${at}`)).not.toContain(at);
+      expect(await say("/allow no/host")).toContain("is no host");
+      await code([leak()]);
+      expect(asked).toHaveLength(1);
+    });
+
+    test("are said to be open where nothing confines them, by the first reply and by doctor", async () => {
+      const env = { PICOCLAW_WORKER_TRANSACTION: "none" };
+      const open = "a model's commands reach every host";
+      expect(await code(["true"], env)).toContain(open);
+      expect(await code(["true"], env)).not.toContain(open);
+      expect(target.run(["doctor"], { env: { PATH: "/nonexistent" } }).out).toContain(open);
+    });
+
     test("stay within worker.network where that is narrower", async () => {
       await code([leak()], { ...list("", "on"), PICOCLAW_WORKER_NETWORK_MODE: "off" });
       await code([leak()], { ...list("", "on"), PICOCLAW_WORKER_NETWORK_MODE: "allow_list" });

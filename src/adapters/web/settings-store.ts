@@ -12,10 +12,10 @@ import {
   type SettingEdit,
 } from "../../config/config.ts";
 import { describeConfig, loadConfig, loadEdited, sourceText } from "../../config/load.ts";
-import { workspaceHosts } from "../../config/named-hosts.ts";
 import {
   areCommandsTrusted,
   distrustWorkspace,
+  hostsOf,
   trustedFolders,
   trustSubject,
   trustWorkspace,
@@ -109,7 +109,7 @@ export function createSettings(deps: SettingsDeps): SettingsStore {
         workspace: workspace(),
         now: deps.now(),
         seen,
-        hosts: workspaceHosts(workspace()),
+        hosts: await hostsOf(workspace()),
       });
       if (!done.ok)
         return done.reason === "changed" ? words().trustChanged : words().notWritten(String(done.cause));

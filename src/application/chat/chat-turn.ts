@@ -189,8 +189,17 @@ export interface ServiceDeps extends JobDeps {
   readonly openProcesses?: () => Promise<WorkspaceProcesses>;
   /** Writes a chat into a file and returns its name; null if the chat has no messages. Absent if there is no folder for it. */
   readonly exportTalk?: (chatKey: string, form: TalkForm) => Promise<string | null>;
+  /** Absent where no folder of this machine is the workspace. */
+  readonly modelHosts?: () => Promise<ModelHosts>;
   /** Sets whether a cloud model answers questions. Returns why the file was not changed, or null. Absent if there is no file. */
   readonly setCloudTalk?: (to: CloudTalk) => Promise<string | null>;
+}
+
+/** The hosts that a person allowed to commands of a model in this workspace, beside those of the settings. */
+export interface ModelHosts {
+  list(): readonly string[];
+  /** False: it is no host. */
+  change(entry: string, isAllowed: boolean): boolean;
 }
 
 export interface ChatCommands {

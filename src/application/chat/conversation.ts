@@ -208,6 +208,7 @@ const COMMANDS: ChatCommands["commands"] = {
   cloud: async (...sent) => (await import("./model-commands.ts")).cloud(...sent),
   login: async (...sent) => (await import("./talk-commands.ts")).login(...sent),
   schedule: async (...sent) => (await import("./schedule-commands.ts")).schedule(...sent),
+  allow: async (...sent) => (await import("./talk-commands.ts")).allow(...sent),
   export: async (...sent) => (await import("./talk-commands.ts")).exportTalk(...sent),
 };
 

@@ -1,5 +1,6 @@
 import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
 import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
+import { isOwnersChannel } from "./chat-commands.ts";
 import { type ChatBase, type ChatCommand, createAnswer, type ServiceDeps } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 
@@ -91,6 +92,19 @@ const INIT_REQUEST =
 /** `/config` and `/login`: said where it is done, because neither a setting nor a key belongs in a conversation. */
 export const config: ChatCommand<ChatBase> = async () => createAnswer([say("configWhere")], true);
 export const login: ChatCommand<ChatBase> = async () => createAnswer([say("loginWhere")], true);
+
+/** `/allow`, `/allow HOST[:PORT]`, `/allow remove HOST`: the hosts that commands of a model may reach here. Only the owner may change them. */
+export const allow: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
+  const { channel, userId } = turn.message;
+  const { modelHosts } = deps;
+  if (modelHosts === undefined || !(isOwnersChannel(channel) || (channel === "web" && userId === "operator")))
+    return createAnswer([say("allowForOwner")], false);
+  const [, removes, entry = ""] = /^\s*(remove\s+)?(\S*)\s*$/.exec(rest) ?? [];
+  const hosts = await modelHosts();
+  if (entry === "") return createAnswer([say("allowList", hosts.list())], rest.trim() === "");
+  if (!hosts.change(entry, removes === undefined)) return createAnswer([say("allowNoHost", entry)], false);
+  return createAnswer([say("allowList", hosts.list())], true);
+};
 
 /** `/export [html]`: the conversation with its jobs and their differences, as a file of its own. */
 export const exportTalk: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {

@@ -251,10 +251,17 @@ export function addressEndpoint(address: string): readonly string[] {
 
 /** What programs need that do not look at the usual variables, inside a sandbox: those on the JVM, and git over ssh. */
 export function programEnvironment(port: number): Record<string, string> {
-  const at = `ProxyHost=127.0.0.1 -D`;
-  const jvm = ["http", "https"].map((one) => `-D${one}.${at}${one}.proxyPort=${port}`);
+  const proxies = ["http", "https"].flatMap((one) => [
+    `-D${one}.proxyHost=127.0.0.1`,
+    `-D${one}.proxyPort=${port}`,
+  ]);
+  const more = [
+    "-Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]",
+    // Maven looks at the properties above only with this one.
+    "-Daether.connector.http.useSystemProperties=true",
+  ];
   return {
-    JAVA_TOOL_OPTIONS: [...jvm, "-Dhttp.nonProxyHosts=localhost|127.*|[::1]"].join(" "),
+    JAVA_TOOL_OPTIONS: [...proxies, ...more].join(" "),
     GIT_SSH_COMMAND: `sh -c 'echo "picoclaw: ssh has no way out of this sandbox, only HTTP and HTTPS to listed hosts: use the https address of the repository" >&2; exit 128'`,
   };
 }

@@ -4,9 +4,9 @@
  * remotes and what a trusted folder names open public ones.
  */
 import { addressEndpoint, type NetworkRules } from "../../domain/policy/network.ts";
-import { PUBLIC_FORGES, REGISTRIES } from "../../domain/policy/registries.ts";
+import { PUBLIC_FORGES, REGISTRIES } from "../../domain/sandbox/registries.ts";
 import { allowedHosts } from "./allowed-hosts.ts";
-import type { NamedHosts, NetworksSettings } from "./create-sandbox.ts";
+import type { NamedHosts, NetworksSettings } from "./network-settings.ts";
 
 /** With `worker.network: allow_list`, its list is all: a model reaches no registry that the user's own commands may not reach. */
 export function findModelRules({

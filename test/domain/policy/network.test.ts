@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
+  allowCommand,
   canonicalHost,
   classifyAddress,
   createNetworkPolicy,
@@ -258,5 +259,45 @@ describe("a network policy", () => {
   ])("takes %p for no entry", (text) => {
     expect(isNetworkEntry(text)).toBe(false);
     expect(judge([text], "a", 80)).toBe("not-allowed");
+  });
+});
+
+describe("an entry that no person wrote", () => {
+  const { judgeHost } = createNetworkPolicy({
+    allowed: ["own.example:8443"],
+    listed: ["a.example", "b.example:8443"],
+    denied: ["*.a.example"],
+  });
+
+  test("opens public addresses alone, also as an exact host:port", () => {
+    expect(judgeHost({ host: "b.example", port: 8443 })).toEqual({
+      ok: true,
+      host: "b.example",
+      opens: "public",
+    });
+    expect(judgeHost({ host: "own.example", port: 8443 })).toEqual({
+      ok: true,
+      host: "own.example",
+      opens: "private",
+    });
+  });
+
+  test.each(["A.Example", "a.example.", "a.EXAMPLE."])("holds however the name is written: %s", (host) => {
+    expect(judgeHost({ host, port: 443 })).toMatchObject({ ok: true, host: "a.example" });
+  });
+});
+
+describe("the line that allows a refused host", () => {
+  test.each([
+    ["A.example.", 443, "not-allowed", "/allow a.example"],
+    ["a.example", 8080, "not-allowed", "/allow a.example:8080"],
+    ["a.example", 443, "address", "/allow a.example:443"],
+    ["10.0.0.7", 80, "not-allowed", "/allow 10.0.0.7:80"],
+    ["[fd00::1]", 443, "not-allowed", "/allow [fd00::1]:443"],
+    ["bücher.example", 443, "not-allowed", "/allow xn--bcher-kva.example"],
+    ["a.example", 443, "denied", null],
+    ["a b", 443, "bad-host", null],
+  ] as const)("of %s:%i (%s)", (host, port, reason, line) => {
+    expect(allowCommand({ host, port, reason })).toBe(line);
   });
 });

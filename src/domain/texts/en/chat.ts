@@ -323,6 +323,13 @@ export const chatTexts = {
   cloudUsage:
     "/cloud on: the model that writes code answers questions too, in the cloud. /cloud off: questions stay on local models.",
   cloudForOwner: "Only the owner of this machine can change that: in a terminal, picoclaw chat /cloud on.",
+  allowForOwner:
+    "Only the owner of this machine can change which hosts a model's commands reach: in a terminal, picoclaw chat /allow HOST",
+  allowNoHost: (entry: string) => `${entry} is no host. Write example.org, *.example.org or host:8443`,
+  allowList: (hosts: readonly string[]) =>
+    hosts.length === 0
+      ? "No further host is allowed here to commands that a model starts. To allow one: /allow HOST"
+      : `Commands that a model starts may also reach, in this workspace: ${hosts.join(", ")}. To take one back: /allow remove HOST`,
   cloudNone: "No cloud model writes code here. Add a key first: picoclaw login",
   cloudRefused: (why: string) => `The configuration was not changed. ${why}`,
   cloudOn: (provider: string) =>
@@ -409,6 +416,7 @@ export const chatTexts = {
     ],
     ["/export [html]", "this conversation as Markdown or as a page"],
     ["/ps [start|log|restart|stop]", "background processes: a dev server, a watcher, a database"],
+    ["/allow [HOST]", "let commands of a model reach a host from this workspace"],
     ["/apply [job]", "apply a preview"],
     ["/discard [job]", "discard a preview"],
     ["/dry on|off", "show proposals, run nothing"],

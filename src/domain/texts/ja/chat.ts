@@ -277,6 +277,14 @@ export const chatTexts: typeof en.chatTexts = {
   cloudUsage:
     "/cloud on: コードを書くクラウドのモデルが質問にも答えます。/cloud off: 質問はローカルのモデルだけが答えます。",
   cloudForOwner: "決められるのはこのマシンの所有者だけです。ターミナルで: picoclaw chat /cloud on",
+  allowForOwner:
+    "モデルのコマンドが接続できるホストを変えられるのは、このマシンの所有者だけです。ターミナルで: picoclaw chat /allow ホスト",
+  allowNoHost: (entry) =>
+    `${entry} はホストではありません。example.org、*.example.org、host:8443 のように書いてください`,
+  allowList: (hosts) =>
+    hosts.length === 0
+      ? "モデルが起動するコマンドに追加で許可したホストは、ここにはありません。許可するには: /allow ホスト"
+      : `この workspace で、モデルが起動するコマンドに追加で許可したホスト: ${hosts.join("、")}。取り消すには: /allow remove ホスト`,
   cloudNone: "コードを書くクラウドのモデルがありません。先にキーを追加してください: picoclaw login",
   cloudRefused: (why) => `設定は変更していません。${why}`,
   cloudOn: (provider) =>
@@ -367,6 +375,7 @@ export const chatTexts: typeof en.chatTexts = {
     ],
     ["/export [html]", "この会話を Markdown か HTML で出力します"],
     ["/ps [start|log|restart|stop]", "バックグラウンドのプロセス（開発サーバー、監視、データベース）"],
+    ["/allow [ホスト]", "モデルのコマンドに、この workspace からの接続先を許可する"],
     ["/apply [job]", "プレビューを適用します"],
     ["/discard [job]", "プレビューを破棄します"],
     ["/dry on|off", "実行せず内容だけ示します"],
