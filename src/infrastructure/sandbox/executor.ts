@@ -53,6 +53,9 @@ export async function serveView(
   { root, proxy, head, callers, limits, allowance }: ExecutorSettings,
   setUpBy: number | null,
 ): Promise<void> {
+  // Loaded while the view is still being built.
+  const ports =
+    proxy === null && callers === null && head === null ? null : await import("./forward-port.ts");
   const setUp = setUpBy === null ? null : waitForChild(setUpBy);
   if (setUp !== null && !(setUp.ok && setUp.value === 0)) process.exit(1);
   limitThisProcess(limits, allowance);
@@ -73,10 +76,10 @@ export async function serveView(
   };
   const serve = createProcessServer({ ...runner, runProcess }, tellProgram);
   void readDescriptor(0, serve).finally(leaveExecutor);
-  if (proxy !== null) await (await import("./forward-port.ts")).forwardPort(PROXY_PORT, proxy);
-  if (callers !== null) (await import("./forward-port.ts")).waitForCallers(callers);
+  if (proxy !== null) await ports?.forwardPort(PROXY_PORT, proxy);
+  if (callers !== null) ports?.waitForCallers(callers);
   // Without a loopback of its own the view takes any port that is free.
-  const headPort = head === null ? null : await (await import("./forward-port.ts")).forwardPort(0, head);
+  const headPort = head === null || ports === null ? null : await ports.forwardPort(0, head);
   tellProgram(encodeFrame({ ready: true, headPort }));
   if (most > 0) watchProcesses(most, () => tellProgram(encodeFrame({ processes: true })));
 }
