@@ -37,6 +37,31 @@ describe("the history of a workspace on the command line", () => {
     expect(back.out).toContain("-broken\n");
   });
 
+  test("diff between two jobs has the changes by hand that were made between them, and no later ones", () => {
+    const other = createCli();
+    const at = (name: string) => join(other.workspace, name);
+    const job = (target: string, content: string) =>
+      other.apply([{ type: "file_edit", action: "update", target, content }]);
+    for (const name of ["a", "b", "c"]) writeFileSync(at(name), "old\n");
+    job("a", "first\n");
+    writeFileSync(at("a"), "between\n");
+    job("b", "second\n");
+    writeFileSync(at("b"), "later\n");
+    job("c", "third\n");
+    const ran = (range: string) => JSON.parse(other.run(["diff", range, "--json"]).out);
+    expect(ran("1..2")).toMatchObject({ files: ["a", "b"], hand_edits: ["a"] });
+    expect(ran("1..2").diff).toContain("+second\n");
+    expect(ran("1..2").diff).not.toContain("later");
+    expect(ran("2..3")).toMatchObject({ files: ["b", "c"], hand_edits: ["b"] });
+    expect(ran("1..1")).toMatchObject({ files: [], hand_edits: [] });
+    writeFileSync(at("c"), "now\n");
+    expect(ran("2..3").diff).toContain("+third\n");
+    expect(ran("2..3").diff).not.toContain("now");
+    expect(ran("3..")).toMatchObject({ files: ["c"], hand_edits: ["c"] });
+    expect(ran("..1")).toMatchObject({ files: ["a"], hand_edits: [] });
+    other.remove();
+  });
+
   test("show JOB:FILE is the file after that job", () => {
     expect(cli.run(["show", `${jobs[1]}:a.txt`]).out).toBe("one, by hand\nTWO\nbroken\n");
     expect(cli.run(["show", "#1:a.txt"]).out).toBe("one\nTWO\n");

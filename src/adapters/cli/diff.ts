@@ -1,5 +1,5 @@
 import { relative, resolve } from "node:path";
-import { findPlace, readState, walkStates } from "../../application/history/earlier-draft.ts";
+import { findPlace, openStateAfter, readState, walkStates } from "../../application/history/earlier-draft.ts";
 import { diffText, nameJobId, resolveJobName, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
 import type { HandEdit, JobStack } from "../../application/ports/history.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
@@ -39,12 +39,13 @@ async function diff(program: CliProgram, { values, words }: Flags): Promise<numb
       );
     }
     if (first > last && !program.json) program.err(`${texts.backwards(names)}\n`);
-    const states = [stack.openBefore(first), stack.openBefore(last)] as const;
+    const states = [openStateAfter(stack, first), openStateAfter(stack, to === "" ? null : last)] as const;
     differences = walkStates(...states);
-    const later = new Set(stack.jobs.slice(first, last).map(({ jobId }) => jobId));
-    handEdits = states[0].handEdits.filter(
-      ({ after, before }) => later.has(after) && (before === null || later.has(before)),
-    );
+    const key = ({ path, after }: HandEdit) => `${after} ${path}`;
+    const [then, now] = states.map((state) => new Map(state.handEdits.map((edit) => [key(edit), edit])));
+    handEdits = [...(now ?? []), ...(then ?? [])]
+      .filter(([one]) => now?.has(one) !== then?.has(one))
+      .map(([, edit]) => edit);
   } else {
     const jobId = name === undefined ? stack.jobs.at(-1)?.jobId : resolveJobName(workspace, name);
     if (jobId === undefined) return stop("no-jobs", texts.noJobs);

@@ -25,18 +25,78 @@ export function findPlace({ jobs }: JobStack, name: string): number {
   return jobs.findIndex(({ jobId, groupId }) => jobId === name || groupId === name);
 }
 
+/** Files with other contents than a state has: null for none, undefined where they are not kept. */
+export type OtherFiles = ReadonlyMap<
+  string,
+  { readonly bytes: Uint8Array | null | undefined; readonly mode: number | null }
+>;
+
+/** The files as the jobs of these changes by hand had left them. */
+function readLeft(stack: JobStack, edits: readonly HandEdit[]): OtherFiles {
+  const left = edits.map(({ path, after, mode }) => {
+    const place = stack.jobs.findIndex(({ jobId }) => jobId === after);
+    return [path, { bytes: stack.difference(place, path)?.after, mode }] as const;
+  });
+  return new Map(left);
+}
+
+/**
+ * The state right after the jobs before this place, or the present (null). A change by hand is in it if it was made before the
+ * last of these jobs, by the time of the file, or found by one of them. `handEdits`: those that are in it.
+ */
+export function openStateAfter(stack: JobStack, place: number | null): EarlierState {
+  const { handEdits } = stack.openBefore(0);
+  if (place === null) return { ...stack.openBefore(stack.jobs.length), handEdits };
+  const state = stack.openBefore(place);
+  const placeOf = new Map(stack.jobs.map(({ jobId }, at) => [jobId, at]));
+  const moment = stack.jobs[place - 1]?.at ?? 0;
+  const begun = handEdits.filter(({ after }) => (placeOf.get(after) ?? place) < place);
+  const isIn = ({ after, before, at }: HandEdit) =>
+    (placeOf.get(before ?? "") ?? place) < place ||
+    (placeOf.get(after) !== place - 1 && at !== null && at < moment);
+  const later = begun.filter((edit) => !isIn(edit));
+  return withOthers(state, readLeft(stack, later), begun.filter(isIn));
+}
+
+function withOthers(state: EarlierState, others: OtherFiles, handEdits: readonly HandEdit[]): EarlierState {
+  const { files } = state;
+  const find = (path: string) => {
+    const other = others.get(path);
+    if (other !== undefined && other.bytes === undefined)
+      throw new ViewFault("missing", path, `no longer known: ${path}`);
+    return other as { readonly bytes: Uint8Array | null; readonly mode: number | null } | undefined;
+  };
+  return {
+    ...state,
+    handEdits,
+    changed: [...new Set([...state.changed, ...others.keys()])],
+    files: {
+      ...files,
+      look(path) {
+        const other = find(path);
+        if (other === undefined) return files.look(path);
+        return other.bytes === null
+          ? { kind: "missing" }
+          : { kind: "file", mode: other.mode ?? 0o644, size: other.bytes.length };
+      },
+      read: (path) => find(path)?.bytes ?? files.read(path),
+    },
+  };
+}
+
 /** Opens a draft over the files before the job at this place (`findPlace`), with `other` contents. Writes only what differs from now. */
 export async function openDraftBefore(
   workspace: Pick<Workspace, "openDraft">,
   stack: JobStack,
   place: number,
   { source, signal }: EarlierDraftRequest,
-  other: ReadonlyMap<string, Uint8Array | null> = new Map(),
+  other: OtherFiles = new Map(),
 ): Promise<EarlierDraft> {
   const state = stack.openBefore(place);
   if (state.unknown.length > 0) return { ok: false, gone: state.unknown };
   const kept = state.edits().filter(({ path }) => !other.has(path));
-  const opened = await openDraftWith(workspace, [...kept, ...[...other].map(toEdit)], { source, signal });
+  const others = [...other].map(([path, { bytes = null, mode }]) => toEdit([path, bytes], mode ?? undefined));
+  const opened = await openDraftWith(workspace, [...kept, ...others], { source, signal });
   if (!opened.ok) return opened;
   const { draft } = opened;
   const close = async () => {
@@ -69,10 +129,13 @@ export async function openDraftWith(
 
 const encoder = new TextEncoder();
 
-export function toEdit([path, content]: readonly [string, Uint8Array | string | null]): TakenEdit {
+export function toEdit(
+  [path, content]: readonly [string, Uint8Array | string | null],
+  mode = 0o644,
+): TakenEdit {
   if (content === null) return { path, entry: { kind: "missing" }, bytes: null };
   const bytes = typeof content === "string" ? encoder.encode(content) : content;
-  return { path, entry: { kind: "file", mode: 0o644, size: bytes.length }, bytes };
+  return { path, entry: { kind: "file", mode, size: bytes.length }, bytes };
 }
 
 /** The files that differ between two states of the workspace. Both sides are undefined where a state is gone. */
@@ -150,7 +213,7 @@ export type BisectEnd =
 interface Moment {
   /** Of the first job that is not in it yet. */
   readonly place: number;
-  readonly other: ReadonlyMap<string, Uint8Array | null>;
+  readonly other: OtherFiles;
   readonly by:
     | { readonly kind: "job"; readonly jobId: string }
     | { readonly kind: "by-hand"; readonly edits: readonly HandEdit[] }
@@ -160,7 +223,7 @@ interface Moment {
 /** As `git bisect run` has it: this state cannot be judged. */
 const SKIP = 125;
 
-/** The program cannot be started, or is not there (yet). */
+/** The program cannot be started, or is not there (yet). If that is so now, it is the failure whose cause is sought. */
 const NOT_RUN = [126, 127];
 
 /** Finds the first job or change by hand after which a command fails. Probes run in drafts, several at once, not in the workspace. */
@@ -175,18 +238,18 @@ export async function bisectJobs(
   const verdicts = new Map<number, BisectProbe["verdict"]>();
   let probes = 0;
   let trouble: string | null = null;
+  let notRunNow: string | null = null;
   let [good, bad] = [0, moments.length - 1];
   const probe = async (at: number) => {
     probes += 1;
-    const ran = await runProbe(workspace, stack, moments[at] as Moment, {
-      ...request,
-      isNow: at === moments.length - 1,
-    });
+    const ran = await runProbe(workspace, stack, moments[at] as Moment, request);
     if ("trouble" in ran) {
       trouble ??= ran.trouble;
       return;
     }
-    const { verdict } = ran;
+    if (ran.notRun !== undefined && at === moments.length - 1) notRunNow = ran.notRun;
+    const isFailure = ran.notRun !== undefined && notRunNow !== null;
+    const verdict = isFailure ? "fails" : ran.verdict;
     verdicts.set(at, verdict);
     const { by } = moments[at] as Moment;
     const after = by === null ? null : by.kind === "job" ? by.jobId : (by.edits[0]?.after ?? null);
@@ -197,14 +260,16 @@ export async function bisectJobs(
     return trouble === null;
   };
   const cannotRun = (): BisectEnd => ({ kind: "cannot-run", message: trouble ?? `exit code ${SKIP}` });
-  if (!(await run([good, bad])) || verdicts.get(bad) === "skipped") return cannotRun();
+  if (!(await run([bad])) || verdicts.get(bad) === "skipped") return cannotRun();
   if (verdicts.get(bad) !== "fails") return { kind: "passes-now" };
+  if (!(await run([good]))) return cannotRun();
   const judged = (verdict: BisectProbe["verdict"]) =>
     [...verdicts].flatMap(([at, one]) => (one === verdict ? [at] : []));
   // A project that began as an empty folder fails at first: a state that passed is sought from the present back.
   const backwards = range(0, Math.ceil(Math.log2(bad))).map((n) => bad - 2 ** n);
   while (judged("passes").length === 0) {
     const chosen = backwards.splice(0, request.atOnce);
+    if (chosen.length === 0 && notRunNow !== null) return { kind: "cannot-run", message: notRunNow };
     if (chosen.length === 0) return { kind: "fails-before", jobs: stack.jobs.length - oldest };
     if (!(await run(chosen))) return cannotRun();
   }
@@ -228,15 +293,12 @@ export async function bisectJobs(
 function listMoments(stack: JobStack, oldest: number): readonly Moment[] {
   if (oldest >= stack.jobs.length) return [];
   const { handEdits } = stack.openBefore(oldest);
-  const none = new Map<string, Uint8Array | null>();
+  const none: OtherFiles = new Map();
   const moments: Moment[] = [{ place: oldest, other: none, by: null }];
   for (let place = oldest; place < stack.jobs.length; place++) {
     const jobId = stack.jobs[place]?.jobId ?? "";
     const edits = handEdits.filter(({ after }) => after === jobId);
-    const left = edits.map(({ path }) => [path, stack.difference(place, path)?.after] as const);
-    const other = new Map(
-      left.flatMap(([path, bytes]) => (bytes === undefined ? [] : [[path, bytes] as const])),
-    );
+    const other = new Map([...readLeft(stack, edits)].filter(([, { bytes }]) => bytes !== undefined));
     moments.push({ place: place + 1, other, by: { kind: "job", jobId } });
     if (other.size > 0) moments.push({ place: place + 1, other: none, by: { kind: "by-hand", edits } });
   }
@@ -247,18 +309,21 @@ async function runProbe(
   workspace: Pick<Workspace, "openDraft">,
   stack: JobStack,
   { place, other }: Moment,
-  { command, timeoutSeconds, signal, isNow }: BisectRequest & { readonly isNow: boolean },
-): Promise<Pick<BisectProbe, "verdict"> | { readonly trouble: string }> {
+  { command, timeoutSeconds, signal }: BisectRequest,
+): Promise<
+  | (Pick<BisectProbe, "verdict"> & {
+      /** What was said where the program did not run. */ readonly notRun?: string;
+    })
+  | { readonly trouble: string }
+> {
   const opened = await openDraftBefore(workspace, stack, place, { source: "bisect", signal }, other);
   if (!opened.ok) return { trouble: "refusal" in opened ? opened.refusal.message : opened.gone.join(", ") };
   try {
     const ran = await opened.draft.check({ commands: [command], over: "draft", timeoutSeconds, signal });
     if (!ran.ok) return { trouble: ran.message };
     const { exitCode = null, output = "" } = ran.runs[0] ?? {};
-    const isNotRun = NOT_RUN.includes(exitCode ?? 0);
-    if (isNotRun && isNow) return { trouble: output.trim() };
-    const isSkipped = isNotRun || exitCode === SKIP;
-    return { verdict: exitCode === 0 ? "passes" : isSkipped ? "skipped" : "fails" };
+    if (NOT_RUN.includes(exitCode ?? 0)) return { verdict: "skipped", notRun: output.trim() };
+    return { verdict: exitCode === 0 ? "passes" : exitCode === SKIP ? "skipped" : "fails" };
   } finally {
     await opened.close();
   }

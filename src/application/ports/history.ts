@@ -9,6 +9,8 @@ export interface StackedJob {
   readonly known: boolean;
   /** Files that it changed, relative to the workspace. */
   readonly paths: readonly string[];
+  /** Of its last swap, in milliseconds. */
+  readonly at: number;
 }
 
 /** Oldest first, in the order of their swaps: a projection of the job folders, whose lost index is rebuilt from them. */
@@ -42,6 +44,10 @@ export interface HandEdit {
   /** Between this job and the next one that touched the file; null is the present. */
   readonly after: string;
   readonly before: string | null;
+  /** When the file that was found was last changed, in milliseconds; null for one that was removed. */
+  readonly at: number | null;
+  /** The mode with which that job left the file; null where it left none. */
+  readonly mode: number | null;
 }
 
 export interface BlamedLine {

@@ -55,13 +55,14 @@ export function openStateBefore(
     for (const { path, op } of ops) {
       const earlier = left.get(path);
       if (earlier?.op != null && !isSameEntry(op.a, op.aHash, earlier.op))
-        handEdits.push({ path, after: earlier.jobId, before: id });
+        handEdits.push({ path, after: earlier.jobId, before: id, ...describeEdit(op.a, earlier.op) });
       if (op.a?.kind === "directory" && op.b?.kind !== "directory")
         for (const [inside, { jobId, op: own }] of left) {
           if (own === null || !inside.startsWith(`${path}/`)) continue;
           const kept = `${opSlotPath(folder, op.n, "a")}${inside.slice(path.length)}`;
-          if (!isSameEntry(identifyAt(kept), undefined, own))
-            handEdits.push({ path: inside, after: jobId, before: id });
+          const found = identifyAt(kept);
+          if (!isSameEntry(found, undefined, own))
+            handEdits.push({ path: inside, after: jobId, before: id, ...describeEdit(found, own) });
           left.set(inside, { jobId: id, op: { ...op, b: null } });
         }
       left.set(path, { jobId: id, op });
@@ -71,7 +72,7 @@ export function openStateBefore(
   for (const [path, { jobId, op }] of left) {
     const now = op === null ? null : identifyAt(join(workspace, path));
     if (op !== null && op.b?.kind !== "directory" && !isSameEntry(now, undefined, op))
-      handEdits.push({ path, after: jobId, before: null });
+      handEdits.push({ path, after: jobId, before: null, ...describeEdit(now, op) });
   }
   const files = createEarlierFiles(workspace, originals);
   return {
@@ -84,9 +85,14 @@ export function openStateBefore(
   };
 }
 
+function describeEdit(found: Identity | null, { b }: Op): Pick<HandEdit, "at" | "mode"> {
+  return { at: found === null ? null : Number(found.ctime) / 1e6, mode: b?.mode ?? null };
+}
+
 /** Whether an entry is still what a job had put there; a rename keeps inode, size and time of writing. */
 function isSameEntry(found: Identity | null, hash: string | undefined, { b, bHash }: Op): boolean {
   if (found === null || b === null) return found === b;
+  if (found.kind === "file" && found.mode !== b.mode) return false;
   return found.hasContentsOf(b) || (hash !== undefined && hash === bHash);
 }
 

@@ -68,7 +68,13 @@ export function openJobStack(deps: StateDeps & { readonly archive: JobArchive })
   };
   return {
     jobs: standing.map(
-      ({ id, group, known, paths }): StackedJob => ({ jobId: id, groupId: group, known, paths }),
+      ({ id, group, known, paths, order: at }): StackedJob => ({
+        jobId: id,
+        groupId: group,
+        known,
+        paths,
+        at,
+      }),
     ),
     openBefore: (place) => openStateBefore(deps, standing.slice(place)),
     difference,

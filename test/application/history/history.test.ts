@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import {
@@ -447,5 +447,41 @@ test.if(requirePart("bwrap"))(
     const broken = await edit("run.sh", "exit 1\n");
     expect(await run("sh ./run.sh")).toMatchObject({ kind: "found", culprit: { jobId: broken } });
     expect(workspace.archive.list().map(({ number }) => number)).toEqual([1, 2, 3, 4]);
+  },
+);
+
+test.if(requirePart("bwrap"))(
+  "bisect finds a lost mode, a lost file and a link that leads nowhere",
+  async () => {
+    save("run.sh", "#!/bin/sh\nexit 0\n");
+    chmodSync(at("run.sh"), 0o755);
+    const { workspace, history, edit, run } = await open();
+    const shell = (target: string) => run([{ type: "shell_command", action: "run", target, content: "" }]);
+    const bisect = (command: string) =>
+      bisectJobs(workspace, history.stack(), {
+        command,
+        timeoutSeconds: 60,
+        atOnce: 2,
+        signal,
+        onProbe: () => {},
+      });
+    await edit("a.txt", "one\n");
+    await shell("ln -s a.txt link");
+    const lost = await shell("chmod -x run.sh");
+    await edit("a.txt", "two\n");
+    expect(await bisect("./run.sh")).toMatchObject({ kind: "found", culprit: { kind: "job", jobId: lost } });
+    const turned = await shell("ln -sfn nowhere link; chmod +x run.sh");
+    await edit("a.txt", "three\n");
+    expect(await bisect("test ! -L link || test -e link")).toMatchObject({ culprit: { jobId: turned } });
+    const removed = await shell("rm run.sh");
+    expect(await bisect("./run.sh")).toMatchObject({ culprit: { kind: "job", jobId: removed } });
+    const made = await edit("tool.sh", "#!/bin/sh\nexit 0\n");
+    await shell("chmod +x tool.sh");
+    const last = await edit("tool.sh", "#!/bin/sh\nexit 0\n# more\n");
+    chmodSync(at("tool.sh"), 0o644);
+    expect(made).not.toBe(last);
+    expect(await bisect("./tool.sh")).toMatchObject({
+      culprit: { kind: "by-hand", edits: [{ path: "tool.sh", after: last }] },
+    });
   },
 );
