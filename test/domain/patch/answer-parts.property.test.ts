@@ -140,6 +140,21 @@ describe("what an answer does not carry out is named by its first line", () => {
     expect(parsed.ok && parsed.skipped).toHaveLength(1);
   });
 
+  test.each(["# leap.py", "// leap.py", "<!-- leap.py -->"])(
+    "a first line %j names the file of its block",
+    (line) => {
+      const parsed = parseAnswer(`\`\`\`python\n${line}\nx = 1\n\`\`\`\n`);
+      expect(parsed).toMatchObject({
+        commands: [{ target: "leap.py", content: `${line}\nx = 1\n` }],
+        skipped: [],
+      });
+    },
+  );
+
+  test("a first line that is an ordinary comment names no file", () => {
+    expect(parseAnswer("```python\n# Add the numbers.\nx = 1\n```\n").ok).toBe(false);
+  });
+
   test("a shell block is a file only under a path with a shell's ending", () => {
     const under = (path: string) => parseAnswer(`\`${path}\`\n\`\`\`bash\nls\n\`\`\`\n`);
     expect(under("bin/run.sh")).toMatchObject({

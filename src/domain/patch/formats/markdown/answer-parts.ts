@@ -23,7 +23,7 @@ interface NamedBlock {
 type NamingStep = (given: NamedBlock) => BlockInfo | null;
 
 /** Which file a block of an answer is: the first step that finds one decides, else the fence does. */
-const NAMING_STEPS: readonly NamingStep[] = [nameInFence, keepEmbedded, nameAbove];
+const NAMING_STEPS: readonly NamingStep[] = [nameInFence, keepEmbedded, nameAbove, nameInside];
 
 function nameInFence({ info }: NamedBlock): BlockInfo | null {
   return info.kind === "file" ? info : null;
@@ -55,6 +55,16 @@ function nameAbove({ block, info, above }: NamedBlock): BlockInfo | null {
     default:
       return null;
   }
+}
+
+/** A comment in the first line that is nothing but a path; it stays a line of the file. */
+function nameInside({ block, info }: NamedBlock): BlockInfo | null {
+  if (info.kind !== "unknown" || /^[0-9]+:/.test(info.tag)) return null;
+  const comment = /^(?:#|\/\/|--|;|<!--|\/\*)[ \t]+(.*?)[ \t]*(?:-->|\*\/)?[ \t]*$/.exec(
+    lineAt(block.body, 0).trimEnd(),
+  )?.[1];
+  const path = comment === undefined ? null : readPathLine(comment);
+  return path === null ? null : { kind: "file", path, language: info.tag, named: "inside" };
 }
 
 const LONGEST_PATH_LINE = 300;
@@ -108,7 +118,7 @@ interface FoundPart {
 
 /** The parts of one answer, collected while it is read. */
 export class AnswerParts {
-  private found: FoundPart[] = [];
+  private readonly found: FoundPart[] = [];
   /** Where the line is that is a path, directly above the current piece. */
   private lead: number | undefined;
   /** Where the text that was looked through ends. */
@@ -133,7 +143,7 @@ export class AnswerParts {
     for (const step of NAMING_STEPS) {
       const named = step({ block, info, above });
       if (named === null) continue;
-      if (named.kind === "file" && named.named !== undefined) this.takeLead();
+      if (named.kind === "file" && named.named === "above") this.takeLead();
       return named;
     }
     // A path may also say which program the commands below it are about.
@@ -143,7 +153,8 @@ export class AnswerParts {
 
   private takeLead(): void {
     const { lead } = this;
-    if (lead !== undefined) this.found = this.found.filter(({ at }) => at !== lead);
+    // It was added last.
+    if (lead !== undefined && this.found.at(-1)?.at === lead) this.found.pop();
   }
 
   /** A piece that holds no command. */

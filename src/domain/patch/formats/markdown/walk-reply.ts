@@ -154,7 +154,12 @@ type PieceKind =
 /** What the line that opens a fence says about the block. */
 export type BlockInfo =
   /** `named`: where the file is named, if not in the fence. */
-  | { readonly kind: "file"; readonly path: string; readonly language: string; readonly named?: "above" }
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly language: string;
+      readonly named?: "above" | "inside";
+    }
   | { readonly kind: "shell"; readonly shell?: "sh" | "zsh" }
   | { readonly kind: "console" }
   | { readonly kind: "git" }
