@@ -84,7 +84,7 @@ const DECORATIONS: readonly RegExp[] = [
 ];
 
 /** The path of a line that is nothing but a path: bare, bold, in backquotes, as a heading, with a colon or "File:"; else null. */
-export function readPathLine(line: string): string | null {
+function readPathLine(line: string): string | null {
   let path = line.trim();
   if (path === "" || path.length > LONGEST_PATH_LINE) return null;
   let marked = false;
