@@ -8,7 +8,7 @@ import { storedJobActions } from "../application/jobs/action-report.ts";
 import { nameJobId } from "../application/jobs/job-facts.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import type { Channel } from "../application/ports/serve.ts";
-import { createKnownPeople, createPairingCodes } from "../application/serve/access.ts";
+import { createKnownPeople, createMayStillWrite, createPairingCodes } from "../application/serve/access.ts";
 import { createMessageAnswerer, settleEarlier } from "../application/serve/answer-messages.ts";
 import { createServeTroubles, createTroubleReporter } from "../application/serve/health.ts";
 import { chooseMessageLane, createAdmission, createReceiver } from "../application/serve/receive-messages.ts";
@@ -195,6 +195,7 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isKnown }: Inb
     images: () => current().images,
     nameJob: (jobId) => nameJobId(current().workspace.archive, jobId),
     hasOthers: async () => (await control?.hasOthers()) ?? false,
+    mayStillWrite: createMayStillWrite(deps.access, isKnown),
     settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
     actionsFor: (jobIds) => storedJobActions(current().workspace.archive, jobIds, labels()),
     uuid: () => crypto.randomUUID(),

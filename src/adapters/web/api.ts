@@ -29,6 +29,7 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
 import type { WebHost } from "./host.ts";
 import { actOnJob } from "./job-view.ts";
+import type { Every } from "./live-streams.ts";
 import document from "./openapi.json" with { type: "json" };
 import { replyJson } from "./reply-json.ts";
 import { readImageList } from "./request-bodies.ts";
@@ -172,6 +173,8 @@ export function messageApi(app: Api, web: Web): void {
       chatId: chat === undefined ? viewer.userId : `${viewer.userId}.${chat}`,
       userId: viewer.userId,
       text,
+      // A message that waits when its token is removed is not carried out.
+      ...(viewer.token !== undefined && { replyTo: { token: viewer.token } }),
       ...(images.length > 0 && { attachments: images }),
       ...(route !== undefined && { forcedRoute: route, strict: true }),
       ...(readTraceparent(traceparent) !== null && traceparent !== undefined && { traceparent }),
@@ -342,7 +345,34 @@ export async function answerMcp(web: Web, request: Request): Promise<Response> {
   if (viewer.role !== "operator" || !viewer.scopes.includes("mcp"))
     return refuse(403, "Forbidden: an operator's token with the scope mcp is needed");
   if (!isOurOrigin(request)) return refuse(403, "Forbidden: the Origin is not this server");
-  return (await web.host.mcp())(request);
+  // A session whose token is removed ends, with its stream and its calls.
+  const gone = watchUntil(async () => (await viewerOfToken(web, request)) === null, web.every);
+  const signal = AbortSignal.any([request.signal, gone.signal]);
+  const answered = await (await web.host.mcp())(new Request(request, { signal }));
+  if (answered.body === null) {
+    gone.stop();
+    return answered;
+  }
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  // An end is seen at once; a stream that breaks off may keep its connection.
+  void answered.body
+    .pipeTo(writable, { signal: gone.signal, preventAbort: true })
+    .catch(() => writable.close().catch(() => {}))
+    .finally(gone.stop);
+  return new Response(readable, { status: answered.status, headers: answered.headers });
+}
+
+const TOKEN_LOOK_MS = 3_000;
+
+/** Aborted when something holds that is asked every few seconds; a store that does not answer says nothing. */
+function watchUntil(holds: () => Promise<boolean>, every: Every) {
+  const gone = new AbortController();
+  const look = async () => {
+    if (await holds().catch(() => false)) gone.abort();
+  };
+  const stop = every(TOKEN_LOOK_MS, () => void look());
+  gone.signal.addEventListener("abort", stop, { once: true });
+  return { signal: gone.signal, stop };
 }
 
 /** The API reads a request by its schema, and describes it by the same. */

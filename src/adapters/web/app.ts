@@ -150,6 +150,7 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
     assets: createAssets(host.sha256),
     flashes: createFlashes(host.random),
     streams: createStreams(host, every),
+    every,
   };
   const late: { api?: Pick<Api, "fetch">; console?: Pick<WebApp, "fetch"> } = {};
   const gate = createBodyGate(OTHER_BODIES);

@@ -11,7 +11,7 @@ import { type ConsoleMessages, consoleMessagesFor } from "../../domain/texts/web
 import script from "./assets/console.client.js" with { type: "text" };
 import type { WebHost } from "./host.ts";
 import { barePage, page } from "./layout.ts";
-import type { Streams } from "./live-streams.ts";
+import type { Every, Streams } from "./live-streams.ts";
 import { html, type Markup, STYLE } from "./markup.ts";
 import type { Flashes, PageContext, Section } from "./page-context.ts";
 import { localeOf, type SignedIn, themeOf } from "./visitor.ts";
@@ -44,6 +44,7 @@ export interface Web {
   readonly assets: { readonly style: Asset; readonly script: Asset };
   readonly flashes: Flashes;
   readonly streams: Streams;
+  readonly every: Every;
 }
 
 export interface OpenEnv {

@@ -19,6 +19,8 @@ export interface Viewer {
   readonly scopes: readonly Scope[];
   /** The same person on other channels, where an operator said so. */
   readonly also?: readonly WhoSpeaks[];
+  /** The id of the token, where a program acts. */
+  readonly token?: string;
 }
 
 export interface WhoSpeaks {
@@ -128,7 +130,7 @@ export function createSignIn({ access, sha256, random, now }: SignInDeps) {
       if (token === null) return null;
       const { id, userId, role, scopes, lastUsedAt } = token;
       noteUse(id, lastUsedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(lastUsedAt));
-      return { channel: "web", userId, role, scopes, also: await namedSo(userId) };
+      return { channel: "web", userId, role, scopes, also: await namedSo(userId), token: id };
     },
   };
 }
@@ -245,4 +247,20 @@ export function createKnownPeople(
 ) {
   return async (channel: string, userId: string): Promise<boolean> =>
     channel === "web" || isAllowed(channel, userId) || (await access.person(channel, userId)) !== null;
+}
+
+/** Messages of the configuration's own schedules have no sender; those of schedules made in a chat have their maker. */
+const CONFIGURED_SCHEDULE = /^schedule:(?!chat\/)/;
+
+/** Whether a message that waited may still be carried out: its sender may have been removed meanwhile, or its token. */
+export function createMayStillWrite(
+  access: Pick<AccessStore, "tokens">,
+  isKnown: (channel: string, userId: string) => Promise<boolean>,
+) {
+  return async ({ channel, userId, eventId, replyTo }: InboundMessage): Promise<boolean> => {
+    if (CONFIGURED_SCHEDULE.test(eventId)) return true;
+    const token = replyTo?.token;
+    if (typeof token === "string" && !(await access.tokens()).some(({ id }) => id === token)) return false;
+    return isKnown(channel, userId);
+  };
 }

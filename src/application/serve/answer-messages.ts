@@ -34,6 +34,8 @@ export interface AnswerMessagesDeps {
   /** The jobs of an interrupted attempt that are in effect; no other job of that attempt can land afterwards. */
   readonly settleEarlier: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
   readonly nameJob: (jobId: string) => string;
+  /** Whether the sender, and the token it was sent with, still may write; asked when a message that waited begins. */
+  readonly mayStillWrite: (message: StoredMessage) => Promise<boolean>;
   /** Whether other machines have jobs of the same numbers. Absent: there are none. */
   readonly hasOthers?: () => Promise<boolean>;
   readonly actionsFor: (jobIds: readonly string[]) => Reply["actions"];
@@ -115,7 +117,7 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     }
   }
 
-  /** The reply instead of carrying it out: twice, somewhere else, or again and again; null when it is to be done. */
+  /** The reply instead of carrying it out: twice, somewhere else, for a removed sender, or again and again; null when it is to be done. */
   async function instead(
     message: StoredMessage,
   ): Promise<{ readonly reply: Reply; readonly dead?: string } | null> {
@@ -132,6 +134,7 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
       const undo = order === undefined ? null : [order, ...ids.map(nameJob)].join(" ");
       return { reply: { ...toFailedReply(deps.messages().interrupted(names, undo)), actions } };
     }
+    if (!(await deps.mayStillWrite(message))) return { reply: toFailedReply(deps.messages().senderRemoved) };
     if (message.attempts <= MOST_ATTEMPTS) return null;
     // More tries than that were ended while they said so.
     return {

@@ -92,6 +92,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     locale: () => "en",
     channel: () => fake.channel,
     nameJob: (jobId) => jobId,
+    mayStillWrite: async () => true,
     settleEarlier: choices.settleEarlier ?? (async (_, noted) => noted),
     actionsFor: (jobIds) => jobIds.map((id) => ({ label: "Undo", message: `/undo ${id}` })),
     bus,

@@ -2,6 +2,8 @@ export const serveTexts = {
   /** `undo`: the message that undoes it, where that is possible. */
   interrupted: (jobIds: readonly string[], undo: string | null) =>
     `PicoClaw was stopped while it was working on this message. What it had done by then stays applied and is not repeated: ${jobIds.join(", ")}. ${undo === null ? "Send" : `Undo it with ${undo}, or send`} the message again.`,
+  senderRemoved:
+    "This message was not carried out: access was removed from its sender, or the token it was sent with, while it waited.",
   gaveUp: (attempts: number) =>
     `PicoClaw ended ${attempts} times while it was working on this message, so it gave up. Send the message again to try once more.`,
   tooLong: (limitChars: number) => `The message is too long (at most ${limitChars} characters).`,

@@ -3,6 +3,8 @@ import type * as en from "../en/serve.ts";
 export const serveTexts: typeof en.serveTexts = {
   interrupted: (jobIds, undo) =>
     `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。${undo === null ? "" : `${undo} で取り消すか、`}もう一度送信してください。`,
+  senderRemoved:
+    "このメッセージは実行しませんでした。待っている間に、送信者の登録、または送信に使われたトークンが削除されました。",
   gaveUp: (attempts) =>
     `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると、再び試します。`,
   tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,
