@@ -19,6 +19,7 @@ import { createWorkKeeper } from "../application/serve/take-work.ts";
 import { machineLabels } from "../config/settings.ts";
 import { formatDayIn } from "../domain/platform/days.ts";
 import { toErrorText } from "../domain/platform/error-text.ts";
+import { maskSecrets } from "../domain/platform/mask.ts";
 import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
@@ -186,7 +187,8 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isKnown }: Inb
     present: async (reply) => ({ ...reply, actions: await (control ?? own).actions(reply, labels()) }),
     away: () => control?.awayReplies() ?? [],
     chance: Math.random,
-    mask: maskAtEdge,
+    // Names of files are no texts of a model or a program, which are masked where they arise.
+    mask: (text) => maskSecrets(maskAtEdge(text)),
     onTrouble,
   });
   const answering = createMessageAnswerer({

@@ -1,3 +1,5 @@
+import { maskSecrets } from "../platform/mask.ts";
+
 /** Head and tail of a long text, and how much is missing between them. */
 export function cutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
@@ -134,9 +136,9 @@ export function localTime(iso: string): string {
 /** Characters that would end a line, steer a terminal or change the reading direction. */
 const UNSEEN = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** A path in one line: a name that holds a line end cannot pass for a line of the report. */
+/** A path in one line, as people read it: a line end in a name cannot pass for a line of the report, nor a key for a name. */
 export function shownPath(path: string): string {
-  return path.replace(UNSEEN, (character) => {
+  return maskSecrets(path).replace(UNSEEN, (character) => {
     const code = character.charCodeAt(0);
     if (character === "\n") return "\\n";
     return code < 0x100
