@@ -202,6 +202,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       // A sub-agent's change is the coder's own.
       merged: merged.filter(({ path }) => !returned.has(path)),
       bases,
+      maySendAgain: true,
       onOutput: deps.onOutput,
       onEvent: deps.onEvent,
     });

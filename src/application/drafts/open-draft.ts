@@ -11,7 +11,7 @@ import {
   refusePatch,
   succeededResult,
 } from "../../domain/jobs/result.ts";
-import { maskCommand, type PatchCommand } from "../../domain/patch/patch-command.ts";
+import { type EarlierStates, maskCommand, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { repairNotes } from "../jobs/job-facts.ts";
@@ -69,6 +69,8 @@ class OpenDraft implements Draft {
   /** The base contents of edits, if they differ from the workspace when the edits ran. */
   readonly #bases = new Map<string, Uint8Array | null>();
   readonly #once = new Set<CommandResult>();
+  /** The contents of changed files before each attempt. */
+  readonly #states = new Map<string, (Uint8Array | null)[]>();
   /** PicoClaw's own commits are in the draft, and must be repeated if others committed meanwhile. */
   #hasCommitted = false;
   /** The draft holds the landing turn, for which others wait. */
@@ -114,7 +116,8 @@ class OpenDraft implements Draft {
     return this.#inTurn(() => this.#run(attempt));
   }
 
-  async #run({ work, attempt, plan, merged = [], bases, once, ...told }: DraftAttempt): Promise<DraftRun> {
+  async #run(given: DraftAttempt): Promise<DraftRun> {
+    const { work, attempt, plan, merged = [], bases, once, maySendAgain, ...told } = given;
     const { root, logger } = this.#deps;
     const head = "head" in work ? work.head : undefined;
     // A head's turn is a command of the job.
@@ -174,7 +177,8 @@ class OpenDraft implements Draft {
         const refused = await this.#layers.wake(head.surroundings);
         if (refused !== null) return refuseJob(root, refused);
       }
-      const carried = await job.carryOut(commands, { ...told, attempt, signal, head });
+      const earlier = maySendAgain === true ? this.#earlierStates() : undefined;
+      const carried = await job.carryOut(commands, { ...told, attempt, signal, head, earlier });
       const { results, ended } = await job.settle(carried);
       this.#last = { commands, results };
       this.#forgetAsRun(results);
@@ -189,6 +193,18 @@ class OpenDraft implements Draft {
     });
   }
   #isFirst = true;
+
+  /** How the files that this draft changed were before its attempts, to which the state before the next one is added. */
+  #earlierStates(): EarlierStates {
+    const { transaction } = this.#open;
+    for (const { path } of this.changes())
+      this.#states.set(path, [...(this.#states.get(path) ?? []), transaction.current(path)]);
+    return (path) => {
+      const own = this.changes().filter((one) => one.path === path || one.path.startsWith(`${path}/`));
+      const states = [...this.#states].filter(([one]) => one === path || one.startsWith(`${path}/`));
+      return [...own.map((one) => transaction.original(one.path)), ...states.flatMap(([, all]) => all)];
+    };
+  }
 
   async #commitFirst(job: JobRun): Promise<RefusedJob | null> {
     this.#isFirst = false;

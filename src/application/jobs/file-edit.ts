@@ -1,5 +1,5 @@
 import { type CommandResult, type FailureReason, type Note, SKIPPED } from "../../domain/jobs/result.ts";
-import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { type EarlierStates, isDeletedByOwn, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { ResolvedTarget } from "../platform/resolve-target.ts";
 import type { EditPolicy } from "../ports/jobs-workspace.ts";
 import { type View, ViewFault } from "../ports/platform-view.ts";
@@ -22,11 +22,13 @@ export function failedOutcome(error: string, output = "", reason?: FailureReason
 export interface FileEditDeps {
   readonly view: View;
   readonly policy: EditPolicy;
+  /** In a coder's draft: what its earlier attempts deleted or renamed is no failure. */
+  readonly earlier?: EarlierStates | undefined;
 }
 
 /** A `file_edit` that says what to do; `matched-edit.ts` has those to be matched. Paths are resolved and checked when used. */
 export function runFileEdit(deps: FileEditDeps, command: PatchCommand): CommandOutcome {
-  const { view, policy } = deps;
+  const { view, policy, earlier } = deps;
   const { action, target, content } = command;
   switch (action) {
     case "create":
@@ -38,6 +40,8 @@ export function runFileEdit(deps: FileEditDeps, command: PatchCommand): CommandO
       });
     case "delete":
       return withTarget(permitTarget(policy, view, target, { follow: "parents" }), ({ path, entry }) => {
+        if (entry.kind === "missing" && isDeletedByOwn(path, earlier))
+          return `File ${target} is deleted already`;
         withFaultPrefix(`failed to delete file ${target}`, () => {
           if (entry.kind === "directory" && command.metadata?.format === "v4a")
             throw new ViewFault("is-directory", path, `is a directory: ${target}`);
@@ -68,7 +72,7 @@ export function runFileEdit(deps: FileEditDeps, command: PatchCommand): CommandO
 }
 
 function relocate(deps: FileEditDeps, command: PatchCommand, action: "rename" | "copy"): CommandOutcome {
-  const { view, policy } = deps;
+  const { view, policy, earlier } = deps;
   const { target, content } = command;
   if (content === "") return failedOutcome(`${action} requires Content field (destination path)`);
   const follow = action === "copy" ? "all" : "parents";
@@ -86,6 +90,9 @@ function relocate(deps: FileEditDeps, command: PatchCommand, action: "rename" | 
     if (!below.allowed) return succeededOutcome(SKIPPED);
     warnings.push(...below.warnings);
   }
+  const isRenamed = from.entry.kind === "missing" && to.entry.kind !== "missing" && action === "rename";
+  if (isRenamed && isDeletedByOwn(from.path, earlier) && (earlier?.(to.path).length ?? 0) > 0)
+    return succeededOutcome(`${target} is renamed already`);
   withFaultPrefix(`failed to ${action} ${target}`, () => {
     if (from.entry.kind === "missing")
       throw new ViewFault("missing", target, `no such file or directory: ${target}`);

@@ -16,6 +16,7 @@ import {
   sealNote,
 } from "../../domain/jobs/result.ts";
 import {
+  type EarlierStates,
   executionSummary,
   maskCommand,
   type PatchCommand,
@@ -168,7 +169,10 @@ async function runOne(
   const { transaction, policy } = deps;
   switch (command.type) {
     case "file_edit": {
-      const editDeps = { view: transaction.view, policy, planOptions: deps.planOptions };
+      const { planOptions, earlier } = deps;
+      const withoutMade =
+        earlier && command.edit && (await import("../../domain/patch/made-edits.ts")).withoutMade;
+      const editDeps = { view: transaction.view, policy, planOptions, earlier, withoutMade };
       if (command.edit !== undefined) edits.run ??= (await import("./matched-edit.ts")).createMatchedEdits();
       const run = (command.edit === undefined ? undefined : edits.run) ?? runFileEdit;
       const outcome = attemptCommand(() => run(editDeps, command));
@@ -211,6 +215,7 @@ interface CarryOut extends RunOptions {
   readonly attempt?: number;
   /** Replaces the single command. */
   readonly head?: HeadProcess | undefined;
+  readonly earlier?: EarlierStates | undefined;
   readonly onEvent?: ((event: JobEvent) => void) | undefined;
 }
 
@@ -439,6 +444,7 @@ export class JobRun implements RunningJob {
         ...this.#processes.inputs(run),
         processes: () => this.#processes.runner(),
         head: run.head,
+        earlier: run.earlier,
         planOptions: this.deps.planOptions,
         stopOnError,
         commandTimeoutSeconds: commandTimeoutSeconds ?? this.deps.config.command_timeout,

@@ -1,5 +1,13 @@
 import { SKIPPED } from "../../domain/jobs/result.ts";
-import type { FileSource, FileWrite, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { RestOfEdit } from "../../domain/patch/made-edits.ts";
+import type {
+  Edit,
+  EditPlan,
+  FileSource,
+  FileWrite,
+  HunkReport,
+  PatchCommand,
+} from "../../domain/patch/patch-command.ts";
 import {
   createEditPlanner,
   editPaths,
@@ -62,6 +70,8 @@ function missingParents(view: View, paths: readonly string[]): string[] {
 
 export interface MatchedEditDeps extends FileEditDeps {
   readonly planOptions: PlanOptions;
+  /** The rest of an edit that failed, without what earlier attempts made; absent outside of a coder's draft. */
+  readonly withoutMade?: typeof import("../../domain/patch/made-edits.ts").withoutMade | undefined;
 }
 
 /** Runs the matched edits of one patch, which share one budget for matching. */
@@ -72,7 +82,7 @@ export function createMatchedEdits(): (deps: MatchedEditDeps, command: PatchComm
 
 /** A diff, a V4A operation or a SEARCH/REPLACE block: all new contents are computed before the first write. */
 function runMatchedEdit(
-  { view, policy, planOptions }: MatchedEditDeps,
+  { view, policy, planOptions, earlier, withoutMade }: MatchedEditDeps,
   command: PatchCommand,
   planEdit: ReturnType<typeof createEditPlanner>,
 ): CommandOutcome {
@@ -96,14 +106,44 @@ function runMatchedEdit(
       return entry.kind === "file" ? { kind: "file", bytes: view.read(place), mode: entry.mode } : entry;
     },
   };
-  const plan = planEdit(edit, source, planOptions);
+  const { plan, made } = planRest(
+    edit,
+    (rest) => planEdit(rest, source, planOptions),
+    (rest, reports) =>
+      earlier === undefined ? null : (withoutMade?.(rest, reports, source, earlier) ?? null),
+  );
   if (!plan.ok) return { ok: false, output: formatEditReport(plan.reports), error: plan.error, warnings };
   allOrNothing(
     view,
     plan.writes.map((write) => placeOf(write.path)),
     () => carryOut(view, plan.writes, placeOf),
   );
-  return { ...succeededOutcome(formatEditReport(plan.reports)), warnings };
+  const output = [formatEditReport(plan.reports), ...made.map((path) => `${path}: is there already`)];
+  return { ...succeededOutcome(output.filter((line) => line !== "").join("\n")), warnings };
+}
+
+/** A renamed file hides whether its hunks were made until the rename is left out. */
+const MOST_RESTS = 3;
+
+/** Plans an edit; if it fails, plans what is left of it, as far as earlier attempts made the others. Fails as the whole edit does. */
+function planRest(
+  edit: Edit,
+  plan: (edit: Edit) => EditPlan,
+  restOf: (edit: Edit, reports: readonly HunkReport[]) => RestOfEdit | null,
+): { readonly plan: EditPlan; readonly made: readonly string[] } {
+  const whole = plan(edit);
+  let planned = whole;
+  let left = edit;
+  const made = new Set<string>();
+  for (let round = 0; !planned.ok && round < MOST_RESTS; round++) {
+    const without = restOf(left, planned.reports);
+    if (without === null) break;
+    for (const path of without.made) made.add(path);
+    if (without.rest === null) return { plan: { ok: true, writes: [], reports: [] }, made: [...made] };
+    left = without.rest;
+    planned = plan(left);
+  }
+  return planned.ok ? { plan: planned, made: [...made] } : { plan: whole, made: [] };
 }
 
 /** Removals are first. A folder that they leave empty is removed before an entry takes its name, the others at the end. */

@@ -1,5 +1,5 @@
 import type { FailureReason, Note } from "../../domain/jobs/result.ts";
-import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { EarlierStates, PatchCommand } from "../../domain/patch/patch-command.ts";
 import { resolveTarget } from "../platform/resolve-target.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
@@ -141,4 +141,6 @@ export interface RunCommandsDeps
   readonly emit: (event: CommandEvent) => void;
   /** Works in the place of the one command. */
   readonly head?: HeadProcess | undefined;
+  /** What earlier attempts of the same message made is no failure. */
+  readonly earlier?: EarlierStates | undefined;
 }

@@ -130,6 +130,8 @@ export interface DraftAttempt {
   readonly bases?: ReadonlyMap<string, Uint8Array | null>;
   /** Its commands reach outward, and never run a second time. */
   readonly once?: boolean;
+  /** What earlier attempts of the draft made is no failure if it is sent again. */
+  readonly maySendAgain?: true;
   /** Ends this attempt alone. */
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: JobEvent) => void;

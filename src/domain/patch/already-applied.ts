@@ -5,7 +5,7 @@
  */
 import { breakTie, isShifted, type MatchProgress, type Placement } from "./match-hunk.ts";
 import type { Hunk, HunkLine, MatchStrategy } from "./patch-command.ts";
-import { type KeyRung, lineKey, type MatchTarget, spendBudget } from "./target-lines.ts";
+import { isTelling, type KeyRung, lineKey, type MatchTarget, spendBudget } from "./target-lines.ts";
 
 type TextRung = "exact" | KeyRung;
 
@@ -18,15 +18,8 @@ const STRONGER: Readonly<Record<MatchStrategy, TextRung | null>> = {
   drift: "indent",
 };
 
-/** A significant line: brackets alone occur in many places by chance. */
-const SIGNIFICANT = /[\w\x80-\xff][\s\S]*[\w\x80-\xff]/;
-
 function linesAfter(lines: readonly HunkLine[]): HunkLine[] {
   return lines.filter((line) => line.tag !== "-");
-}
-
-function isTelling(lines: readonly HunkLine[]): boolean {
-  return lines.some((line) => SIGNIFICANT.test(line.text));
 }
 
 /** The line of the result of a hunk whose old text is gone, or -1. */

@@ -6,6 +6,7 @@ import {
   lineKey,
   type MatchTarget,
   SCANNED_IN_STEP,
+  SIGNIFICANT,
   spendBudget,
 } from "./target-lines.ts";
 
@@ -273,8 +274,6 @@ interface DriftPlace {
   readonly lines: readonly HunkLine[];
   readonly reindent: Reindent;
 }
-
-const SIGNIFICANT = /[\w\x80-\xff][\s\S]*[\w\x80-\xff]/;
 
 function findDrifted(target: MatchTarget, lines: readonly HunkLine[]): DriftPlace[] {
   const core = driftCore(lines);

@@ -118,6 +118,14 @@ export type EditPlan =
   | { readonly ok: true; readonly writes: readonly FileWrite[]; readonly reports: readonly HunkReport[] }
   | { readonly ok: false; readonly error: string; readonly reports: readonly HunkReport[] };
 
+/** How a path was before this message and before each of its attempts, null for no file; empty if the message did not change it. */
+export type EarlierStates = (path: string) => readonly (Uint8Array | null)[];
+
+/** Whether a path that is missing now was there earlier in this message, and was not always missing. */
+export function isDeletedByOwn(path: string, earlier: EarlierStates | undefined): boolean {
+  return earlier?.(path).some((state) => state !== null) ?? false;
+}
+
 /**
  * One command of a patch, immutable. `type` and `action` are the words of the patch; a command other than
  * `file_edit` (create, update, delete, append, rename, mkdir, copy), `shell_command` (run) and `git_operation`

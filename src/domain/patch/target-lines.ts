@@ -166,6 +166,13 @@ export function lineKey(rung: KeyRung, text: string, ascii = false): string {
   }
 }
 
+/** A significant line: brackets alone occur in many places by chance. */
+export const SIGNIFICANT = /[\w\x80-\xff][\s\S]*[\w\x80-\xff]/;
+
+export function isTelling(lines: readonly HunkLine[]): boolean {
+  return lines.some((line) => SIGNIFICANT.test(line.text));
+}
+
 /** Characters that models exchange for one another, folded to their ASCII form. */
 const FOLDS: readonly (readonly [RegExp, string])[] = [
   [/[\u2018\u2019\u201a\u201b\u2032\u00b4\u02bc]/g, "'"],
