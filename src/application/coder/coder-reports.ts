@@ -1,5 +1,6 @@
+import { isTestRun } from "../../domain/checks/find-checks.ts";
 import { findingsByCode } from "../../domain/checks/findings.ts";
-import { failingOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
+import { shortOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
 import { headOf, SHORT_FILE, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
 import {
@@ -57,7 +58,7 @@ export function wordFailures(failed: readonly CommandResult[]): string {
   return wordFirst(failed, wordFailure).join("\n\n");
 }
 
-function wordFailure({ command, error, output, process }: CommandResult): string {
+function wordFailure({ command, error, output, process, checked }: CommandResult): string {
   const { type, action, target } = command;
   const what = type === "shell_command" ? oneLine(target) : `${type} ${action} ${oneLine(target)}`;
   // The report of an edit that did not match contains its error.
@@ -67,8 +68,9 @@ function wordFailure({ command, error, output, process }: CommandResult): string
   const code = process.exitCode;
   const why = code === 0 ? [error] : refusals(error);
   const how = code === null ? error.split("\n")[0] : [`exit code ${code}`, ...why].join("\n");
-  const printed = `${process.stdout}${process.stderr}`;
-  return `FAILED ${what}: ${how}\n<output>\n${failingOutput(printed.trimEnd(), OUTPUT)}\n</output>`;
+  const printed = `${process.stdout}${process.stderr}`.trimEnd();
+  const isTest = checked === true || isTestRun(`${target}\n${command.content}`.trim());
+  return `FAILED ${what}: ${how}\n<output>\n${shortOutput(printed, OUTPUT, isTest)}\n</output>`;
 }
 
 /** Lines about protected files that a command wrote, and that were restored. */

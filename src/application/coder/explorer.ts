@@ -1,4 +1,5 @@
-import { failingOutput } from "../../domain/checks/read-results.ts";
+import { isTestRun } from "../../domain/checks/find-checks.ts";
+import { shortOutput } from "../../domain/checks/read-results.ts";
 import {
   type AskedFile,
   definitionsOf,
@@ -430,7 +431,10 @@ async function answer(
       printed.set(command, ran);
       const { exitCode, output } = ran;
       const ended = exitCode === null ? "It was ended before it finished." : `Exit code ${exitCode}.`;
-      return { ok: exitCode === 0, text: `${ended}\n${showOutput(output, from, Math.min(limit, 8_000))}` };
+      return {
+        ok: exitCode === 0,
+        text: `${ended}\n${showOutput(output, { from, limit: Math.min(limit, 8_000), isTestRun: isTestRun(command) })}`,
+      };
     }
     case DELEGATE_TOOL: {
       const task = stringOf(args.task) || stringOf(args.question);
@@ -451,12 +455,18 @@ function withoutHoles(project: SearchedFiles, asked: string, limit: number): str
   return (project.read(path, LONGEST_FILE)?.text.length ?? 0) > limit ? `${path}:1-` : asked;
 }
 
-/** Whole lines from `from` on, and the number of the next; without it, of a long output the failures, or head and tail. */
-function showOutput(output: string, from: number, limit: number): string {
+interface ShownOutput {
+  readonly from: number;
+  readonly limit: number;
+  readonly isTestRun: boolean;
+}
+
+/** Whole lines from `from` on, and the number of the next; without it, of a long test run the failures, of other output head and tail. */
+function showOutput(output: string, { from, limit, isTestRun }: ShownOutput): string {
   if (from < 1 && output.length <= limit) return output;
   const lines = output.split("\n");
   if (from < 1)
-    return `${failingOutput(output, limit)}\n(not all of ${lines.length} lines; the same command with from: LINE shows them from there, without a second run)`;
+    return `${shortOutput(output, limit, isTestRun)}\n(not all of ${lines.length} lines; the same command with from: LINE shows them from there, without a second run)`;
   const begin = Math.min(from, lines.length);
   // A page has at least one line, so that every page leads to the next.
   const shown = [cutMiddle(lines[begin - 1] as string, limit)];

@@ -88,6 +88,21 @@ export function withSettingsOf(checks: readonly ProjectCheck[], command: string)
   return `export ${set.join("")}PATH="$PWD/node_modules/.bin:$PWD/.venv/bin:$PWD/venv/bin:$PATH"; ${command}`;
 }
 
+/** What may be around a call of tests without printing text of its own. */
+const SILENT_PART = /^(?:cd(?: \S+)?|export \S+|set [-+]\S+(?: \S+)?|(?:tail|head)(?: -\S+| \d+)*|true)$/;
+
+/** Whether all that a script prints is the output of test runners or linters: it may also change its folder and keep the last lines. */
+export function isTestRun(script: string): boolean {
+  if (/["'`<>]|\$\(/.test(script.replaceAll("2>&1", ""))) return false;
+  const parts = script
+    .replaceAll("2>&1", "")
+    .split(/&&|\|\|?|;|\n/)
+    .map((part) => toPlainCall(part).replace(/^(?:[A-Za-z_]\w*=\S* +)+/, ""))
+    .filter((part) => part !== "" && !SILENT_PART.test(part));
+  const isCall = (part: string) => CHECK_RUNNERS.some(({ calls }) => calls?.some((call) => call.test(part)));
+  return parts.length > 0 && parts.every(isCall);
+}
+
 /** Whether a script is one plain call of the project's tests or linters, which runs for its output and not for the files that it writes. */
 export function isKnownCheck(script: string, checks: readonly ProjectCheck[]): boolean {
   if (findCalledCheck(script, checks) !== undefined) return true;

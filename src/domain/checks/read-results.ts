@@ -157,6 +157,8 @@ export function createTestCounter() {
   };
 }
 
+/** The result of a test in TAP. In other outputs, `# …` is a comment of a source that they quote. */
+const TAP_RESULT = /^\s*(?:not )?ok \d+\b/;
 /** The title of a test in TAP; alone it says nothing. */
 const TITLE = /^\s*# (?!tests|pass|fail|skip|todo|suites|cancelled|duration)/;
 /** Where a suite or a test begins, before its result is known. */
@@ -168,6 +170,13 @@ export function findMissingService(output: string): string | null {
   const failures = readResults(output)?.failures ?? [];
   if (failures.length > 0 && findUnserved(failures).length === 0) return null;
   return output.split("\n").find(namesMissingService)?.trim() ?? null;
+}
+
+/** The output of any command: only what a test run itself reports as tests is folded, never the text of a file that a command shows. */
+export function shortOutput(output: string, limitChars: number, isTestRun: boolean): string {
+  return isTestRun && readResults(`${output}\n`) !== null
+    ? failingOutput(output, limitChars)
+    : cutMiddle(output.replace(COLOURS, ""), limitChars);
 }
 
 /** The details that node's TAP prints below every line, also for tests that passed. */
@@ -195,6 +204,7 @@ export function failingOutput(output: string, limitChars: number): string {
     open = outer;
   };
   const lines = countSameFailures((output.replace(COLOURS, "").split(REPORTS, 1)[0] ?? "").split("\n"));
+  const isTap = lines.some((line) => TAP_RESULT.test(line));
   for (const [at, line] of lines.entries()) {
     const isDetail: boolean = belowPassed && (inDetails || DETAILS.opens.test(line));
     inDetails = isDetail && !DETAILS.closes.test(line);
@@ -202,7 +212,7 @@ export function failingOutput(output: string, limitChars: number): string {
       fold(1);
       continue;
     }
-    const isTitle = OPENS.test(line) || (TITLE.test(line) && saysNothing(lines[at + 1]));
+    const isTitle = OPENS.test(line) || (isTap && TITLE.test(line) && saysNothing(lines[at + 1]));
     belowPassed = isTitle || INNER_PLAN.test(line) || isOfNoFailure(line);
     if (isTitle) {
       foldTitles(line);

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createExplorer } from "../../../src/application/coder/explorer.ts";
 import { TOOL_DEFINITIONS } from "../../../src/tools/registry/definitions.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
@@ -141,6 +141,56 @@ test("a command that is refused is answered with the reason", async () => {
     ok: false,
     text: "nothing can be run here: the folder is not trusted",
   });
+});
+
+describe("a long output", () => {
+  const source = Array.from({ length: 400 }, (_, at) => [
+    `    # the cut set of step ${at}, and why`,
+    "    # it is not empty",
+    `    cut_${at} = find(${at})`,
+    "",
+    "  ok 1 is what TAP would print",
+    "  PASSED tests/test_a.py::test_b",
+  ]).flat();
+  const report = [
+    ...Array.from({ length: 400 }, (_, at) => [`# title ${at}`, `ok ${at + 1} is equal`]).flat(),
+    "not ok 401 is equal",
+    "1..401",
+    "# tests 401",
+    "# pass 400",
+    "# fail 1",
+    "",
+  ];
+  const show = async (command: string, lines: readonly string[]) => {
+    const explorer = createExplorer({
+      project: () => memoryProject({}),
+      request: "",
+      limit: 8_000,
+      run: async () => ({ exitCode: 1, output: lines.join("\n") }),
+      mask: (text) => text,
+    });
+    return (await explorer.call({ id: "1", name: "run", arguments: { command } })).text;
+  };
+
+  test.each([
+    ["sed -n 95,235p kcutsets.py", source],
+    ["cat kept.tap", report],
+    ["npm test; cat kept.tap", report],
+    ["npm test | grep -v x kept.tap", report],
+    ["npm test", source],
+  ])("of %s that is no report of tests keeps its head and tail", async (command, lines) => {
+    const text = await show(command, lines);
+    expect(text).not.toContain("did not fail");
+    expect(text).toContain(`\n${lines.slice(0, 20).join("\n")}\n`);
+  });
+
+  test.each(["npm test", "cd pkg && CI=1 npm test 2>&1 | tail -n 900", "npx jest test/a.test.js"])(
+    "of %s is the failure of its report",
+    async (command) => {
+      const text = await show(command, report);
+      expect(text).toContain("… 800 lines about tests that did not fail …\nnot ok 401 is equal\n");
+    },
+  );
 });
 
 test("the pages of a command's output lead through all of it, also where one line is longer than a page", async () => {

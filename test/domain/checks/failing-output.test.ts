@@ -83,6 +83,24 @@ describe("what a runner printed, without the tests that passed", () => {
     );
   });
 
+  test("comments of a source that a failure quotes stay", () => {
+    const output = [
+      "tests/test_a.py::test_one PASSED [ 50%]",
+      "=== FAILURES ===",
+      "___ test_two ___",
+      "    def test_two():",
+      "        # the first comment",
+      "        # the second comment",
+      ">       assert one() == 2",
+      "E       assert 1 == 2",
+      "tests/test_a.py:4: AssertionError",
+    ];
+    expect(failingOutput(output.join("\n"), WHOLE).split("\n")).toEqual([
+      "… 1 line about tests that did not fail …",
+      ...output.slice(1),
+    ]);
+  });
+
   test("failures that differ in their error or in their place stay, each of them", () => {
     const account = (error: string, line: number) => [
       `___ test_${line} ___`,
