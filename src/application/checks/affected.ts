@@ -59,7 +59,13 @@ export interface Affected extends AffectedTests {
 }
 
 /** The affected tests are unknown: all tests judge. */
-export const NO_TESTS_FOUND: Affected = { files: [], of: 0, texts: new Map(), narrow: () => null };
+export const NO_TESTS_FOUND: Affected = {
+  files: [],
+  affected: 0,
+  of: 0,
+  texts: new Map(),
+  narrow: () => null,
+};
 
 export function toChangedTexts(draft: Pick<Draft, "diff">) {
   const text = (bytes: Uint8Array | null | undefined) =>

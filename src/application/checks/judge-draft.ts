@@ -606,6 +606,7 @@ async function judgeAlone(
   const { facts, runs } = toEarlyJudgement({ ...alone, ...judging }, deps);
   const affectedOnly = {
     files: alone.files,
+    affected: about.affected.affected,
     of: alone.of,
     wholeSeconds: Math.round((record?.durationMs ?? deps.settings.auto_limit * 1000) / 1000),
     isAtLeast:

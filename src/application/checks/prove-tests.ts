@@ -96,7 +96,8 @@ export async function breakChanges(deps: ProofDeps, known: readonly string[]) {
     if (seen === null) return null;
     (seen ? noticed : unnoticed).push(path);
   }
-  const isBlind = unnoticed.length > 0 && unnoticed.length === broken.length;
+  // Of many changed files only the first are broken: where none of these is noticed, nothing shows that another one is.
+  const isBlind = unnoticed.length > 0 && noticed.length === 0 && broken.every(isUnknown);
   return { unnoticed, noticed, isBlind };
 }
 

@@ -12,6 +12,8 @@ export interface AffectedInput {
 export interface AffectedTests {
   /** Tests that the change touches, then the first fifth by rank. */
   readonly files: readonly string[];
+  /** How many test files have any sign of a connection, those among them. */
+  readonly affected: number;
   /** All test files. */
   readonly of: number;
 }
@@ -104,7 +106,8 @@ export function findAffectedTests({ texts, changed }: AffectedInput): AffectedTe
   const sources = changed.filter(({ path }) => isCodePath(path) && !isTestPath(path));
   const ranked = rankTests(texts, tests, sources).filter((path) => !touched.includes(path));
   const most = sources.length === 0 ? 0 : Math.max(AT_LEAST, Math.ceil(tests.length * SHARE));
-  return { files: [...touched, ...ranked.slice(0, most)], of: tests.length };
+  const affected = touched.length + ranked.length;
+  return { files: [...touched, ...ranked.slice(0, most)], affected, of: tests.length };
 }
 
 /** Best first; tests without any sign of a connection are left out. */

@@ -93,6 +93,8 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   /** The affected tests judged alone; `wholeSeconds`: the duration of all tests, or their time limit where `isAtLeast`. */
   readonly affectedOnly: {
     readonly files: number;
+    /** How many test files are affected; more than ran if there are many. */
+    readonly affected?: number;
     readonly of: number;
     readonly wholeSeconds: number;
     readonly isAtLeast: boolean;

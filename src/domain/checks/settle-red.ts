@@ -1,4 +1,5 @@
 import { compareLines } from "../patch/compare-lines.ts";
+import { importsOf } from "../platform/code-imports.ts";
 import { findTestLines } from "./affected-tests.ts";
 import {
   type Connection,
@@ -57,7 +58,9 @@ export function settleRedTests(red: RedTests): { readonly judgement: Judgement; 
   const isMissing = (test: string) => red.results.every(({ results }) => !results?.tests.has(test));
   const gone = judgement.worse.filter(isMissing);
   const told = [...redBefore, ...silenced, ...rewritten, ...unable, ...newFailing, ...weakened, ...gone];
-  const withCode = removedWithCode([...weakened, ...gone], red);
+  // Beside a new test, a missing one would count as one of other demands.
+  const goneElse = (judgement.expectsElse ?? []).filter(isMissing);
+  const withCode = removedWithCode([...weakened, ...gone, ...goneElse], red);
   const isGreen = red.results.every(({ state }) => state === "green");
   // A command covers the tests that can run.
   const isVague = (test: string, name: string) =>
@@ -81,7 +84,8 @@ export function settleRedTests(red: RedTests): { readonly judgement: Judgement; 
   };
   const own = unable.filter(isOwn);
   const others = unable.filter((test) => !own.includes(test));
-  const owned = { ...judgement, redBefore: [...redBefore, ...own], unable: others };
+  const expectsElse = (judgement.expectsElse ?? []).filter((test) => !withCode.includes(test));
+  const owned = { ...judgement, expectsElse, redBefore: [...redBefore, ...own], unable: others };
   const commands = unread.map(({ now }) => now.command);
   const left = withoutRenamed(withoutGone(owned, { gone, declared, isGreen }), red);
   return settleRed(left, { gone, withCode, declared, unread: commands, connection });
@@ -93,20 +97,45 @@ const DEFINES =
 
 const wordsIn = (text: string): readonly string[] => text.match(/\w+/g) ?? [];
 
+/** Code files that the change deletes, that no code imports any more, and whose lines are in no other file of the change now. */
+function deletedCode({ diff = [], texts }: RedTests): string[] {
+  const paths = [...new Set([...texts.keys(), ...diff.map(({ path }) => path)])];
+  const deleted = diff.filter(({ path, after }) => after === null && isCodePath(path) && !isTestPath(path));
+  if (deleted.length === 0) return [];
+  const imported = new Set([...texts].flatMap(([path, text]) => importsOf(paths, path, text)));
+  const left = new Set(diff.flatMap(({ after }) => (after ?? "").split("\n").map((line) => line.trim())));
+  return deleted.flatMap(({ path, before }) => {
+    const lines = (before ?? "").split("\n").flatMap((line) => (/\w.*\w/.test(line) ? [line.trim()] : []));
+    const isMoved = lines.filter((line) => left.has(line)).length * 2 >= lines.length;
+    return imported.has(path) || isMoved ? [] : [path];
+  });
+}
+
 /** Tests that the change deletes and that use code which it removes: no code names it any more, so they could not run. */
-function removedWithCode(tests: readonly string[], { diff = [], texts }: RedTests): string[] {
+function removedWithCode(tests: readonly string[], red: RedTests): string[] {
+  const { diff = [], texts } = red;
   if (tests.length === 0) return [];
+  const deleted = deletedCode(red);
   const before = new Map(diff.map((one) => [one.path, one.before ?? ""]));
   const sources = diff.filter(({ path }) => isCodePath(path) && !isTestPath(path));
   const code = sources.map((one) => (one.before ?? "").replace(/#\[cfg\(test\)\].*/s, ""));
   const removed = new Set(code.flatMap((text) => [...text.matchAll(DEFINES)].map(([, name = ""]) => name)));
   for (const text of texts.values()) for (const word of wordsIn(text)) removed.delete(word);
+  const paths = [...new Set([...texts.keys(), ...deleted])];
   return tests.filter((test) => {
     const titles = [test, ...test.split(/::|\//)].map(titleOf);
     const own = (text = "") => wordsIn(findTestLines(text, titles));
+    /** A test, or a deleted file of tests, loads no other code than what is deleted. */
+    const loadsDeleted = (path: string) => {
+      const text = before.get(path) ?? "";
+      const whole = texts.has(path) ? findTestLines(text, titles) : text;
+      const loaded = deleted.length === 0 ? [] : importsOf(paths, path, whole);
+      return loaded.length > 0 && loaded.every((one) => deleted.includes(one));
+    };
     const files = filesHolding(test, before).filter((path) => own(before.get(path)).length > 0);
     const isUsed = (word: string) => removed.has(word) && !titles.includes(word);
-    const isGone = (path: string) => own(texts.get(path)).length === 0 && own(before.get(path)).some(isUsed);
+    const isGone = (path: string) =>
+      own(texts.get(path)).length === 0 && (own(before.get(path)).some(isUsed) || loadsDeleted(path));
     return files.length > 0 && files.every(isGone);
   });
 }

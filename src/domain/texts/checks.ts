@@ -125,6 +125,11 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
   const timeOf = (seconds: number) =>
     seconds < 120 ? say("in-seconds", { seconds }) : say("in-minutes", { minutes: Math.round(seconds / 60) });
 
+  /** `affected tests only (3 of 40 files)`, or `3 of 6 affected test files ran`, where not all of these ran. */
+  function ranOf({ files, affected = files, of }: NonNullable<Found["affectedOnly"]>): string {
+    return affected > files ? say("affected-part", { files, affected }) : say("affected-only", { files, of });
+  }
+
   /** `; the whole suite (5 min) was not run`. */
   function notWhole({ affectedOnly: part }: Found): string {
     if (part === undefined) return "";
@@ -160,13 +165,14 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
   /** `458 passed (3 new)`, or the colour where nothing is counted. */
   function passedOf(facts: ChecksRecord): string {
     const { counts: all, affectedOnly, newPassing = [], mended = [] } = facts;
-    const { expectsElse = [], rewritten = [] } = facts;
+    const { expectsElse = [], rewritten = [], unnoticed = [] } = facts;
     const code = affectedOnly === undefined ? "passed" : "affected-passed";
     const text = all === null ? state.green : say(code, { n: all.passed });
     const more = join([
       ...count("new-count", newPassing.length),
       ...count("fixed-count", mended.length),
       ...count("else-count", expectsElse.length + rewritten.length),
+      ...count("unnoticed-count", unnoticed.length),
     ]);
     return more === "" ? text : say("in-brackets", { text, more });
   }
@@ -218,7 +224,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     const fixed = counted.map((text) =>
       mended.length > 0 ? say("in-brackets", { text, more: say("fixed-count", { n: mended.length }) }) : text,
     );
-    const affected = part === undefined ? [] : [say("affected-only", { files: part.files, of: part.of })];
+    const affected = part === undefined ? [] : [ranOf(part)];
     return [...fixed, ...said, ...declared(facts), ...affected, ...rungs.map(wordRung)];
   }
 

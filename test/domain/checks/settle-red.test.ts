@@ -270,3 +270,65 @@ test.each([
   });
   expect(judgement).toMatchObject({ weakened: [], moved: [name], newPassing: [] });
 });
+
+const MUL =
+  "module.exports = (a, b) => {\n  const parts = Array(b).fill(a);\n  return parts.reduce((x, y) => x + y, 0);\n};\n";
+const INSIDE =
+  'const test = require("node:test");\ntest("multiplies", () => {\n  assert.equal(require("../lib/mul.js")(2, 2), 4);\n});\n';
+
+test.each([
+  ["inside the test", INSIDE],
+  [
+    "at the top, under another name",
+    `const times = require("../lib/mul.js");\ntest("multiplies", () => times(2));\n`,
+  ],
+])("a test goes with the file without names that it imports alone: %s", (_, text) => {
+  const diff = [gone("test/mul.test.js", text), gone("lib/mul.js", MUL)];
+  const texts = new Map([["lib/add.js", "module.exports = (a, b) => a + b;\n"]]);
+  const { judgement, found } = settle([both, one, broken], { diff, texts });
+  expect([judgement.verdict, judgement.worse, found.removedWithCode]).toEqual(["same", [], ["multiplies"]]);
+});
+
+test.each<[string, Partial<Pick<RedTests, "diff" | "texts">>]>([
+  [
+    "is still imported",
+    {
+      diff: [gone("test/mul.test.js", INSIDE), gone("lib/mul.js", MUL)],
+      texts: new Map([["lib/index.js", 'exports.mul = require("./mul.js");\n']]),
+    },
+  ],
+  [
+    "moved to another file",
+    {
+      diff: [
+        gone("test/mul.test.js", INSIDE),
+        gone("lib/mul.js", MUL),
+        { path: "lib/times.js", before: null, after: MUL },
+      ],
+      texts: new Map([["lib/times.js", MUL]]),
+    },
+  ],
+  [
+    "is one of two that the test loads",
+    {
+      diff: [
+        gone("test/mul.test.js", INSIDE.replace("\n", '\nconst add = require("../lib/add.js");\n')),
+        gone("lib/mul.js", MUL),
+      ],
+      texts: new Map([["lib/add.js", "module.exports = (a, b) => a + b;\n"]]),
+    },
+  ],
+])("a test is worse where the code that it tests %s", (_, about) => {
+  expect(settle([both, one, broken], about).judgement.worse).toEqual(["multiplies"]);
+});
+
+test("a removal beside a new test is not told as another expectation", () => {
+  const now = result({ adds: "pass", subtracts: "pass" });
+  const diff = [gone("test/mul.test.js", INSIDE), gone("lib/mul.js", MUL)];
+  const { judgement, found } = settle([both, now, broken], { diff });
+  expect([judgement.verdict, judgement.expectsElse, found.removedWithCode]).toEqual([
+    "same",
+    [],
+    ["multiplies"],
+  ]);
+});
