@@ -1,4 +1,3 @@
-import { isTestRun } from "../../domain/checks/find-checks.ts";
 import { findingsByCode } from "../../domain/checks/findings.ts";
 import { shortOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
 import { headOf, SHORT_FILE, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
@@ -69,8 +68,8 @@ function wordFailure({ command, error, output, process, checked }: CommandResult
   const why = code === 0 ? [error] : refusals(error);
   const how = code === null ? error.split("\n")[0] : [`exit code ${code}`, ...why].join("\n");
   const printed = `${process.stdout}${process.stderr}`.trimEnd();
-  const isTest = checked === true || isTestRun(`${target}\n${command.content}`.trim());
-  return `FAILED ${what}: ${how}\n<output>\n${shortOutput(printed, OUTPUT, isTest)}\n</output>`;
+  const script = `${target}\n${command.content}`.trim();
+  return `FAILED ${what}: ${how}\n<output>\n${shortOutput(printed, OUTPUT, script, checked)}\n</output>`;
 }
 
 /** Lines about protected files that a command wrote, and that were restored. */

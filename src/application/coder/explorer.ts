@@ -1,4 +1,3 @@
-import { isTestRun } from "../../domain/checks/find-checks.ts";
 import { shortOutput } from "../../domain/checks/read-results.ts";
 import {
   type AskedFile,
@@ -433,7 +432,7 @@ async function answer(
       const ended = exitCode === null ? "It was ended before it finished." : `Exit code ${exitCode}.`;
       return {
         ok: exitCode === 0,
-        text: `${ended}\n${showOutput(output, { from, limit: Math.min(limit, 8_000), isTestRun: isTestRun(command) })}`,
+        text: `${ended}\n${showOutput(output, { from, limit: Math.min(limit, 8_000), command })}`,
       };
     }
     case DELEGATE_TOOL: {
@@ -458,15 +457,15 @@ function withoutHoles(project: SearchedFiles, asked: string, limit: number): str
 interface ShownOutput {
   readonly from: number;
   readonly limit: number;
-  readonly isTestRun: boolean;
+  readonly command: string;
 }
 
 /** Whole lines from `from` on, and the number of the next; without it, of a long test run the failures, of other output head and tail. */
-function showOutput(output: string, { from, limit, isTestRun }: ShownOutput): string {
+function showOutput(output: string, { from, limit, command }: ShownOutput): string {
   if (from < 1 && output.length <= limit) return output;
   const lines = output.split("\n");
   if (from < 1)
-    return `${shortOutput(output, limit, isTestRun)}\n(not all of ${lines.length} lines; the same command with from: LINE shows them from there, without a second run)`;
+    return `${shortOutput(output, limit, command)}\n(not all of ${lines.length} lines; the same command with from: LINE shows them from there, without a second run)`;
   const begin = Math.min(from, lines.length);
   // A page has at least one line, so that every page leads to the next.
   const shown = [cutMiddle(lines[begin - 1] as string, limit)];

@@ -171,7 +171,9 @@ async function runOne(
     case "file_edit": {
       const { planOptions, earlier } = deps;
       const withoutMade =
-        earlier && command.edit && (await import("../../domain/patch/made-edits.ts")).withoutMade;
+        earlier &&
+        command.edit &&
+        (await (await import("../../domain/patch/plan-edit.ts")).loadMadeEdits()).withoutMade;
       const editDeps = { view: transaction.view, policy, planOptions, earlier, withoutMade };
       if (command.edit !== undefined) edits.run ??= (await import("./matched-edit.ts")).createMatchedEdits();
       const run = (command.edit === undefined ? undefined : edits.run) ?? runFileEdit;

@@ -1,5 +1,4 @@
 import { SKIPPED } from "../../domain/jobs/result.ts";
-import type { RestOfEdit } from "../../domain/patch/made-edits.ts";
 import type {
   Edit,
   EditPlan,
@@ -13,6 +12,7 @@ import {
   editPaths,
   formatEditReport,
   type PlanOptions,
+  type WithoutMade,
 } from "../../domain/patch/plan-edit.ts";
 import type { ResolvedTarget } from "../platform/resolve-target.ts";
 import { type TakenEdit, type View, ViewFault } from "../ports/platform-view.ts";
@@ -71,7 +71,7 @@ function missingParents(view: View, paths: readonly string[]): string[] {
 export interface MatchedEditDeps extends FileEditDeps {
   readonly planOptions: PlanOptions;
   /** The rest of an edit that failed, without what earlier attempts made; absent outside of a coder's draft. */
-  readonly withoutMade?: typeof import("../../domain/patch/made-edits.ts").withoutMade | undefined;
+  readonly withoutMade?: WithoutMade | undefined;
 }
 
 /** Runs the matched edits of one patch, which share one budget for matching. */
@@ -129,7 +129,7 @@ const MOST_RESTS = 3;
 function planRest(
   edit: Edit,
   plan: (edit: Edit) => EditPlan,
-  restOf: (edit: Edit, reports: readonly HunkReport[]) => RestOfEdit | null,
+  restOf: (edit: Edit, reports: readonly HunkReport[]) => ReturnType<WithoutMade>,
 ): { readonly plan: EditPlan; readonly made: readonly string[] } {
   const whole = plan(edit);
   let planned = whole;

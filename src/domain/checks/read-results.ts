@@ -1,5 +1,6 @@
 import { cutMiddle } from "../texts/format-text.ts";
 import { findUnserved, indentOf, namesMissingService, readFailures } from "./failures.ts";
+import { isTestRun } from "./find-checks.ts";
 import { FILE_RUN } from "./narrow-check.ts";
 import { REPORTS, readJunit } from "./runners/junit.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
@@ -173,8 +174,8 @@ export function findMissingService(output: string): string | null {
 }
 
 /** The output of any command: only what a test run itself reports as tests is folded, never the text of a file that a command shows. */
-export function shortOutput(output: string, limitChars: number, isTestRun: boolean): string {
-  return isTestRun && readResults(`${output}\n`) !== null
+export function shortOutput(output: string, limitChars: number, script: string, isCheck = false): string {
+  return (isCheck || isTestRun(script)) && readResults(`${output}\n`) !== null
     ? failingOutput(output, limitChars)
     : cutMiddle(output.replace(COLOURS, ""), limitChars);
 }

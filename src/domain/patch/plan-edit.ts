@@ -456,6 +456,10 @@ export function planEdit(
   }
 }
 
+/** Loads what only a coder's draft needs. */
+export const loadMadeEdits = () => import("./made-edits.ts");
+export type WithoutMade = Awaited<ReturnType<typeof loadMadeEdits>>["withoutMade"];
+
 export function createEditPlanner(): (edit: Edit, source: FileSource, options: PlanOptions) => EditPlan {
   const matching = new Matching();
   return (edit, source, options) => planEdit(edit, source, options, matching);
