@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
@@ -12,6 +13,7 @@ import { openEngine, readEngineFacts } from "../infrastructure/containers/docker
 import { findLoggedInHeads } from "../infrastructure/heads/heads.ts";
 import { findModels } from "../infrastructure/models/find-sources.ts";
 import { findProgram } from "../infrastructure/platform/find-program.ts";
+import { findReach } from "../infrastructure/platform/git-roots.ts";
 import * as setup from "../infrastructure/setup/survey-machine.ts";
 import { openModels } from "./models.ts";
 import type { Environment } from "./services.ts";
@@ -45,11 +47,16 @@ export async function openSetUp(
     locale: resolveLocale({ env, config }),
     file,
     found: { ...surveyed, heads },
+    foreign: findForeignRepository(resolve(place.cwd, place.workspace ?? ".")),
     exists: () => setup.isThere(file),
     write: (text, replace) => setup.writeFirstConfig(file, text, replace),
     keepWindow: (model, window) => setup.keepWindow(resolveHome(env), model, window),
     openModels: (text) => modelsOf(env, place, file, text),
   });
+}
+
+function findForeignRepository(folder: string) {
+  return existsSync(folder) ? findReach(realpathSync(folder)).foreign : null;
 }
 
 async function modelsOf(env: Environment, { cwd }: OpenOptions, file: string, text: string) {

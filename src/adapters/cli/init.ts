@@ -167,6 +167,8 @@ export async function init(whole: CliProgram, { values }: Flags): Promise<number
     return fail(program, { exitCode: EXIT.usage, code: "configuration", text, facts });
   }
   const words = setupMessagesFor(opened.locale);
+  if (!json && opened.foreign !== null)
+    program.out(`${messagesFor(opened.locale).foreignRepository(opened.foreign)}\n\n`);
   const talks = program.inIsTerminal && program.outIsTerminal && values.yes !== true && !json;
   if (!json) program.out(`${describeFound(opened.found, words).join("\n")}\n\n`);
   if (talks && offeredFor(opened.found, "code").length === 0) {

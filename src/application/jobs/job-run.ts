@@ -67,12 +67,14 @@ const dropGitPaths: ValidateDifference = ({ changes }) => ({
 /** The first job of a kind reports how changes are staged here, and why. */
 function kindNotes(
   { staging, archive, config }: WorkspaceDeps,
-  { kind, processes, isLimited }: Transaction,
+  { kind, processes, isLimited, foreign = null }: Transaction,
 ): NoteFact[] {
-  if (kind === "direct" || !archive.isFirstOf(kind)) return [];
+  const isNews = foreign !== null && archive.isFirstOf(`foreign-${foreign.why}`);
+  const notes: NoteFact[] = isNews ? [{ code: "foreign-repository", ...foreign }] : [];
+  if (kind === "direct" || !archive.isFirstOf(kind)) return notes;
   // An overlay is the normal case, so it is not reported.
   const isUsual = kind === "overlay" && staging.reason === "overlay-available";
-  const notes: NoteFact[] = isUsual ? [] : [{ code: "staging", kind, reason: staging.reason }];
+  if (!isUsual) notes.push({ code: "staging", kind, reason: staging.reason });
   if (config.confine !== "off" && kind === "copy" && processes === undefined)
     notes.push({ code: "not-confined" });
   if (isLimited === true) notes.push({ code: "limited" });

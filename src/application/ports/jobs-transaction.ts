@@ -9,6 +9,7 @@ import type {
   TransactionKind,
   TransactionReason,
 } from "../../domain/jobs/result.ts";
+import type { ForeignRepository } from "../../domain/platform/git-index.ts";
 import type { RefusedDestination } from "../../domain/policy/network.ts";
 import type { ProcessRunner } from "./platform-processes.ts";
 import type { EntryState, Repository, TakenEdit, View, WorkspaceFiles } from "./platform-view.ts";
@@ -96,6 +97,8 @@ export interface Transaction extends BeforeAndAfter {
   readonly directory: string | null;
   /** Runs processes inside the view, where this kind needs it; absent where any process runner will do. */
   readonly processes?: ProcessRunner;
+  /** A repository above the workspace that the job does not reach. */
+  readonly foreign?: ForeignRepository | null;
   /** Its processes are not confined, but limited: they write to the view, a private home and a private `TMPDIR` alone. */
   readonly isLimited?: boolean;
   readonly environment: Readonly<Record<string, string>>;

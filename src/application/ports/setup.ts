@@ -1,3 +1,4 @@
+import type { ForeignRepository } from "../../domain/platform/git-index.ts";
 import type { ModelChoice, SetupFindings } from "../../domain/setup/first-config.ts";
 import type { ConfigProblem } from "../../domain/texts/config-problem.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
@@ -9,6 +10,8 @@ export type OpenedSetUp =
       readonly locale: Locale;
       readonly file: string;
       readonly found: SetupFindings;
+      /** A repository above the folder that its jobs do not reach. */
+      readonly foreign: ForeignRepository | null;
     } & SetUp)
   | { readonly ok: false; readonly locale: Locale; readonly problems: readonly ConfigProblem[] };
 

@@ -18,6 +18,7 @@ export interface SetUpDeps {
   readonly locale: Locale;
   readonly file: string;
   readonly found: SetupFindings;
+  readonly foreign: OpenSetup["foreign"];
   readonly exists: () => boolean;
   readonly write: (text: string, replace: boolean) => WriteConfigResult;
   readonly keepWindow: (model: string, window: number) => void;
@@ -26,13 +27,14 @@ export interface SetUpDeps {
 
 /** The first configuration of a machine, on which this was found. */
 export function createSetUp(deps: SetUpDeps): OpenSetup {
-  const { locale, file, found, exists } = deps;
+  const { locale, file, found, foreign, exists } = deps;
   const textOf = (choice: ModelChoice) => firstConfig(found, choice, setupMessagesFor(locale).file);
   return {
     ok: true,
     locale,
     file,
     found,
+    foreign,
     exists,
     test: async (choice, signal) => testChoice(choice, await deps.openModels(textOf(choice)), signal),
     write(choice, { replace }) {

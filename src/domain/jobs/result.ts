@@ -1,5 +1,6 @@
 import type { LineCounts } from "../patch/compare-lines.ts";
 import type { ParseFailure, PatchCommand } from "../patch/patch-command.ts";
+import type { ForeignRepository } from "../platform/git-index.ts";
 import { ownMember } from "../platform/json-members.ts";
 import type { RefusedDestination } from "../policy/network.ts";
 
@@ -493,6 +494,7 @@ export type NoteFact =
       readonly hosts: readonly { readonly host: string; readonly count: number }[];
     }
   | RepairedNote
+  | (ForeignRepository & { readonly code: "foreign-repository" })
   | { readonly code: "network-limited"; readonly network: "off" | "allow-list"; readonly list?: "model" }
   | {
       readonly code: "limit-met";

@@ -1,3 +1,10 @@
+/** The repository above a workspace that is not the workspace's own, by its root, and why it is not. */
+export interface ForeignRepository {
+  readonly topLevel: string;
+  /** `home`: its root is a home or above one. `owner`: it fails git's ownership rule. `untracked`: it tracks nothing near. */
+  readonly why: "home" | "owner" | "untracked";
+}
+
 /** One entry of a git index: what git believes it has put at a path. */
 export interface IndexEntry {
   readonly path: string;

@@ -37,6 +37,7 @@ export function wordNote(messages: Messages, note: Note): string {
   const words: WordTable<"code", NoteFact> = {
     "sealed-otherwise": reportMessages(messages.locale).sealedOtherwise,
     staging: ({ kind, reason }) => messages.transactionKind(kind, reason),
+    "foreign-repository": messages.foreignRepository,
     "not-covered": ({ what }) => messages.notCovered(what),
     repaired: messages.jobRepaired,
     limited: confinement.limited,

@@ -33,7 +33,7 @@ import {
   retryDespiteOthers,
   watchView,
 } from "../platform/folder-view.ts";
-import { gitCeiling, repositoryOf, rootsFor } from "../platform/git-roots.ts";
+import { findReach, gitCeiling, repositoryOf, rootsFor } from "../platform/git-roots.ts";
 import { renameable } from "../platform/mount-points.ts";
 import { bytesBelow } from "../platform/read-file.ts";
 import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
@@ -531,6 +531,7 @@ function openCopy(state: OpenCopy): Transaction {
       return bytesBelow(root.copy, below);
     },
     repository: repositoryOf(workspace),
+    foreign: findReach(workspace).foreign,
     layers: {
       rest: async () => void (await (confined ?? limited)?.processes.killJobProcesses(folder.id)),
       wake: async () => null,

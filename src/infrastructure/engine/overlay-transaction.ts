@@ -33,7 +33,7 @@ import {
 } from "../jobs/job-folder.ts";
 import { identify, rewriteFile } from "../platform/entry-identity.ts";
 import { retryDespiteOthers, watchView } from "../platform/folder-view.ts";
-import { gitCeiling, repositoryOf, rootsFor } from "../platform/git-roots.ts";
+import { findReach, gitCeiling, repositoryOf, rootsFor } from "../platform/git-roots.ts";
 import { mountBelow } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
@@ -315,6 +315,7 @@ function openOverlay(state: OpenOverlay): Transaction {
     original: (path) => originalBytes(roots, resolve(workspace, path)),
     current: (path) => currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
+    foreign: findReach(workspace).foreign,
     layers: {
       async rest() {
         await executor.rest();

@@ -9,7 +9,7 @@ import { homedir, userInfo } from "node:os";
 import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { GitHistory, Repository } from "../../application/ports/platform-view.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { findInGitIndex } from "../../domain/platform/git-index.ts";
+import { type ForeignRepository, findInGitIndex } from "../../domain/platform/git-index.ts";
 import { isInside, isWithin } from "../../domain/platform/paths.ts";
 
 /** Folders of the system, which no job can write to. */
@@ -81,15 +81,12 @@ function createGitHistory(gitDirectory: string): GitHistory {
 /** The places of a repository, found without git itself. */
 export type GitPlaces = ReturnType<typeof gitPlacesAt>;
 
-/** Why the repository above a workspace is not the workspace's own. */
-export type ForeignReason = "home" | "owner" | "untracked";
-
 /** How far the jobs of a workspace reach. */
-export interface Reach {
+interface Reach {
   /** The workspace's own repository. */
   readonly git: GitPlaces | null;
   /** The repository above the workspace that is not its own: the reach is the workspace alone. */
-  readonly foreign: { readonly topLevel: string; readonly why: ForeignReason } | null;
+  readonly foreign: ForeignRepository | null;
 }
 
 /**
@@ -165,9 +162,9 @@ function isShared(folder: string): boolean {
 }
 
 /** Answers about repositories above workspaces, each with the state of what it depends on. */
-const judged = new Map<string, { readonly state: string; readonly why: ForeignReason | null }>();
+const judged = new Map<string, { readonly state: string; readonly why: ForeignRepository["why"] | null }>();
 
-function whyForeign(workspace: string, git: GitPlaces): ForeignReason | null {
+function whyForeign(workspace: string, git: GitPlaces): ForeignRepository["why"] | null {
   const { topLevel, gitDirectory } = git;
   const settings = [".gitconfig", ".config/git/config"].map((file) => join(homedir(), file));
   const state = [topLevel, join(topLevel, ".git"), gitDirectory, join(gitDirectory, "index"), ...settings]

@@ -8,7 +8,7 @@ import type { SandboxPart } from "../../domain/platform/machine-trouble.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import { HOME_LAYER, jobFolder } from "../jobs/job-folder.ts";
 import { findProgram, SYSTEM_PATH } from "../platform/find-program.ts";
-import { rootsFor } from "../platform/git-roots.ts";
+import { findReach, rootsFor } from "../platform/git-roots.ts";
 import { fileSystemOf, mountPoints } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { trialFolder } from "../platform/walk-folder.ts";
@@ -139,6 +139,8 @@ export async function diagnoseSandbox(
     ? { ...trial, overlay: { ok: false, complaint: fileSystemOf(root) } as const }
     : trial;
   const checks = sandboxChecks({ messages, bubblewrap, trial: found, optional });
+  const { foreign } = findReach(root);
+  if (foreign !== null) checks.push({ name: "reach", ok: true, text: messages.foreignRepository(foreign) });
   if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
   const { kind, reason } = job;
   const holds = job.level === "sandbox";

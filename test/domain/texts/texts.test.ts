@@ -197,6 +197,8 @@ const SAMPLES: Samples = {
     ]),
   fileSystems: (say) => [say("ext4", "/s", "xfs")],
   mountsBelow: (say) => [say(paths)],
+  foreignRepository: (say) =>
+    (["home", "owner", "untracked"] as const).map((why) => say({ topLevel: "/srv/all", why })),
   promise: (say) =>
     (["undo", "confined", "preview-offline", "loopback-reachable"] as const).flatMap((one) => [
       say(one, true),

@@ -12,6 +12,7 @@ import type {
   TransactionKind,
   TransactionReason,
 } from "../../jobs/result.ts";
+import type { ForeignRepository } from "../../platform/git-index.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../platform/machine-trouble.ts";
 import { type ConfigProblem, type ConfigWarning, filePositionText, NOTHING } from "../config-problem.ts";
 import {
@@ -26,6 +27,14 @@ import {
   wordFact,
 } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
+
+/** Why a repository above is not the workspace's own, and what helps. */
+const NOT_OWN: Readonly<Record<ForeignRepository["why"], string>> = {
+  home: "its root is a home, or holds one.",
+  owner:
+    "it belongs to another user. If you trust it, name it in your own git settings: git config --global --add safe.directory FOLDER",
+  untracked: "it tracks no file here or in the folder above. To work with it: git add a file of this folder.",
+};
 
 type CommandCounts = Readonly<Record<"total" | "fileEdits" | "shellCommands" | "gitOperations", number>>;
 
@@ -411,6 +420,8 @@ export const machineTexts = {
   sandboxPart: (part: SandboxPart, works: boolean) => `${PARTS[part]}: ${works ? "OK" : "not available"}`,
   fileSystems: (type: string, storage: string, storageType: string) =>
     `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
+  foreignRepository: ({ topLevel, why }: ForeignRepository) =>
+    `Commands work in this folder alone, without the git repository above it (${topLevel}): ${NOT_OWN[why]}`,
   mountsBelow: (list: readonly string[]) =>
     `Mounted below the workspace, so that jobs run in a copy:${paths(list)}`,
   promise: (promised: MachinePromise, kept: boolean) => PROMISES[promised][kept ? 0 : 1],

@@ -6,6 +6,7 @@ import type {
   TransactionKind,
   TransactionReason,
 } from "../../jobs/result.ts";
+import type { ForeignRepository } from "../../platform/git-index.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../platform/machine-trouble.ts";
 import { type ConfigProblem, type ConfigWarning, filePositionText, NOTHING } from "../config-problem.ts";
 import type * as en from "../en/jobs.ts";
@@ -21,6 +22,14 @@ import {
 } from "../format-text.ts";
 
 const SWAPS = { commit: "適用", undo: "取り消し", redo: "やり直し" } as const;
+
+const NOT_OWN: Readonly<Record<ForeignRepository["why"], string>> = {
+  home: "その最上位がホームフォルダーか、ホームを含むフォルダーだからです。",
+  owner:
+    "ほかのユーザーのものだからです。信頼する場合は自分の git 設定に加えてください（git config --global --add safe.directory フォルダー）。",
+  untracked:
+    "このフォルダーにも、その上のフォルダーにも、追跡しているファイルがないからです。使うにはここのファイルを git add してください。",
+};
 
 const more = (rest: number) => `… ほか ${rest} 件`;
 const paths = (list: readonly string[]) => listPaths(list, more);
@@ -413,6 +422,8 @@ export const machineTexts: typeof en.machineTexts = {
   sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
   fileSystems: (type, storage, storageType) =>
     `ファイルシステム: workspace ${type}、ジョブと取り消しデータ ${storageType}（${storage}）`,
+  foreignRepository: ({ topLevel, why }) =>
+    `コマンドはこのフォルダーの中だけで動き、上にある git リポジトリ（${topLevel}）には届きません:${NOT_OWN[why]}`,
   mountsBelow: (list) => `workspace の下に別のマウントがあるため、コピーで実行します:${paths(list)}`,
   promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
 };
