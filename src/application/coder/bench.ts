@@ -295,7 +295,9 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
 
   const ownPaths = () => new Set(draft?.changes().map(({ path }) => path));
 
-  const watchFiles = () => deps.shown.watch(filesNow(), ownPaths);
+  const isSavedSince = (path: string) => (workspace.files.changedAt?.(path) ?? 0) > deps.since;
+
+  const watchFiles = () => deps.shown.watch(filesNow(), ownPaths, isSavedSince);
 
   /** Files that others changed while the coder worked, and that contain nothing of that change any more. */
   async function findReplaced(opened: Draft): Promise<MergedNote[]> {

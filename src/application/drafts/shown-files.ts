@@ -22,7 +22,11 @@ export function createShownFiles() {
     firstBytes: (path: string): Uint8Array | null | undefined => first.get(path),
     knowFirst,
     /** The same files; each one read is recorded. `ownPaths` is asked once at most, because a draft may have thousands. */
-    watch(files: ProjectFiles, ownPaths: () => ReadonlySet<string> = () => new Set()): ProjectFiles {
+    watch(
+      files: ProjectFiles,
+      ownPaths: () => ReadonlySet<string> = () => new Set(),
+      isSavedSince: (path: string) => boolean = () => false,
+    ): ProjectFiles {
       let own: ReadonlySet<string> | null = null;
       return {
         ...files,
@@ -34,7 +38,8 @@ export function createShownFiles() {
           shown.set(path, bytesOf(entry));
           if (first.has(path)) return read;
           own ??= ownPaths();
-          if (!own.has(path)) knowFirst(path, bytesOf(entry));
+          // What was saved since the work began is another author's, all of it: the bytes from before are unknown.
+          if (!own.has(path)) knowFirst(path, isSavedSince(path) ? null : bytesOf(entry));
           return read;
         },
       };

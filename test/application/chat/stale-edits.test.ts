@@ -1,6 +1,6 @@
 /** A file that a coder replaces, removes or renames whole is compared with the one that it was shown. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
@@ -271,6 +271,22 @@ describe("a save that the coder replaces after it was shown it", () => {
     await open([asks, () => proposal("Mine", replace("a.txt", "the user's", "first"))]);
     const reply = await at.send("/code3 change the first line of a.txt");
     expect([at.read("a.txt"), secondLine(reply.text)]).toEqual([first, expect.stringMatching(named)]);
+  });
+
+  test("is named too where it made a file that the coder had not been shown", async () => {
+    const saveNew = () => {
+      // The kernel's clock for files runs a few milliseconds behind.
+      const begun = Date.now();
+      do at.write("new.txt", "the user's own\n");
+      while (statSync(join(at.workspace, "new.txt")).ctimeMs <= begun);
+      return proposal("A new file", block("new.txt", "the coder's\n"));
+    };
+    await open([saveNew, () => proposal("Mine", block("new.txt", "the coder's\n"))]);
+    const reply = await at.send("/code3 write new.txt");
+    expect(at.read("new.txt")).toBe("the coder's\n");
+    expect(secondLine(reply.text)).toMatch(new RegExp(named.source.replace("a\\.txt", "new\\.txt")));
+    await at.send("/undo");
+    expect(at.read("new.txt")).toBe("the user's own\n");
   });
 
   test("is not spoken of where its lines are kept", async () => {
