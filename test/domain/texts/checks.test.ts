@@ -163,3 +163,16 @@ test("every check that ran is named with its own result", () => {
     "npm test: 426 passed, npm run lint green",
   );
 });
+
+test("the first line agrees with the remark about files that the tests do not notice", () => {
+  const facts = { ...green, counts: null, unnoticed: ["b.c"] };
+  expect(checksMessagesFor("en").headline(facts)).toContain("green (1 changed file not noticed)");
+  expect(checksMessagesFor("en").remarks(facts)).toEqual(["The tests do not notice when it is broken: b.c"]);
+});
+
+test("where not all affected test files ran, the line says how many of them did", () => {
+  const part = { files: 3, affected: 6, of: 6, wholeSeconds: 90, isAtLeast: false };
+  const line = (affectedOnly: typeof part) => checksMessagesFor("en").line({ ...green, affectedOnly });
+  expect(line(part)).toContain("3 of 6 affected test files ran");
+  expect(line({ ...part, affected: 3, of: 40 })).toContain("affected tests only (3 of 40 files)");
+});
