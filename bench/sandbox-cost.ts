@@ -113,6 +113,7 @@ function setUpOnce(workspace: string, home: string): Side {
   const bundle = findBundle();
   const sandbox = createSandbox({
     beginOverlay: beginOverlayTransaction,
+    secrets: { patterns: [], protects: () => false, allows: () => false },
     env: process.env,
     storage,
     home,

@@ -103,7 +103,13 @@ export async function openSandbox(
   const { beginOverlayTransaction: beginOverlay } = await import(
     "../infrastructure/engine/overlay-transaction.ts"
   );
+  const { protected_patterns: patterns, env_files: allowed } = config.worker;
+  const matcher = async (patterns: readonly string[]) => {
+    const { protects } = await protectFolder(storage.workspace, { patterns, action: "error" });
+    return (path: string) => protects(path) !== null;
+  };
   return createSandbox({
+    secrets: { patterns, protects: await matcher(patterns), allows: await matcher(allowed) },
     env,
     storage,
     home,

@@ -117,6 +117,7 @@ function testSandbox(storage: Storage, home: string): Sandbox {
   const staging = { kind: "overlay", reason: "configured", bubblewrap } as const;
   const wired = createSandbox({
     beginOverlay: beginOverlayTransaction,
+    secrets: { patterns: [], protects: () => false, allows: () => false },
     env: process.env,
     storage,
     home,

@@ -205,6 +205,8 @@ function guard(
   onReached(reached);
   const hidden = ran.ok ? [] : (transaction.hiddenHome?.(`${ran.error}\n${ran.output}`) ?? []);
   if (hidden.length > 0) warnings.push({ code: "home-hidden", paths: hidden });
+  const secrets = ran.ok ? [] : (transaction.hiddenSecrets?.(`${ran.error}\n${ran.output}`) ?? []);
+  if (secrets.length > 0) warnings.push({ code: "secret-hidden", paths: secrets });
   if (!ran.ok && transaction.processes !== undefined && transaction.isLimited !== true)
     warnings.push(...limitNotes(limits, `${ran.error}${ran.output}`));
   if (created.length > 0) warnings.push({ code: "protected-created", paths: created });

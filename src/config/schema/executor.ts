@@ -163,6 +163,10 @@ export const worker = section({
     [".env*", "*credentials*", "*.key", "*.pem"],
     "Patterns for the names of files that no job may change. Templates such as .env.example stay writable.",
   ),
+  env_files: texts(
+    [],
+    "Secret files that a model's commands may read, as paths or patterns, such as `.env.test` for migrations. Other files that match protected_patterns and that git does not track are hidden from them.",
+  ),
   action_on_protected_file: choice(
     ["error", "skip", "log"],
     "error",

@@ -474,6 +474,7 @@ export type NoteFact =
         | "protected-logged"
         | "filter-unknown"
         | "home-hidden"
+        | "secret-hidden"
         | "home-left-out"
         /** A damaged record of the job's undo data was rebuilt without these. */
         | "rebuilt";

@@ -54,6 +54,7 @@ export function wordNote(messages: Messages, note: Note): string {
     "protected-logged": ({ paths }) => messages.protectedLogged(paths),
     "host-refused": confinement.refusedHost,
     "home-hidden": ({ paths }) => confinement.homeHidden(paths),
+    "secret-hidden": ({ paths }) => confinement.secretHidden(paths),
     "home-left-out": ({ paths }) => confinement.homeLeftOut(paths),
     "network-limited": ({ network, list }) => confinement.networkLimited(network, list),
     "hosts-reached": ({ hosts }) => confinement.hostsReached(hosts),

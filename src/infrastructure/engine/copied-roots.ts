@@ -150,6 +150,22 @@ export function copyRoots({ roots, manifests, into, ownFolders }: CopyRequest): 
   return { ok: true, copies };
 }
 
+/** Takes files out of the copies, where a job then neither sees nor changes them. No link among the folders is followed. */
+export function leaveOut(
+  copies: readonly CopiedRoot[],
+  absolute: readonly string[],
+  manifests: readonly Manifest[] = [],
+): void {
+  copies.forEach(({ original, copy }, i) => {
+    for (const path of absolute) {
+      if (path === original || !isInside(original, path)) continue;
+      const below = path.slice(original.length + 1);
+      attemptOr(undefined, () => inParent(copy, below, (folder, name) => removeTree(`${folder}/${name}`)));
+      manifests[i]?.hidden.add(below);
+    }
+  });
+}
+
 /** Files that PicoClaw may not read, that this user cannot make, or that were removed meanwhile. */
 function isHarmless(complaint: string): boolean {
   return /Permission denied|Operation not permitted|No such file or directory|Invalid argument: .*socket/.test(

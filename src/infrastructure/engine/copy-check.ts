@@ -1,6 +1,13 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
-import type { CheckView, CheckViewRequest, OpenedCheck } from "../../application/ports/jobs-transaction.ts";
+import type {
+  CheckView,
+  CheckViewRequest,
+  OpenedCheck,
+  StartedBy,
+} from "../../application/ports/jobs-transaction.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import type { JobFolder } from "../jobs/job-folder.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { createFolderView } from "../platform/folder-view.ts";
@@ -14,6 +21,7 @@ import {
   copyEntry,
   copyRoots,
   FOLDER,
+  leaveOut,
   lookAtCopies,
   repointGit,
   restoreEntry,
@@ -93,6 +101,9 @@ export interface CopyChecks {
   readonly confine: ConfineCopy | null;
   /** Where nothing confines. */
   readonly limit: () => LimitCopy | null;
+  readonly secretFiles: (startedBy: StartedBy) => readonly string[];
+  /** What the draft's own copies do not hold. */
+  readonly secrets: readonly string[];
   readonly look: () => CopyLook;
   /** Whether the job itself made or changed it. */
   readonly isOwn: (key: string) => boolean;
@@ -112,6 +123,7 @@ export function createCopyChecks(parts: CopyChecks) {
         removeTree(into);
         return made;
       }
+      leaveOut(made.copies, parts.secretFiles(startedBy));
       return openIn(parts, made.copies, into, { startedBy, network }, () => {});
     }
     const takeBack = rememberCopies({
@@ -120,11 +132,27 @@ export function createCopyChecks(parts: CopyChecks) {
       isOwn: parts.isOwn,
       into: join(into, "saved"),
     });
+    // What the job did not see, the project's checks do; its traces include it.
+    const left = parts.secretFiles(startedBy);
+    for (const path of parts.secrets.filter((one) => !left.includes(one))) placeOriginal(copies, path);
     return openIn(parts, copies, into, { startedBy, network }, () => {
       takeBack();
       parts.onBack();
     });
   };
+}
+
+/** Where the job removed the folder, or made something there itself, the original stays away. */
+function placeOriginal(copies: readonly CopiedRoot[], path: string): void {
+  const root = copies.find(({ original }) => isInside(original, path));
+  if (root === undefined) return;
+  const below = relative(root.original, path);
+  attemptOr(undefined, () =>
+    inParent(root.copy, below, (folder, name) => {
+      const to = `${folder}/${name}`;
+      if (lstatSync(to, { throwIfNoEntry: false }) === undefined) copyEntry(path, to);
+    }),
+  );
 }
 
 function copyWorkspace({ copies, ownFolders }: CopyChecks, into: string) {

@@ -37,6 +37,7 @@ import { findReach, gitCeiling, repositoryOf, rootsFor } from "../platform/git-r
 import { renameable } from "../platform/mount-points.ts";
 import { bytesBelow } from "../platform/read-file.ts";
 import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
+import { namedIn } from "../sandbox/secret-files.ts";
 import type { ConfineCopy, ConfinedCopy, LimitCopy, LimitedCopy } from "../sandbox/start-executor.ts";
 import {
   areaOf,
@@ -57,6 +58,7 @@ import {
   copyRoots,
   FOLDER,
   isHidden,
+  leaveOut,
   lookAtCopies,
   type Manifest,
   notesPaths,
@@ -278,6 +280,8 @@ function isGoneWithFolder(
 export interface CopyDeps extends Pick<CopyChecks, "workspace" | "folder" | "ownFolders" | "limit"> {
   readonly limitBytes: number;
   readonly startedBy: StartedBy;
+  /** The files that commands started so may not read; absolute. */
+  readonly secretFiles: (startedBy: StartedBy) => readonly string[];
   readonly network: boolean;
   /** The job leaves nothing in the home that jobs share: files that its commands write there are removed with it. */
   readonly ownHome: boolean;
@@ -305,6 +309,8 @@ export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult>
   const copied = copyRoots({ roots, manifests, into: join(folder.path, "view"), ownFolders });
   if (!copied.ok) return refuse(`the workspace could not be copied: ${copied.message}`, copied.code);
   const { copies } = copied;
+  const secrets = deps.secretFiles(startedBy);
+  leaveOut(copies, secrets, manifests);
   const confined =
     confine === null ? null : await confine(folder.path, copies, { startedBy, network, throwAway: ownHome });
   if (confined !== null && "complaint" in confined)
@@ -326,7 +332,7 @@ export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult>
     bytes,
     standIns: copies.map((root, i) => listStandIns(root, manifests[i] as Manifest)),
   };
-  return { ok: true, transaction: openCopy({ ...deps, ...seal, stamp, confined, limited }) };
+  return { ok: true, transaction: openCopy({ ...deps, ...seal, stamp, confined, limited, secrets }) };
 }
 
 interface OpenCopy extends CopySeal {
@@ -335,6 +341,9 @@ interface OpenCopy extends CopySeal {
   readonly stamp: bigint;
   readonly confined: ConfinedCopy | null;
   readonly limited: LimitedCopy | null;
+  /** What the copies do not hold. */
+  readonly secrets: readonly string[];
+  readonly secretFiles: CopyDeps["secretFiles"];
   readonly confine: ConfineCopy | null;
   readonly limit: () => LimitCopy | null;
 }
@@ -497,6 +506,7 @@ function openCopy(state: OpenCopy): Transaction {
     ...confined?.limited,
     ...(confined !== null && { processes: confined.processes, hiddenHome: confined.hiddenHome }),
     ...(confined !== null && { homeAside: confined.homeAside }),
+    hiddenSecrets: (words) => namedIn(words, state.secrets, workspace),
     takeChanges({ processRan }) {
       const before = last ?? initial();
       const now = processRan ? snapshot(before) : glance(before);
@@ -509,7 +519,12 @@ function openCopy(state: OpenCopy): Transaction {
     revert(paths) {
       for (const path of paths) {
         const placed = place(path);
-        retryDespiteOthers(() => restoreEntry(placed.root, placed.below, placed.absolute));
+        if (!state.secrets.includes(placed.absolute))
+          retryDespiteOthers(() => restoreEntry(placed.root, placed.below, placed.absolute));
+        leaveOut(
+          [placed.root],
+          state.secrets.filter((one) => isInside(placed.absolute, one)),
+        );
         lookAgain(placed);
       }
     },

@@ -9,6 +9,7 @@ import {
   LimitReached,
   type RepairedJob,
   type RepairedRecord,
+  type StartedBy,
   type SwapOutcome,
   type Transactions,
 } from "../../application/ports/jobs-transaction.ts";
@@ -175,7 +176,8 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     const limit = () => sandbox?.limit() ?? null;
     const ownHome = preview || resting;
     const ownFolders = [...deps.ownFolders, ...(sandbox?.hiddenInHomes() ?? [])];
-    const isolation = { startedBy, network, ownHome, confine, limit };
+    const secretFiles = (by: StartedBy) => sandbox?.secretFiles(by) ?? [];
+    const isolation = { startedBy, secretFiles, network, ownHome, confine, limit };
     return beginCopyTransaction({ workspace, folder, limitBytes, ownFolders, ...isolation });
   }
 

@@ -93,13 +93,14 @@ function* movedIn(root: LaidRoot, path: string, lower: string): Generator<UpperE
   for (const { shown, stats } of walkBytes(from, path, names.bytes))
     yield { path: shown, stats, kind: "no-text", inherits: true };
   for (const name of names.texts) {
-    if (there.has(name)) continue;
+    if (there.has(name) || root.hides.has(`${lower}/${name}`)) continue;
     const source = join(from, name);
     const stats = lstatEntry(source);
     if (stats === undefined) continue;
     yield { path: `${path}/${name}`, stats, kind: movedKind(stats), inherits: true, source };
     if (stats.isDirectory())
-      for (const below of walkFolder(source, { noText: true }))
+      for (const below of walkFolder(source, { noText: true })) {
+        if (root.hides.has(`${lower}/${name}/${below.path}`)) continue;
         yield {
           path: `${path}/${name}/${below.path}`,
           stats: below.stats,
@@ -107,6 +108,7 @@ function* movedIn(root: LaidRoot, path: string, lower: string): Generator<UpperE
           inherits: true,
           source: join(source, below.path),
         };
+      }
   }
 }
 

@@ -38,6 +38,7 @@ import { mountBelow } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import type { LaidRoot, OverlayBeginResult, OverlayDeps } from "../sandbox/create-sandbox.ts";
+import { layWhiteouts, namedIn } from "../sandbox/secret-files.ts";
 import { createWakeable, startExecutor, type Wakeable } from "../sandbox/start-executor.ts";
 import { readSettled } from "./compare-entries.ts";
 import { keepImages } from "./job-archive.ts";
@@ -58,7 +59,14 @@ import { foldersOnTheWay } from "./swap.ts";
 interface OverlayChecks
   extends Pick<
     OverlayDeps,
-    "liftTo" | "workspace" | "folder" | "installation" | "env" | "openThrowAway" | "keepCaches"
+    | "liftTo"
+    | "workspace"
+    | "folder"
+    | "installation"
+    | "env"
+    | "openThrowAway"
+    | "keepCaches"
+    | "secretFiles"
   > {
   readonly roots: readonly LaidRoot[];
 }
@@ -89,6 +97,7 @@ function createOverlayChecks(parts: OverlayChecks) {
     const builtLayers = roots.map((_, i) => join(folder.path, BUILT_FOLDER, `u${i}`));
     const hasBuilt = built && builtLayers.some((layer) => existsSync(layer));
     const lifted = parts.liftTo === null ? null : makeLift(parts.liftTo);
+    const screens = hideFrom(roots, parts.secretFiles(startedBy), lifted ?? into);
     const lower = (layer: string) => (lifted === null ? layer : liftLayer(layer, lifted));
     const remove = () => {
       removeTree(into);
@@ -104,7 +113,7 @@ function createOverlayChecks(parts: OverlayChecks) {
         roots: roots.map(({ path, upper }, i) => {
           const between = hasBuilt ? builtLayers.slice(i, i + 1).filter((layer) => existsSync(layer)) : [];
           const lowers = [...(over === "draft" ? [upper] : []), ...between].map(lower);
-          return { path, source: { kind: "overlay", lowers } };
+          return { path, source: { kind: "overlay", lowers: [...lowers, ...(screens[i] ?? [])] } };
         }),
       },
       installation,
@@ -150,6 +159,15 @@ function createOverlayChecks(parts: OverlayChecks) {
   };
 }
 
+/** For each root the layer that hides these files, if it holds one of them. */
+function hideFrom(roots: readonly LaidRoot[], secrets: readonly string[], into: string): string[][] {
+  return roots.map(({ path }, i) => {
+    const layer = join(into, `h${i}`);
+    removeTree(layer);
+    return layWhiteouts(path, secrets, layer) ? [layer] : [];
+  });
+}
+
 function makeLift(below: string): string {
   mkdirSync(below, { recursive: true, mode: 0o700 });
   return mkdtempSync(join(below, "check-"));
@@ -164,13 +182,18 @@ function liftLayer(layer: string, into: string): string {
 }
 
 /** `kept`: the upper of an earlier view that is used again. Its work folder is always new, because the kernel refuses an old one. */
-function layUpper({ path, redirects }: LaidRoot, into: string, index: number, kept: string | null): LaidRoot {
+function layUpper(
+  { path, redirects, hides }: LaidRoot,
+  into: string,
+  index: number,
+  kept: string | null,
+): LaidRoot {
   const upper = join(into, `u${index}`);
   if (kept === null) mkdirSync(upper);
   else renameSync(kept, upper);
   mkdirSync(join(into, `w${index}`));
   chmodSync(upper, lstatSync(path).mode & 0o7777);
-  return { path, upper, redirects };
+  return { path, upper, redirects, hides };
 }
 
 /** Moves an upper's entries at these paths, and nothing else, into a layer of the same shape. */
@@ -215,27 +238,33 @@ export async function beginOverlayTransaction(deps: OverlayDeps): Promise<Overla
     const upper = join(folder.path, `u${i}`);
     mkdirSync(upper);
     chmodSync(upper, lstatSync(path).mode & 0o7777);
-    return { path, upper, redirects: deps.redirects };
+    return { path, upper, redirects: deps.redirects, hides: new Set() };
   });
+  const hidden: { secrets: readonly string[]; lifted: string | null } = { secrets: [], lifted: null };
   const executor = createWakeable({
     open: deps.openSandbox,
     start(sandbox) {
       freshWork(folder.path, roots.length);
-      const source = { kind: "overlay" } as const;
+      hidden.secrets = deps.secretFiles(deps.startedBy);
+      if (hidden.secrets.length > 0 && deps.liftTo !== null) hidden.lifted ??= makeLift(deps.liftTo);
+      const screens = hideFrom(roots, hidden.secrets, hidden.lifted ?? folder.path);
       const plan = { ...sandbox, job: folder.path, directory: workspace };
-      return startExecutor(
-        { ...plan, roots: roots.map(({ path }) => ({ path, source })) },
-        installation,
-        env,
-      );
+      for (const { path, hides } of roots)
+        for (const secret of hidden.secrets) if (isInside(path, secret)) hides.add(relative(path, secret));
+      const laid = roots.map(({ path }, i) => ({
+        path,
+        source: { kind: "overlay" as const, lowers: screens[i] ?? [] },
+      }));
+      return startExecutor({ ...plan, roots: laid }, installation, env);
     },
   });
   const complaint = deps.resting ? null : await wakeFirst(executor);
   if (complaint !== null) {
     clearLayers(folder, roots.length);
+    if (hidden.lifted !== null) removeTree(hidden.lifted);
     return { ok: false, complaint };
   }
-  return { ok: true, transaction: openOverlay({ ...deps, roots, stamp, executor }) };
+  return { ok: true, transaction: openOverlay({ ...deps, roots, stamp, executor, hidden }) };
 }
 
 /** A mount or folder may disappear between being listed and being mounted: a failure counts only if it occurs again with a fresh list. */
@@ -256,6 +285,8 @@ interface OpenOverlay extends OverlayDeps {
   readonly roots: readonly LaidRoot[];
   readonly stamp: bigint;
   readonly executor: Wakeable;
+  /** What the last sandbox did not show, and where its layer is if it may not be in the job's folder. */
+  readonly hidden: { readonly secrets: readonly string[]; readonly lifted: string | null };
 }
 
 function openOverlay(state: OpenOverlay): Transaction {
@@ -295,6 +326,7 @@ function openOverlay(state: OpenOverlay): Transaction {
       },
     },
     hiddenHome: state.hiddenHome,
+    hiddenSecrets: (words) => namedIn(words, state.hidden.secrets, workspace),
     homeAside: () => ownHomeAside ?? executor.homeAside(),
     takeChanges: () => takeChanges(),
     ...(state.metForeign && { metForeign }),
@@ -302,6 +334,9 @@ function openOverlay(state: OpenOverlay): Transaction {
       if (paths.length === 0) return;
       for (const path of paths)
         if (nameless.has(path)) lost.push(path);
+        // A restored copy of a hidden file could be read in the upper.
+        else if (state.hidden.secrets.includes(resolve(workspace, path)))
+          retryDespiteOthers(() => executor.remove(resolve(workspace, path)), isChannelClosed);
         else retryDespiteOthers(() => executor.restore(resolve(workspace, path)), isChannelClosed);
       takeChanges();
     },
@@ -420,6 +455,7 @@ function openOverlay(state: OpenOverlay): Transaction {
         state.onSealed?.(plan);
       }
       clearLayers(folder, roots.length, ops.length);
+      if (state.hidden.lifted !== null) removeTree(state.hidden.lifted);
       sight.forgetAll();
       collectGarbage(ops.length);
       return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
@@ -427,6 +463,7 @@ function openOverlay(state: OpenOverlay): Transaction {
     async discard() {
       await executor.rest();
       clearLayers(folder, roots.length);
+      if (state.hidden.lifted !== null) removeTree(state.hidden.lifted);
       removeSlots(folder);
     },
   };
@@ -438,6 +475,6 @@ function isChannelClosed(error: unknown): boolean {
 
 /** The kernel leaves a folder without permissions inside each work folder. */
 function clearLayers(folder: JobFolder, count: number, entries = 0): void {
-  const layers = Array.from({ length: count }, (_, i) => [`w${i}`, `u${i}`]).flat();
+  const layers = Array.from({ length: count }, (_, i) => [`w${i}`, `u${i}`, `h${i}`]).flat();
   removeLayers(folder, [...layers, HOME_LAYER, BUILT_FOLDER], entries);
 }

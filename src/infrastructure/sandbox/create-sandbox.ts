@@ -42,6 +42,7 @@ import {
   type SandboxNetwork,
   sandboxEnvironment,
 } from "./sandbox-plan.ts";
+import { findSecretFiles, type SecretRules } from "./secret-files.ts";
 import { forgetSuccess, isRealRoot, recallSuccess, rememberFailure, rememberSuccess } from "./staging.ts";
 import { type Confinement, confineCopy, type OpenedSandbox } from "./start-executor.ts";
 import { allowedSockets, findSurroundings, type SurroundingsDeps } from "./surroundings.ts";
@@ -203,6 +204,9 @@ export interface OverlayDeps {
   /** Called with the plan of a job that is about to be committed. */
   readonly onSealed?: ((plan: Plan) => void) | undefined;
   readonly hiddenHome: (words: string) => readonly string[];
+  /** The files that commands started so may not read; absolute. */
+  readonly secretFiles: (startedBy: StartedBy) => readonly string[];
+  readonly startedBy: StartedBy;
   /** Real root makes the mounts. */
   readonly redirects: boolean;
   readonly environment: Readonly<Record<string, string>>;
@@ -243,6 +247,8 @@ export interface SandboxDeps extends SurroundingsDeps {
   readonly readHosts: () => Promise<NamedHosts>;
   readonly limits: JobLimits;
   readonly staging: Staging;
+  /** What a model's commands may not read. */
+  readonly secrets: SecretRules;
   /** Stages a job in an overlay; the engine above does. */
   readonly beginOverlay: (deps: OverlayDeps) => Promise<OverlayBeginResult>;
   /** Default: this program's own. */
@@ -318,6 +324,14 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
     return stacked;
   }
 
+  /** Only a model's commands are kept from reading them. */
+  function secretFiles(startedBy: StartedBy): readonly string[] {
+    if (startedBy !== "model") return [];
+    const roots = rootsFor(workspace);
+    const ownFolders = [wiring.home, storage.outer, storage.folder];
+    return findSecretFiles({ workspace, roots, rules: wiring.secrets, memory: storage.folder, ownFolders });
+  }
+
   /** Looked up when a command failed, and not before. */
   function hiddenHome(words: string): readonly string[] {
     const { shown, hiddenInHomes, readable } = findSurroundings(wiring, installation);
@@ -376,6 +390,8 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         onSealed,
         keepCaches: keepContentCaches,
         hiddenHome,
+        secretFiles,
+        startedBy,
       });
       if (resting && !isProven && begun.ok) {
         await begun.transaction.layers?.rest();
@@ -389,6 +405,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
     },
     obeyedInHomes: (search) => findObeyedInHomes(workspace, wiring, search),
     hiddenInHomes: () => findSurroundings(wiring, installation).hiddenInHomes,
+    secretFiles,
     limit: () =>
       wiring.confined
         ? createLimitCopy(() => {
@@ -438,4 +455,6 @@ export interface LaidRoot {
   readonly upper: string;
   /** Mounted by real root, with `redirect_dir`: a folder is renamed in one step, and an attribute of it says where its contents are. */
   readonly redirects: boolean;
+  /** Files of the workspace, relative to the root, that the job does not see. One that would move with its folder stays. */
+  readonly hides: Set<string>;
 }

@@ -75,7 +75,10 @@ async function openLivePlace(
       readOnly: true,
     })),
   ];
-  const confined = await confineAt(sandbox, request, copies, findSocketsBelow(root));
+  const confined = await confineAt(sandbox, request, copies, [
+    ...findSocketsBelow(root),
+    ...sandbox.secretFiles(request.startedBy),
+  ]);
   if (confined !== null) return confined;
   const limited = (await sandbox.limit()?.(run, [{ copy: root }], { network: true })) ?? null;
   return {
@@ -157,7 +160,7 @@ async function openPreviewPlace(
     return { complaint: `no preview: ${jobId}` };
   for (const name of ["u0", "w0"]) mkdirSync(join(run, name), { mode: 0o700 });
   const laid = [{ original: root, copy: null }];
-  const confined = await confineAt(sandbox, preview, laid);
+  const confined = await confineAt(sandbox, preview, laid, sandbox.secretFiles(preview.startedBy));
   if (confined === null) return { complaint: "a process over a preview needs bubblewrap and overlays" };
   if ("complaint" in confined) return confined;
   try {

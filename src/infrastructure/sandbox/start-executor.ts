@@ -477,6 +477,8 @@ export function createWakeable(deps: {
         }
       }),
     restore: (absolute: string) => restoreThrough(call, absolute),
+    /** Removes what the job left at a path, so that the layers below show. */
+    remove: (absolute: string) => call({ op: "restore", path: absolute, kind: "missing", parents: [] }),
     rewrite: (absolute: string, bytes: Uint8Array, place: LayeredPath | null) =>
       rewriteThrough(call, absolute, bytes, place),
     /** Why an executor ended without being asked to. */
@@ -580,6 +582,8 @@ export interface Confinement {
   limit(): LimitCopy | null;
   /** Entries of homes in the workspace that no command may see. */
   hiddenInHomes(): readonly string[];
+  /** The files of the workspace that commands started so may not read; absolute. */
+  secretFiles(startedBy: StartedBy): readonly string[];
   /** Entries of such homes that programs of the user run or obey. */
   obeyedInHomes(search: ObeyedSearch): readonly string[];
 }

@@ -21,7 +21,12 @@ let early: EarlySight;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "early-sight-"));
-  root = { path: join(folder, "workspace"), upper: join(folder, "upper"), redirects: false };
+  root = {
+    path: join(folder, "workspace"),
+    upper: join(folder, "upper"),
+    redirects: false,
+    hides: new Set(),
+  };
   for (const path of [root.path, root.upper]) mkdirSync(join(path, "d"), { recursive: true });
   for (const name of ["d/a", "d/b"]) writeFileSync(inWorkspace(name), "before\n");
   sight = createFirstSight(takeStamp(join(folder, "stamp")));

@@ -182,6 +182,8 @@ export const confinementTexts = {
       : network === "off"
         ? "network: it is off for this job (a preview without --allow-net, or worker.network.mode: off)"
         : "network: only the hosts of worker.network.allowed_domains are reachable, and only through the proxy in HTTP_PROXY; a program that ignores it reaches nothing",
+  secretHidden: (paths: readonly string[]) =>
+    `${paths.join(", ")}: hidden from a model's commands, because git does not track ${paths.length === 1 ? "it and its name is" : "them and their names are"} protected; worker.env_files lists what these commands may read`,
   limitMet: (limit: "memory" | "file_size" | "open_files" | "processes", value: number) =>
     `${limit}: the command seems to have reached worker.limits.${limit} (${shown(limit, value)})`,
   diskReached: (what: "changes" | "home", bytes: number, limitBytes: number) =>

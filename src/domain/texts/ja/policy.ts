@@ -175,6 +175,8 @@ export const confinementTexts: typeof en.confinementTexts = {
       : network === "off"
         ? "ネットワーク: このジョブでは使えません（--allow-net のないプレビュー、または worker.network.mode: off）"
         : "ネットワーク: worker.network.allowed_domains のホストに、HTTP_PROXY のプロキシ経由でのみ接続できます。プロキシを使わないプログラムは、どこにも接続できません",
+  secretHidden: (paths) =>
+    `${paths.join("、")} は、git が追跡していない保護対象のファイルなので、モデルのコマンドには見えません。読ませるには worker.env_files に追加してください`,
   limitMet: (limit, value) =>
     `${limit}: コマンドは worker.limits.${limit}（${shown(limit, value)}）に達したようです`,
   diskReached: (what, bytes, limitBytes) =>
