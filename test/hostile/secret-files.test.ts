@@ -21,8 +21,15 @@ const git = (...args: string[]) => {
 const at = (path: string) => join(target.workspace, path);
 
 /** A coder runs these lines, and the job lands where they succeed. */
-function code(lines: readonly string[], how: { readonly config?: string; readonly staging?: string } = {}) {
-  const { config = "", staging = "overlay" } = how;
+function code(
+  lines: readonly string[],
+  how: Readonly<Record<"config" | "staging" | "checks", string>> | object = {},
+) {
+  const {
+    config = "",
+    staging = "overlay",
+    checks = "{ enabled: never }",
+  } = how as Record<string, string | undefined>;
   const blocks = lines.flatMap((line) => ["```bash", line, "```"]);
   const text = ["## Plan", "Look.", "## Patch", ...blocks, "## Risk", "low"];
   target.put(join(target.home, "answers.json"), JSON.stringify({ answers: [{ text: text.join("\n") }] }));
@@ -34,7 +41,7 @@ function code(lines: readonly string[], how: { readonly config?: string; readonl
       "roles:",
       ...ROLES.map((role) => `  ${role}: { provider: scripted, model: demo-1 }`),
       "coder: { attempts: 1, explore: 0 }",
-      "checks: { enabled: never }",
+      `checks: ${checks}`,
       `worker: { transaction: ${staging} ${config} }`,
       "",
     ].join("\n"),
@@ -145,6 +152,15 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
         });
         expect(allowed.said).toContain(backwards(SECRET));
         expect(allowed.said).toContain("still-hidden");
+      });
+
+      test("the project's checks read them, with their values masked in what is shown", () => {
+        const checks = `{ command: "sed s/TOKEN/SAW/ .env; rev sub/my.key | rev; grep -q TOKEN .env" }`;
+        const ran = code(["echo 2 >> sub/code.js"], { staging, checks });
+        expect(ran.said).toContain("Applied");
+        const journal = target.run(["show", "1", "--json"]).out;
+        expect(journal).toContain("SAW=****");
+        expect(`${ran.said}${journal}`).not.toContain(SECRET);
       });
 
       test("a person's own command reads them, and a file that a secret was added beside is found", () => {

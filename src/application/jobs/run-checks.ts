@@ -63,11 +63,19 @@ async function runInView(check: RunningJob, request: Request): Promise<Checked> 
       await view.keepBuilt(await ignoredPaths({ check, view, processes, request }));
     const overBuilt = view.hasBuilt ? { overBuilt: true } : {};
     const left = (request.read ?? []).filter((path) => view.view.look(path).kind === "file");
-    const files = new Map(left.map((path) => [path, view.view.read(path)]));
+    const files = new Map(left.map((path) => [path, maskBytes(view, view.view.read(path))]));
     return { ok: true, runs: runs.map((run) => ({ ...run, ...overBuilt })), files };
   } finally {
     await view.close();
   }
+}
+
+/** A report of a runner repeats what its tests printed. */
+function maskBytes({ maskFiles }: CheckView, bytes: Uint8Array): Uint8Array {
+  if (maskFiles === undefined) return bytes;
+  const text = new TextDecoder().decode(bytes);
+  const masked = maskFiles(text);
+  return masked === text ? bytes : new TextEncoder().encode(masked);
 }
 
 /** So many paths fit into the arguments of one process. */
@@ -120,9 +128,11 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
   const { check, request } = running;
   const { mask, config } = check.deps;
   // Through two pipes, a runner's headings and its tests could arrive in another order than they were written.
-  const ended = await start(running, ["bash", "-c", `exec 2>&1\n${command}`], request.onOutput);
+  const maskFiles = running.view.maskFiles ?? ((text: string) => text);
+  const tell = request.onOutput && ((text: string) => request.onOutput?.(maskFiles(text)));
+  const ended = await start(running, ["bash", "-c", `exec 2>&1\n${command}`], tell);
   const { outcome, running: left = [] } = ended;
-  const whole = mask(`${ended.output}${ended.error?.message ?? ""}`);
+  const whole = mask(maskFiles(`${ended.output}${ended.error?.message ?? ""}`));
   const output = cutMiddle(whole, config.output_limit);
   const exitCode = outcome === "exited" ? ended.exitCode : null;
   const durationMs = Math.round(ended.durationMs);

@@ -234,6 +234,8 @@ export interface CheckView {
   readonly processes?: ProcessRunner;
   /** Whether processes here are kept from the rest of the machine. */
   readonly confined: boolean;
+  /** Masks the values of files that its commands read and a model's may not. Absent where there are none. */
+  readonly maskFiles?: (text: string) => string;
   /** Whether `keepBuilt` kept something that shows here. */
   readonly hasBuilt: boolean;
   /** Keeps what was written below these paths of the workspace for later checks. Called when nothing runs, before `close`. */

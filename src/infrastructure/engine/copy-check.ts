@@ -14,6 +14,7 @@ import { createFolderView } from "../platform/folder-view.ts";
 import { gitCeiling } from "../platform/git-roots.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
+import { maskOf } from "../sandbox/secret-files.ts";
 import type { ConfineCopy, LimitCopy } from "../sandbox/start-executor.ts";
 import {
   type CopiedRoot,
@@ -162,7 +163,7 @@ function copyWorkspace({ copies, ownFolders }: CopyChecks, into: string) {
 }
 
 async function openIn(
-  { workspace, confine, limit }: CopyChecks,
+  { workspace, confine, limit, secretFiles }: CopyChecks,
   copies: readonly CopiedRoot[],
   into: string,
   asked: Pick<CheckViewRequest, "startedBy" | "network">,
@@ -185,7 +186,9 @@ async function openIn(
     takeBack();
     removeTree(into);
   };
+  const maskFiles = asked.startedBy === "model" ? undefined : maskOf(secretFiles("model"));
   const check: CheckView = {
+    ...(maskFiles !== undefined && { maskFiles }),
     view: sandbox?.view ?? createFolderView(directory),
     directory: sandbox === null ? directory : workspace,
     environment: { ...runner?.environment, ...gitCeiling([sandbox === null ? top.copy : top.original]) },

@@ -568,7 +568,7 @@ function openCopy(state: OpenCopy): Transaction {
       forget(paths) {
         for (const path of paths) {
           const { root, below, absolute } = place(path);
-          restoreEntry(root, below, absolute);
+          if (!state.secrets.includes(absolute)) restoreEntry(root, below, absolute);
           refind(path, identify(root.original, below));
         }
       },

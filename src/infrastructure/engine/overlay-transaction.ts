@@ -38,7 +38,7 @@ import { mountBelow } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import type { LaidRoot, OverlayBeginResult, OverlayDeps } from "../sandbox/create-sandbox.ts";
-import { layWhiteouts, namedIn } from "../sandbox/secret-files.ts";
+import { layWhiteouts, maskOf, namedIn } from "../sandbox/secret-files.ts";
 import { createWakeable, startExecutor, type Wakeable } from "../sandbox/start-executor.ts";
 import { readSettled } from "./compare-entries.ts";
 import { keepImages } from "./job-archive.ts";
@@ -125,6 +125,7 @@ function createOverlayChecks(parts: OverlayChecks) {
       return { ok: false, message: started.complaint };
     }
     const { executor } = started;
+    const maskFiles = startedBy === "model" ? undefined : maskOf(parts.secretFiles("model"));
     let stopping: Promise<void> | null = null;
     const stop = () => {
       stopping ??= executor.stop().then(() => void opened.release());
@@ -138,6 +139,7 @@ function createOverlayChecks(parts: OverlayChecks) {
         environment: { ...executor.environment, ...gitCeiling(roots.map(({ path }) => path)) },
         processes: executor.processes,
         confined: opened.sandbox.confined,
+        ...(maskFiles !== undefined && { maskFiles }),
         hasBuilt,
         async keepBuilt(paths) {
           await stop();

@@ -183,6 +183,34 @@ function otherNames(found: readonly string[], { roots }: SecretFilesDeps): strin
   return [...more, ...(ran.stdout ?? "").split("\0").filter((path) => path !== "")];
 }
 
+/** Shorter values occur in honest text: `true`, `local`, a port. */
+const SHORTEST_VALUE = 8;
+const LARGEST_SECRET = 256 * 1024;
+const MOST_VALUES = 500;
+
+/** Masks the values of these files wherever a text repeats them; undefined where there are none. */
+export function maskOf(paths: readonly string[]): ((text: string) => string) | undefined {
+  const values = paths.flatMap((path) =>
+    attemptOr([] as string[], () =>
+      lstatSync(path).size > LARGEST_SECRET ? [] : valuesIn(readFileSync(path, "utf8")),
+    ),
+  );
+  const secrets = [...new Set(values)].slice(0, MOST_VALUES).sort((a, b) => b.length - a.length);
+  if (secrets.length === 0) return undefined;
+  return (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, "****"), text);
+}
+
+/** What follows `NAME=` or `name:`, without quotes; a line without a name is a value as a whole. Words of letters alone are none. */
+function valuesIn(text: string): string[] {
+  return text.split("\n").flatMap((line) => {
+    if (/^\s*(#|$|-----)/.test(line)) return [];
+    const named = /^\s*(?:export\s+)?["']?[\w.$-]+["']?\s*[=:]\s*(\S.*?),?\s*$/.exec(line)?.[1];
+    const value = (named ?? line.trim()).replace(/^(["'])(.*)\1$/, "$2");
+    const isWord = /^[A-Za-z_-]*$/.test(value) && value.length < 20;
+    return value.length < SHORTEST_VALUE || isWord ? [] : [value];
+  });
+}
+
 /** Those of the hidden files that these words name, relative to the workspace: why a command may have failed. */
 export function namedIn(words: string, hidden: readonly string[], workspace: string): string[] {
   const isNamed = (path: string) => {

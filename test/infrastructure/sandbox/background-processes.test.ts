@@ -79,6 +79,21 @@ function open(given: Partial<BackgroundProcessesDeps> & { readonly confinement?:
 const recordOf = (name: string) => readProcessRecord(join(workspaceProcessesFolder(home, root), name));
 const keeperOf = (name: string) => recordOf(name)?.keeper?.pid ?? 0;
 
+describe.if(requirePart("bwrap"))("a background process and secret files", () => {
+  test.each([
+    ["model", "TOKEN=\n"],
+    ["user", "TOKEN=hidden-1f\n"],
+  ] as const)("that a %s started reads %j of them", async (startedBy, read) => {
+    writeFileSync(join(root, ".env"), "hidden-1f\n");
+    const processes = open();
+    const command = 'printf "TOKEN=%s\\n" "$(cat .env)" > seen; exec sleep 600';
+    started(await processes.start({ command, name: "p", startedBy }));
+    await until(() => existsSync(join(root, "seen")) && readFileSync(join(root, "seen"), "utf8") !== "");
+    expect(readFileSync(join(root, "seen"), "utf8")).toBe(read);
+    expect(readFileSync(join(root, ".env"), "utf8")).toBe("hidden-1f\n");
+  });
+});
+
 /** Zombies do not count. */
 const isRunning = (pid: number) => isAlive(pid) && !isZombie(pid);
 
