@@ -12,10 +12,15 @@ import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted, trustedHosts } from "../config/trust.ts";
 import type { Remedy } from "../domain/platform/machine-trouble.ts";
 import { isInside } from "../domain/platform/paths.ts";
+import { createProtection } from "../domain/policy/protection.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/platform/git-roots.ts";
 import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/platform/workspace-storage.ts";
-import { findFolderTrouble, protectFolder } from "../infrastructure/policy/folder-protection.ts";
+import {
+  findFolderTrouble,
+  globCompiler,
+  protectFolder,
+} from "../infrastructure/policy/folder-protection.ts";
 import { ownPathsInside, readHomeRules } from "../infrastructure/sandbox/homes-inside.ts";
 import { noteLanding } from "../infrastructure/sandbox/process-record.ts";
 import { chooseStaging } from "../infrastructure/sandbox/staging.ts";
@@ -105,7 +110,10 @@ export async function openSandbox(
   );
   const { protected_patterns: patterns, env_files: allowed } = config.worker;
   const matcher = async (patterns: readonly string[]) => {
-    const { protects } = await protectFolder(storage.workspace, { patterns, action: "error" });
+    const compile = await globCompiler(patterns);
+    // A secret is one in any case, whatever the file system makes of its name.
+    const deps = { patterns, action: "error", ownPaths: [], compile, caseInsensitive: true } as const;
+    const { protects } = createProtection(deps);
     return (path: string) => protects(path) !== null;
   };
   return createSandbox({

@@ -70,6 +70,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
       target = createTarget();
       target.put(at(".env"), `TOKEN=${SECRET}\n`);
       target.put(at("sub/my.key"), `${SECRET}\n`);
+      target.put(at("sub/OTHER.KEY"), `${SECRET}\n`);
       target.put(at("sub/code.js"), "1;\n");
       target.put(at("sub/.env.test"), "PUBLIC=tracked\n");
       target.put(at(".env.example"), "TOKEN=\n");
@@ -89,6 +90,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
         ["by its name", "rev .env"],
         ["encoded", "base64 .env | base64 -d | rev"],
         ["in a folder", "rev sub/my.key"],
+        ["in another case", "rev sub/OTHER.KEY"],
         ["under its second name", "rev second-name"],
         ["through a link", "rev .env.local"],
         ["as the target of a secret's link", "rev real.conf"],

@@ -46,9 +46,9 @@ export interface SecretFilesDeps {
   readonly ownFolders: readonly string[];
 }
 
-/** One folder as it was last read. A later change of its names changes its time. */
+/** One folder as it was last read. A later change of its names changes its ctime, which no program can set. */
 interface KnownFolder {
-  readonly mtime: string;
+  readonly ctime: string;
   readonly folders: readonly string[];
   /** Names that the patterns protect. */
   readonly secrets: readonly string[];
@@ -119,8 +119,8 @@ function lookInto(
   rules: SecretRules,
 ): KnownFolder | null {
   return attemptOr(null, () => {
-    const { mtimeNs } = lstatSync(folder, { bigint: true });
-    if (known !== undefined && known.mtime === String(mtimeNs)) return known;
+    const { ctimeNs } = lstatSync(folder, { bigint: true });
+    if (known !== undefined && known.ctime === String(ctimeNs)) return known;
     const below = relative(root, folder);
     const at = (name: string) => (below === "" ? name : `${below}/${name}`);
     const entries = readdirSync(folder, { withFileTypes: true });
@@ -133,9 +133,9 @@ function lookInto(
     const secrets = entries
       .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && rules.protects(at(entry.name)))
       .map(({ name }) => name);
-    const isSettled = BigInt(Date.now()) * 1_000_000n - mtimeNs > SETTLED_NS;
+    const isSettled = BigInt(Date.now()) * 1_000_000n - ctimeNs > SETTLED_NS;
     const hasGit = entries.some(({ name }) => name === ".git");
-    return { mtime: isSettled ? String(mtimeNs) : "", folders, secrets, ...(hasGit && { hasGit }) };
+    return { ctime: isSettled ? String(ctimeNs) : "", folders, secrets, ...(hasGit && { hasGit }) };
   });
 }
 
