@@ -14,7 +14,6 @@ import { createFolderView } from "../platform/folder-view.ts";
 import { gitCeiling } from "../platform/git-roots.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-import { maskOf } from "../sandbox/secret-files.ts";
 import type { ConfineCopy, LimitCopy } from "../sandbox/start-executor.ts";
 import {
   type CopiedRoot,
@@ -28,6 +27,7 @@ import {
   restoreEntry,
   takeManifest,
 } from "./copied-roots.ts";
+import { maskOf } from "./hidden-files.ts";
 
 interface Traces {
   readonly copies: readonly CopiedRoot[];

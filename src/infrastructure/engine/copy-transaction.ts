@@ -37,7 +37,6 @@ import { findReach, gitCeiling, repositoryOf, rootsFor } from "../platform/git-r
 import { renameable } from "../platform/mount-points.ts";
 import { bytesBelow } from "../platform/read-file.ts";
 import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
-import { namedIn } from "../sandbox/secret-files.ts";
 import type { ConfineCopy, ConfinedCopy, LimitCopy, LimitedCopy } from "../sandbox/start-executor.ts";
 import {
   areaOf,
@@ -69,6 +68,7 @@ import {
   takeManifest,
 } from "./copied-roots.ts";
 import { type CopyChecks, createCopyChecks } from "./copy-check.ts";
+import { namedIn } from "./hidden-files.ts";
 import {
   gatherSealedRoots,
   hasMovedFrom,

@@ -38,9 +38,9 @@ import { mountBelow } from "../platform/mount-points.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import type { LaidRoot, OverlayBeginResult, OverlayDeps } from "../sandbox/create-sandbox.ts";
-import { layWhiteouts, maskOf, namedIn } from "../sandbox/secret-files.ts";
 import { createWakeable, startExecutor, type Wakeable } from "../sandbox/start-executor.ts";
 import { readSettled } from "./compare-entries.ts";
+import { layWhiteouts, maskOf, namedIn } from "./hidden-files.ts";
 import { keepImages } from "./job-archive.ts";
 import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
 import {

@@ -153,7 +153,13 @@ export function makeLayers(deps: LayerDeps, kind: "overlay" | "copy"): TaskLayer
       chmodSync(upper, mode & 0o7777);
     }
     // A git directory elsewhere is named by its absolute path in `.git`.
-    return { path, upper, redirects: false, hides: new Set<string>(), target: index === 0 ? PROJECT_FOLDER : path };
+    return {
+      path,
+      upper,
+      redirects: false,
+      hides: new Set<string>(),
+      target: index === 0 ? PROJECT_FOLDER : path,
+    };
   });
   const mounts = roots.map(({ path, upper, target }, index): ContainerMount => {
     if (kind === "copy") return { kind: "bind", source: upper, target, readOnly: false };
