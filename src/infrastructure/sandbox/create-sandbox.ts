@@ -157,7 +157,7 @@ async function openNetwork(
   if (typeof plan === "string") return { plan, release: async () => {} };
   const { openLazyProxy } = await import("./lazy-proxy.ts");
   const path = join(job, SOCKET);
-  const proxy = await openLazyProxy({
+  const proxy = openLazyProxy({
     folder: job,
     name: SOCKET,
     env: deps.env,

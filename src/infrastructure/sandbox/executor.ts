@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createFolderView } from "../platform/folder-view.ts";
+import { forwardSocket } from "../platform/forward-socket.ts";
 import {
   closeOnExec,
   hideFromPeers,
@@ -54,8 +55,7 @@ export async function serveView(
   setUpBy: number | null,
 ): Promise<void> {
   // Loaded while the view is still being built.
-  const ports =
-    proxy === null && callers === null && head === null ? null : await import("./forward-port.ts");
+  const ports = callers === null ? null : await import("./forward-port.ts");
   const setUp = setUpBy === null ? null : waitForChild(setUpBy);
   if (setUp !== null && !(setUp.ok && setUp.value === 0)) process.exit(1);
   limitThisProcess(limits, allowance);
@@ -76,14 +76,15 @@ export async function serveView(
   };
   const serve = createProcessServer({ ...runner, runProcess }, tellProgram);
   void readDescriptor(0, serve).finally(leaveExecutor);
-  if (proxy !== null) await ports?.forwardPort(PROXY_PORT, proxy);
+  if (proxy !== null) forwardSocket({ hostname: LOOPBACK, port: PROXY_PORT }, () => proxy);
   if (callers !== null) ports?.waitForCallers(callers);
   // Without a loopback of its own the view takes any port that is free.
-  const headPort = head === null || ports === null ? null : await ports.forwardPort(0, head);
+  const headPort = head === null ? null : forwardSocket({ hostname: LOOPBACK, port: 0 }, () => head).port;
   tellProgram(encodeFrame({ ready: true, headPort }));
   if (most > 0) watchProcesses(most, () => tellProgram(encodeFrame({ processes: true })));
 }
 
+const LOOPBACK = "127.0.0.1";
 const LOOK_MS = 250;
 
 /** Tells the program once that the job has as many processes as it may: it ends the job, and says why. */

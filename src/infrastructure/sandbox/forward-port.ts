@@ -2,14 +2,6 @@ import { closeSync, openSync, rmSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { basename, dirname } from "node:path";
 
-/** Carries connections to a port of this loopback (0: any free one) to a socket. Resolves when it listens; ends with its process. */
-export async function forwardPort(port: number, socketPath: string): Promise<number> {
-  const server = createServer({ allowHalfOpen: true }, (client) =>
-    joinSockets(client, connect({ path: socketPath, allowHalfOpen: true })),
-  );
-  return listenAt(server, port);
-}
-
 export function listenAt(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);

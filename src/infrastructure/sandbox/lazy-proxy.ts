@@ -1,9 +1,13 @@
+/**
+ * The socket of a job's proxy. In: the job's folder, and how its rules are found. Out: what the proxy saw, and its end.
+ * Invariant: it listens at once, and a command that opens no connection pays nothing else: the proxy (and `node:net` with it) is
+ * loaded, and its rules are found, with the first connection, which is led to a second socket in the same folder.
+ */
 import { closeSync, openSync, rmSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import type { NetworkTraffic } from "../../application/ports/jobs-transaction.ts";
 import type { NetworkRules } from "../../domain/policy/network.ts";
-import type { createProxy } from "./proxy.ts";
+import { forwardSocket } from "../platform/forward-socket.ts";
 
 /** The rules of a proxy, with the words behind a refusal that say how a host is allowed. */
 export interface FoundRules {
@@ -20,12 +24,12 @@ interface LazyProxyDeps {
   readonly findRules: () => Promise<FoundRules>;
 }
 
-/** Listens on a socket at once; the proxy behind it is loaded, and its rules are found, with the first connection. */
-export async function openLazyProxy({ folder: job, name, env, findRules }: LazyProxyDeps) {
-  const path = join(job, name);
+/** Throws the system's error when it cannot listen there. */
+export function openLazyProxy({ folder: job, name, env, findRules }: LazyProxyDeps) {
   // The name of a socket has room for 107 bytes, and the path of a job's folder may be longer: it is named by its descriptor.
   const folder = openSync(job, "r");
-  const waiting = new Set<Socket>();
+  const at = (one: string) => `/proc/self/fd/${folder}/${one}`;
+  const behind = `${name}-behind`;
   let opened: Awaited<ReturnType<typeof open>> | null = null;
   let opening: ReturnType<typeof open> | null = null;
 
@@ -37,42 +41,30 @@ export async function openLazyProxy({ folder: job, name, env, findRules }: LazyP
     ]);
     const refused = proxies.createRefusalCount();
     const reached = proxies.createReachedCount();
-    const proxy: ReturnType<typeof createProxy> = proxies.createProxy({
-      rules,
-      onRefused: refused.add,
-      onReached: reached.add,
-      upstream: upstreamProxy(env),
-      ...(isModels && { hint: proxies.modelAllowHint }),
-    });
-    return { proxy, take: (): NetworkTraffic => ({ refused: refused.take(), reached: reached.take() }) };
+    const { stop } = await proxies.startProxy(
+      {
+        rules,
+        onRefused: refused.add,
+        onReached: reached.add,
+        upstream: upstreamProxy(env),
+        ...(isModels && { hint: proxies.modelAllowHint }),
+      },
+      { path: at(behind) },
+    );
+    return { stop, take: (): NetworkTraffic => ({ refused: refused.take(), reached: reached.take() }) };
   }
 
-  async function serve(client: Socket): Promise<void> {
+  const forwarder = forwardSocket({ unix: at(name) }, async () => {
     opening ??= open();
     opened = await opening;
-    waiting.delete(client);
-    if (client.destroyed) return;
-    opened.proxy.serve(client);
-    client.resume();
-  }
-
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
-    waiting.add(client);
-    client.on("error", () => client.destroy());
-    serve(client).catch(() => client.destroy());
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ path: `/proc/self/fd/${folder}/${name}` }, () => resolve());
+    return at(behind);
   });
   let released: Promise<void> | null = null;
   const release = async () => {
-    const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-    for (const client of waiting) client.destroy();
-    opened?.proxy.end();
-    await closed;
+    forwarder.close();
+    await (await opening?.catch(() => null))?.stop();
     closeSync(folder);
-    rmSync(path, { force: true });
+    for (const one of [name, behind]) rmSync(join(job, one), { force: true });
   };
   return {
     takeTraffic: (): NetworkTraffic => opened?.take() ?? { refused: [], reached: [] },
