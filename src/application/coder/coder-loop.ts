@@ -467,6 +467,7 @@ const ANSWER_STEPS: readonly AnswerStep[] = [
   judgeAnswerToRed,
   commitFinished,
   doubtUnexplained,
+  doubtExamples,
   ({ state, read, said }) => (read.kind === "none" ? { end: endSaid(state, said) } : null),
   ({ loop, state, answer, read, words }) =>
     read.kind === "proposal" && read.parsed.ok
@@ -586,6 +587,19 @@ function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswe
 
 const WITHOUT_CHANGE =
   "Your answer contains no patch, so nothing was changed. If something must change, send the whole proposal, including ## Patch. If nothing has to change, or if your answer is a reply or a question to the user, send only the line `No change: reason`: the user is shown your answer above. Other words beside that line replace the answer above.";
+
+/** In a first answer without `## Patch`, blocks under path lines may be examples: the coder is asked once, and means them if it sends them again. */
+function doubtExamples({ loop, state, answer, read }: ReadAnswer): CoderStep | null {
+  const isFirst = state.doubted === null && state.proposal === null && state.attempts === 0;
+  if (loop.coder.kind === "head" || !isFirst || read.kind !== "proposal" || read.isBare !== true) return null;
+  if (!read.parsed.ok || read.parsed.commands.every(({ metadata }) => metadata?.named === undefined))
+    return null;
+  state.doubted = answer.text.trim();
+  return { back: WITHOUT_PATCH };
+}
+
+const WITHOUT_PATCH =
+  "Your answer has no section ## Patch, so nothing of it was run: its blocks may be examples. If they are the change, send the whole proposal again, including ## Patch. If your answer is a reply or a question to the user, send only the line `No change: reason`: the user is shown your answer above.";
 
 /** Shows the doubted words unless later words replace them: a reason alone does not answer the user. */
 function endSaid(

@@ -209,11 +209,15 @@ function wordDoubt(doubt: Doubt): string {
     case "shrinks":
       return `${path} would shrink from ${doubt.from} to ${doubt.to} lines. Change only what must change. If this is what you want, send the same block again.`;
     case "not-whole": {
+      const isMarkdown = /\.(?:md|mdx|markdown)$/i.test(path);
       const why =
-        doubt.names.length === 0
-          ? "it ends in the middle, or does not parse"
-          : `it lacks ${doubt.names.slice(0, 8).join(", ")}`;
-      return `${path}: is your block the whole file, or a part of it? ${why}. Write the whole file as \`\`\`LANGUAGE:${path}, or change only what differs with SEARCH/REPLACE. If a name has to go, say so in the plan.`;
+        doubt.names.length > 0
+          ? `it lacks ${doubt.names.slice(0, 8).join(", ")}`
+          : isMarkdown
+            ? "a fence in it may end it early"
+            : "it ends in the middle, or does not parse";
+      const fence = isMarkdown ? "````" : "```";
+      return `${path}: is your block the whole file, or a part of it? ${why}. Write the whole file as ${fence}LANGUAGE:${path}, or change only what differs with SEARCH/REPLACE. If a name has to go, say so in the plan.`;
     }
     case "mark":
       return `${path}: the line "${doubt.line}" is a mark of an edit and would become part of the file. Write SEARCH/REPLACE as in the patch format, with the path on the line above, or the whole file without marks.`;

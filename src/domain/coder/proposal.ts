@@ -1,4 +1,5 @@
 import type { ChecksRecord } from "../checks/findings.ts";
+import { affectedFiles } from "../drafts/check-edits.ts";
 import type { RedReason } from "../jobs/result.ts";
 import { openFence, type Piece, quotePart, walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { parseAnswer } from "../patch/parse-patch.ts";
@@ -27,6 +28,8 @@ export type ReadProposal =
       readonly proposal: Proposal;
       /** The patch, which is parsed only here. */
       readonly parsed: ParseResult;
+      /** Without `## Patch`: a block under a path line may be an example. */
+      readonly isBare?: boolean;
     }
   | {
       readonly kind: "needs-files";
@@ -101,10 +104,20 @@ function headingsOf(text: string): Heading[] {
     // A diff without a fence has no end of its own, but none of its lines begins with a hash.
     if (piece.kind === "raw" && piece.format.name === "diff")
       collect(text, piece.start, piece.end, headings, "flush");
+    // A fence that is never closed ends where the sections behind the patch begin.
+    if (piece.kind === "block" && !piece.closed)
+      headings.push(...headingsBehind(text.slice(0, piece.end), piece.start));
     from = piece.end;
   }
   collect(text, from, text.length, headings);
   return headings;
+}
+
+function headingsBehind(text: string, from: number): Heading[] {
+  const found: Heading[] = [];
+  collect(text, from, text.length, found, "flush");
+  const first = found.findIndex(({ name, start }) => name === "risk" && text.startsWith("## ", start));
+  return first === -1 ? [] : found.slice(first);
 }
 
 /** Every pattern here takes linear time: a model can answer with any number of spaces or empty lines. */
@@ -151,7 +164,7 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
   const { lead, named } = readSections(text);
   const plan = named.plan?.trim() ?? "";
   if (named.patch !== undefined) {
-    return parseProposal({
+    const read = parseProposal({
       plan: plan || lead.trim(),
       patch: named.patch,
       risk: riskOf(named.risk ?? ""),
@@ -159,6 +172,8 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
       ...checkOf(named.check),
       flags: flagsOf(`${named.flags ?? ""}\n${named.cost ?? ""}\n${named.risk ?? ""}`),
     });
+    const { patch: _, ...others } = named;
+    return withFilesBeside(read, text, [lead, ...Object.values(others)].join("\n"));
   }
   const paths = linesOf(named.files ?? "")
     .filter((line) => !/\s{2,}/.test(line))
@@ -182,10 +197,35 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
     ...checkOf(named.check),
     flags: flagsOf(named.flags ?? ""),
   };
-  return { kind: "proposal", proposal, parsed };
+  return { kind: "proposal", proposal, parsed, isBare: true };
 }
 
-function parseProposal(written: Proposal): Extract<ReadProposal, { kind: "proposal" }> {
+/** Beside `## Patch`, a file that the patch does not touch is a part that nothing carries out: it lists it as skipped. */
+function withFilesBeside(read: ProposalRead, text: string, beside: string): ProposalRead {
+  const { parsed } = read;
+  if (!parsed.ok || parsed.commands.length === 0 || !/```|~~~|^\*\*\* |^(?:---|diff) |<<<<</m.test(beside))
+    return read;
+  const there = parseAnswer(beside);
+  if (!there.ok) return read;
+  const plain = (path: string) => path.replace(/^(?:\.\/)+/, "");
+  const touched = new Set(affectedFiles(parsed.commands).map(plain));
+  const paths = affectedFiles(there.commands).filter((path) => !touched.has(plain(path)));
+  if (paths.length === 0) return read;
+  const lineOf = createLineCounter(text);
+  const skipped = paths
+    // Looking for each of thousands would take long.
+    .map((path, i) => ({
+      at: i < 100 ? Math.max(0, text.indexOf(path)) : text.length,
+      text: quotePart(path),
+    }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ at, text: part }) => ({ line: lineOf(at), text: part, why: "a file outside of ## Patch" }));
+  return { ...read, parsed: { ...parsed, skipped: [...(parsed.skipped ?? []), ...skipped] } };
+}
+
+type ProposalRead = Extract<ReadProposal, { kind: "proposal" }>;
+
+function parseProposal(written: Proposal): ProposalRead {
   const proposal = { ...written, ...emptied(written) };
   return { kind: "proposal", proposal, parsed: parseAnswer(proposal.patch) };
 }

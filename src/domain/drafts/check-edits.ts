@@ -143,13 +143,22 @@ export function doubtfulEdits(
     const current = files.judges(path) ? readFileText(files, path) : null;
     const before = written.has(path) ? null : current;
     // Two blocks under one path may each be a part of the file.
+    const isWrittenBefore = written.has(path);
     const replaced = written.get(path) ?? current ?? "";
     written.set(path, content);
     const found = marksIn(path, content.split("\n"), current ?? "");
     doubts.push(...found);
-    const isNamedBeside =
-      metadata?.named !== undefined && replaced.trim() !== "" && !isSame(replaced, content);
-    const cut = isNamedBeside && found.length === 0 ? seen.notWhole?.(path, replaced, content) : null;
+    const mayBePart =
+      (metadata?.named !== undefined || isWrittenBefore) &&
+      replaced.trim() !== "" &&
+      !isSame(replaced, content);
+    const cut =
+      metadata?.ends === "early"
+        ? { names: [] }
+        : mayBePart && found.length === 0
+          ? (seen.notWhole?.(path, replaced, content) ??
+            (isWrittenBefore && !sharesLine(replaced, content) ? { names: [] } : null))
+          : null;
     if (cut) doubts.push({ kind: "not-whole", path, names: cut.names });
     if (found.length > 0 || cut || before === null || before.trim() === "" || isSame(before, content))
       continue;
@@ -157,6 +166,12 @@ export function doubtfulEdits(
     else if (!seen.told(path)) doubts.push(...shrinking(path, before, content));
   }
   return doubts;
+}
+
+function sharesLine(one: string, other: string): boolean {
+  const lines = new Set(one.split("\n").map((line) => line.trim()));
+  lines.delete("");
+  return other.split("\n").some((line) => lines.has(line.trim()));
 }
 
 function maskedNames(commands: readonly PatchCommand[], files: CheckedFiles): Doubt[] {

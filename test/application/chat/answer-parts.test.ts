@@ -111,6 +111,129 @@ describe("over a file that exists, a block under a path line counts only if it i
   });
 });
 
+describe("a line above a block that is no path makes no file", () => {
+  test.each([
+    "Create src/b.py:",
+    "**Update src/app.py**",
+    "### Change src/b.py",
+    "src/app.py:from app.py",
+    "新規作成：src/b.py",
+  ])("%s", async (line) => {
+    const patch = `${replace("src/app.py", "value = 1", "value = 2")}\n\n${line}\n${fence("python", UTIL)}`;
+    await answers(proposal("Do it", patch), proposal("And", fence("python:src/b.py", UTIL)));
+    await at.send("/code3 do it");
+    expect(at.asked[1]?.messages.at(-1)?.text).toContain("```python def double(value):");
+    expect(Object.keys(at.tree()).toSorted()).toEqual(["src/app.py", "src/b.py"]);
+  });
+
+  test("a quoted path with spaces makes one", async () => {
+    await answers(proposal("Do it", `\`my docs/the file.py\`\n${fence("python", UTIL)}`));
+    await at.send("/code3 do it");
+    expect(at.read("my docs/the file.py")).toBe(UTIL);
+    expect(at.asked).toHaveLength(1);
+  });
+
+  test.each(["bin/deploy", "`bin/deploy`"])(
+    "%s above a script with an interpreter is a file and never runs",
+    async (line) => {
+      const script = "#!/bin/sh\ntouch ran.txt\n";
+      await answers(proposal("Do it", `${line}\n${fence("bash", script)}`));
+      await at.send("/code3 do it");
+      expect(at.tree()).toEqual({ "bin/deploy": script, "src/app.py": "value = 1\n" });
+    },
+  );
+});
+
+describe("an answer in words", () => {
+  const words = `You can add a file:\n\n**config.yaml**\n${fence("yaml", "a: 1\n")}\n\nand run it:\n\n${fence("bash", "touch ran.txt\n")}`;
+
+  test.each([words, `One would write:\n${fence("python", `# calc.py\n${UTIL}`)}`])(
+    "whose examples have a path changes nothing and stays the reply",
+    async (text) => {
+      await answers(text, "No change: it was a question");
+      const reply = await at.send("/code3 how do I configure it?");
+      expect(at.tree()).toEqual({ "src/app.py": "value = 1\n" });
+      expect(reply.text).toContain(text.split("\n", 1)[0] as string);
+      expect(at.asked[1]?.messages.at(-1)?.text).toContain("may be examples");
+    },
+  );
+
+  test("that is sent again is the change", async () => {
+    await answers(words, words);
+    const reply = await at.send("/code3 configure it");
+    expect(at.read("config.yaml")).toBe("a: 1\n");
+    expect(reply.ok).toBe(true);
+    expect(at.asked).toHaveLength(2);
+  });
+});
+
+describe("a file outside of the section of the patch", () => {
+  const patch = replace("src/app.py", "value = 1", "value = 2");
+  const there = `tests/test_app.py\n${fence("python", UTIL)}`;
+
+  test.each([
+    ["below it", `${proposal("Do it", patch)}\n\n## Tests\n${there}`],
+    ["in the plan", proposal(`Do it\n\n${there}`, patch)],
+    ["before the plan", `${there}\n\n${proposal("Do it", patch)}`],
+  ])("%s goes back once and is reported", async (_, answer) => {
+    await answers(answer, proposal("No", ""));
+    const reply = await at.send("/code3 do it");
+    expect(at.asked[1]?.messages.at(-1)?.text).toContain("tests/test_app.py (a file outside of ## Patch)");
+    expect(reply.text).toContain("not carried out:\n  tests/test_app.py");
+    expect(at.read("src/app.py")).toBe("value = 2\n");
+  });
+
+  test("that the patch touches is an excerpt", async () => {
+    await answers(proposal(`Change\n\nsrc/app.py\n${fence("python", "value = 1\n")}`, patch));
+    await at.send("/code3 do it");
+    expect(at.asked).toHaveLength(1);
+  });
+});
+
+describe("a block ends where it ends", () => {
+  test("a fence that is never closed does not take the sections behind the patch", async () => {
+    await answers(`## Plan\nx\n## Patch\nsrc/b.py\n\`\`\`python\n${UTIL}\n## Risk\nlow\n## Cost\n1 minute\n`);
+    await at.send("/code3 do it");
+    expect(at.read("src/b.py").trim()).toBe(UTIL.trim());
+  });
+
+  const inner = `${fence("", "pip install calc\n")}\n\nconfig.py\n${fence("", "x = 1\n")}`;
+  const readme = `# Calc\n\n${inner}\n\nEnd.\n`;
+  const whole = `\`\`\`\`md:README.md\n${readme}\`\`\`\``;
+
+  test.each([`README.md\n${fence("markdown", readme)}`, fence("md:README.md", readme)])(
+    "half of a Markdown file whose fence an inner one ends is not written",
+    async (cut) => {
+      await answers(proposal("Document it", cut), proposal("Document it", whole));
+      await at.send("/code3 document it");
+      expect(at.asked[1]?.messages.at(-1)?.text).toContain("````LANGUAGE:README.md");
+      expect(at.tree()).toEqual({ "README.md": readme, "src/app.py": "value = 1\n" });
+    },
+  );
+
+  test("a Markdown file in front of a block without a language is whole", async () => {
+    await answers(proposal("Do", `${fence("md:README.md", "# Calc\n")}\nsrc/b.txt\n${fence("", "b\n")}`));
+    await at.send("/code3 do it");
+    expect(at.tree()).toEqual({ "README.md": "# Calc\n", "src/app.py": "value = 1\n", "src/b.txt": "b\n" });
+  });
+
+  test("a Markdown file in front of an edit in a fence without a language is whole", async () => {
+    const edit = replace("src/app.py", "value = 1", "value = 2");
+    await answers(proposal("Do", `${fence("md:README.md", "# Calc\n")}\nThen the code:\n${edit}`));
+    await at.send("/code3 do it");
+    expect(at.tree()).toEqual({ "README.md": "# Calc\n", "src/app.py": "value = 2\n" });
+    expect(at.asked).toHaveLength(1);
+  });
+
+  test("two blocks of one file in fences that name it are not two whole files", async () => {
+    const [one, two] = ["def a():\n    pass\n", "def b():\n    pass\n"];
+    const patch = `${fence("python:b.py", one)}\n${fence("python:b.py", two)}`;
+    await answers(proposal("Add", patch), proposal("Add", fence("python:b.py", `${one}${two}`)));
+    await at.send("/code3 add them");
+    expect(at.read("b.py")).toBe(`${one}${two}`);
+  });
+});
+
 describe("a mark of an edit never becomes a line of a file", () => {
   test.each(["<<<<<<< src/lib.py", ">>>>>>> REPLACE", "======="])("%s", async (mark) => {
     const patch = fence("python:src/new.py", `value_of_the_limit = 1\n${mark}\nvalue = 2\n`);

@@ -39,8 +39,14 @@ describe("a whole file", () => {
     expect(doubtsOf(whole("a.ts", "new"), { "a.ts": "old\n" }, { shown: ["a.ts"] })).toEqual([]);
   });
 
-  test("that is written twice, or that is not judged, is not", () => {
-    expect(doubtsOf(`${whole("a.ts", "one")}\n${whole("a.ts", "two")}`, {})).toEqual([]);
+  test("that is written twice is doubted if nothing of the first text is left", () => {
+    expect(doubtsOf(`${whole("a.txt", "one")}\n${whole("a.txt", "two")}`, {})).toEqual([
+      { kind: "not-whole", path: "a.txt", names: [] },
+    ]);
+    expect(doubtsOf(`${whole("a.txt", "one")}\n${whole("a.txt", "one\ntwo")}`, {})).toEqual([]);
+  });
+
+  test("that is not judged is not", () => {
     expect(doubtsOf(whole(".env", "new"), { ".env": "old\n" })).toEqual([]);
   });
 

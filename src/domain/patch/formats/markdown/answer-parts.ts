@@ -39,7 +39,9 @@ const JSON_FILE = /\.(?:json\w*|webmanifest|geojson|ipynb|map)$|rc$/i;
 
 /** A path on the line above, over the whole content. */
 function nameAbove({ block, info, above }: NamedBlock): BlockInfo | null {
-  const path = readPathLine(above);
+  // A script names its interpreter in its first line; commands do not.
+  const isScript = block.body.startsWith("#!");
+  const path = readPathLine(above, isScript);
   if (path === null) return null;
   const named = (language: string) => ({ kind: "file", path, language, named: "above" }) as const;
   switch (info.kind) {
@@ -47,7 +49,7 @@ function nameAbove({ block, info, above }: NamedBlock): BlockInfo | null {
       // `12:15:src/a.ts` quotes lines of a file.
       return /^[0-9]+:/.test(info.tag) ? null : named(info.tag);
     case "shell":
-      return SHELL_FILE.test(path) ? named(info.shell ?? "bash") : null;
+      return SHELL_FILE.test(path) || isScript ? named(info.shell ?? "bash") : null;
     case "json":
       return JSON_FILE.test(path) ? named("json") : null;
     case "diff":
@@ -84,22 +86,30 @@ const DECORATIONS: readonly RegExp[] = [
 ];
 
 /** The path of a line that is nothing but a path: bare, bold, in backquotes, as a heading, with a colon or "File:"; else null. */
-function readPathLine(line: string): string | null {
+function readPathLine(line: string, isMarked = false): string | null {
   let path = line.trim();
   if (path === "" || path.length > LONGEST_PATH_LINE) return null;
-  let marked = false;
+  let marked = isMarked;
+  let quoted = false;
   for (let round = 0; round < 8; round++) {
     const plain = path.replace(LABEL, "");
     const next = DECORATIONS.reduce((text, one) => text.replace(one, "$1"), plain).trim();
     if (next === path) break;
     marked ||= /[`*]/.test(path) || plain !== path;
+    quoted ||= /^["'`]/.test(path) || plain !== path;
     path = next;
   }
+  // "Create src/a.ts" is a sentence: a path with spaces is quoted, or has a label.
+  if (/[:：]/.test(path) || (/\s/.test(path) && !quoted)) return null;
   // A version such as 1.2 is no file, and neither is an address.
   if (/^[\w.-]*\d\.\d+$/.test(path) || path.includes("://") || /[=(){}<>|*?"`;,]/.test(path)) return null;
   // Two words with a slash between them are no file, unless they are marked as one.
   if (!marked && /^[^.]*\/[^.]*$/.test(path)) return null;
   return isNamed(path, marked) && !path.endsWith("/") ? path : null;
+}
+
+export function isPathLine(line: string): boolean {
+  return readPathLine(line) !== null;
 }
 
 const FENCE = /^[ \t]*(?:> ?)*[ \t]*(?:[-*+] +)?(`{3,}|~{3,})[^`]*$/;
@@ -180,9 +190,10 @@ export class AnswerParts {
     this.readProse(this.seenTo, this.text.length);
     this.seenTo = this.text.length;
     const touched = new Set(commands.flatMap(namedPaths).map(cleanStart));
-    const scripts = commands.flatMap(({ type, target }) => (type === "file_edit" ? [] : [target]));
-    const isTouched = (path: string) =>
-      touched.has(cleanStart(path)) || scripts.some((script) => script.includes(path));
+    for (const { type, target } of commands)
+      if (type !== "file_edit")
+        for (const word of target.split(SCRIPT_WORDS)) if (word !== "") touched.add(cleanStart(word));
+    const isTouched = (path: string) => touched.has(cleanStart(path));
     const lineOf = createLineCounter(this.text);
     return this.found
       .filter(({ path }) => path === undefined || !isTouched(path))
@@ -236,6 +247,9 @@ export class AnswerParts {
     for (const { at, path } of paths) this.add(at, "a path without a block below it", "", path);
   }
 }
+
+/** Between the words of a script that may be paths. */
+const SCRIPT_WORDS = /[\s"'`;|&<>()=,:]+/;
 
 function namedPaths({ type, target, content, action, edit }: PatchCommand): readonly string[] {
   if (type !== "file_edit") return [];

@@ -1,4 +1,4 @@
-import { createLineCounter } from "../../../platform/bytes-text.ts";
+import { createLineCounter, lineAt } from "../../../platform/bytes-text.ts";
 import { parseJsonText } from "../../../platform/json-text.ts";
 import {
   jsonFailure,
@@ -18,7 +18,7 @@ import {
   type TextLine,
 } from "../embedded-format.ts";
 import { diffFormat } from "../unified-diff/unified-diff.ts";
-import { AnswerParts } from "./answer-parts.ts";
+import { AnswerParts, isPathLine } from "./answer-parts.ts";
 import { consoleBlock, gitBlock, shellBlock } from "./command-blocks.ts";
 import { type BlockInfo, type Piece, walkReply } from "./walk-reply.ts";
 
@@ -315,8 +315,11 @@ export function parseReply(
     if (edit?.kind === "search-replace") lastPath = edit.path;
   };
 
+  const markdown = new CutMarkdown(text);
+
   for (const piece of walkReply(text)) {
     answer?.enter(piece);
+    if (answer !== null) markdown.enter(piece, commands);
     if (commands.length > MOST_COMMANDS)
       return {
         ok: false,
@@ -384,6 +387,29 @@ export function parseReply(
   if (broken !== undefined) return { ok: false, failure: jsonFailure(text, broken.at, broken.reason) };
   const message = blocks > 0 ? "no valid code blocks found in Markdown patch" : "unknown patch format";
   return { ok: false, failure: { code: "not-a-patch", message } };
+}
+
+/**
+ * A Markdown file whose fence is as long as the fences without a language in it ends at the first of them: text directly
+ * below its end, and then a block without a language, show it. Such a file is marked, so that half of it is never written.
+ */
+class CutMarkdown {
+  private above: Piece | undefined;
+
+  constructor(private readonly text: string) {}
+
+  /** Call it for each piece, before its own commands are added. */
+  enter(piece: Piece, commands: PatchCommand[]): void {
+    const { above, text } = this;
+    this.above = piece;
+    const last = commands.at(-1);
+    const isBare = piece.kind === "block" && piece.info === "" && piece.embedded === undefined;
+    if (!isBare || above?.kind !== "block" || last?.metadata?.language === undefined) return;
+    if (last.content !== above.body || !/\.(?:md|mdx|markdown)$/i.test(last.target)) return;
+    const below = lineAt(text, above.end);
+    if (below.trim() === "" || isPathLine(below)) return;
+    commands[commands.length - 1] = { ...last, metadata: { ...last.metadata, ends: "early" } };
+  }
 }
 
 /** A patch in the reply without a fence. */
