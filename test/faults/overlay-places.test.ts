@@ -170,27 +170,72 @@ describe.if(here)("doctor", () => {
   });
 });
 
+/** Applies commands while something else is mounted at `m`. */
+function applyWithMount([how = "", ...places]: readonly string[], commands: readonly object[]) {
+  for (const folder of ["m", "other"]) mkdirSync(join(cli.workspace, folder), { recursive: true });
+  const inside = places.map((place) => join(cli.workspace, place));
+  const args = ["--dev-bind", "/", "/", how, ...inside, "--chdir", cli.workspace, PROGRAM, "apply", "--json"];
+  return cli.run(args, {
+    program: findProgram("bwrap", process.env.PATH ?? "") ?? "",
+    input: JSON.stringify(commands),
+  });
+}
+
+const TMPFS = ["--tmpfs", "m"];
+const SAME_DISK = ["--bind", "other", "m"];
+const create = (target: string) => ({ type: "file_edit", action: "create", target, content: "b\n" });
+
+describe.if(here).each([
+  ["of another file system", TMPFS],
+  ["of the same file system", SAME_DISK],
+])("a mount in the workspace, %s", (_, mount) => {
+  test.each([
+    ["a cache", "mkdir -p m/c && date > m/c/x && : > m/c/empty && echo ok > made && rm gone none", "m/c/x"],
+    ["a link", "ln -s a m/c && echo ok > made && rm gone none", "m/c"],
+    [
+      "a file that is changed as well",
+      "cp gone m/c && echo more >> m/c && echo ok > made; rm gone none",
+      "m/c",
+    ],
+  ])("keeps no job from landing that leaves %s there, and the report says so", (_name, command, left) => {
+    cli.write("gone", "gone\n");
+    cli.write("none", "");
+    const ran = applyWithMount(mount, [shell(command)]);
+    expect([ran.code, cli.tree()]).toEqual([0, { made: "ok\n" }]);
+    const notes = (cli.json(ran).notes as string[]).join("\n");
+    expect(notes).toMatch(new RegExp(`not applied, because it is on another mount.*${left}`));
+    expect(cli.run(["undo"]).code).toBe(0);
+    expect(cli.tree()).toEqual({ gone: "gone\n", none: "" });
+  });
+
+  test("takes no edit that names it: the command fails, and the others land", () => {
+    cli.write("a", "only copy\n");
+    const rename = { type: "file_edit", action: "rename", target: "a", content: "m/a" };
+    const ran = applyWithMount(mount, [shell("echo ok > made"), create("m/b"), rename, create("c")]);
+    expect([ran.code, cli.tree()]).toEqual([1, { a: "only copy\n", made: "ok\n", c: "b\n" }]);
+    expect(cli.json(ran)).toMatchObject({
+      results: [true, false, false, true].map((success) => ({ success })),
+    });
+    expect(ran.out).toContain("on another mount");
+  });
+});
+
 describe.if(here)("a file that a job moves where nothing of it can land stays where it was", () => {
   test.each([
-    ["another mount", ["--tmpfs", "m"], ""],
-    ["another mount of the same file system", ["--bind", "other", "m"], ""],
-    ["another mount, with an edit", ["--tmpfs", "m"], "edit"],
-  ])("%s", (_, [how = "", ...places], edit) => {
+    ["another mount", TMPFS, "mv a m/ && cat m/a", "m/a"],
+    ["another mount of the same file system", SAME_DISK, "mv a m/ && cat m/a", "m/a"],
+    ["a link", TMPFS, "mv link m/a", "m/a"],
+    ["in a folder", TMPFS, "mkdir -p f/g; mv a f/g/; mv f m/", "m/f/g/a"],
+    ["with its folder, which is there before", TMPFS, "mv dir m/", "m/dir/in/a"],
+  ])("%s", (_, mount, command, left) => {
     cli.write("a", "only copy\n");
-    for (const folder of ["m", "other"]) mkdirSync(join(cli.workspace, folder));
-    const commands = [
-      shell("mv a m/ && cat m/a"),
-      ...(edit === "" ? [] : [{ type: "file_edit", action: "create", target: "b", content: "b\n" }]),
-    ];
-    const inside = places.map((place) => join(cli.workspace, place));
-    const args = ["--dev-bind", "/", "/", how, ...inside, "--chdir", cli.workspace, PROGRAM, "apply"];
-    const ran = cli.run(args, {
-      program: findProgram("bwrap", process.env.PATH ?? "") ?? "",
-      input: JSON.stringify(commands),
-    });
-    expect([ran.code, treeOf(cli.workspace)]).toEqual([1, { a: "only copy\n" }]);
-    expect(ran.out + ran.err).toContain("m/a");
-    expect(ran.out + ran.err).toMatch(/another mount/i);
+    cli.write("dir/in/a", "deep\n");
+    symlinkSync("target", join(cli.workspace, "link"));
+    const before = treeOf(cli.workspace);
+    const ran = applyWithMount(mount, [shell(command), create("b")]);
+    expect([ran.code, treeOf(cli.workspace)]).toEqual([1, before]);
+    expect(ran.out).toContain(`moved to another mount, or to a folder that the job cannot see`);
+    expect(ran.out).toContain(`can be committed: ${left}`);
     expect(cli.run(["undo"]).err).toContain("There is no job to undo");
   });
 

@@ -101,7 +101,7 @@ function wordUnstaged({
     return `paths that are too long for the system to open cannot be committed: ${starts.join(", ")}`;
   }
   if (unseen !== undefined)
-    return `written to another mount, or to a folder that the job cannot see, where nothing can be committed: ${nameSome(unseen.map(shownPath))}`;
+    return `moved to another mount, or to a folder that the job cannot see, where nothing can be committed: ${nameSome(unseen.map(shownPath))}`;
   if (outlived !== undefined)
     return `processes of this job could not be ended, so nothing of it is committed: ${nameSome(outlived)}`;
   if (foreignOwner !== undefined)

@@ -281,7 +281,7 @@ export interface SealedChanges {
   readonly foreignOwner?: string;
   /** Folders of the job that hold names too long for the system to open. Nothing is staged either. */
   readonly tooDeep?: readonly string[];
-  /** Paths that the job wrote where its view only stands for another mount or a folder that may not be read. Nothing is staged either. */
+  /** Where the job moved files to that its view only stands for: another mount, or a folder that may not be read. Nothing is staged either. */
   readonly unseen?: readonly string[];
   /** Commands of the job that could not be ended, and could continue to write to committed files. Nothing is staged either. */
   readonly outlived?: readonly string[];

@@ -395,7 +395,7 @@ export interface KeptAsideFolder {
 
 /**
  * The entries that a seal did not carry over, or carried over differently than the job left them. `special`, `device`,
- * `unreadable`: not committed. `hidden`: the job could not see it. `holds-hidden`: a folder that stays for that reason. `owner`,
+ * `unreadable`: not committed. `hidden`: the job could not see it. `apart`: changed there, or on another mount. `holds-hidden`: a folder that stays for that reason. `owner`,
  * `group`: a changed file that could not keep them. `other-names`: hard links that part. `folder-owner`, `folder-attributes`: the
  * job's changes to a folder that existed before. `power`: set-user-id, set-group-id and sticky bits that were taken off. `root-mode`:
  * that of the workspace's own folder. `times`: nothing else was changed. `home-unusable`: the home that jobs share was put aside.
@@ -405,6 +405,7 @@ export type SealedOtherwise =
   | "device"
   | "unreadable"
   | "hidden"
+  | "apart"
   | "holds-hidden"
   | "stale-lock"
   | "home-unusable"

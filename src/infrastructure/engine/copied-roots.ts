@@ -17,6 +17,7 @@ import { foldersAbove, isInside } from "../../domain/platform/paths.ts";
 import { Identity, identifyAt } from "../platform/entry-identity.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { findGit } from "../platform/git-roots.ts";
+import { mountPoints } from "../platform/mount-points.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { makeParents, walkFolder } from "../platform/walk-folder.ts";
@@ -44,7 +45,16 @@ export function takeManifest(root: string, ownFolders: readonly string[]) {
     }
     entries.set(path, Identity.of(stats));
   }
-  return { entries, hidden, bytes, top, hasBytes };
+  /** Other mounts below the root, also of its own file system: a copy can stand for them, and no commit reaches them. */
+  const mounts = new Set(
+    mountPoints().flatMap((point) => (point.startsWith(`${root}/`) ? [point.slice(root.length + 1)] : [])),
+  );
+  return { entries, hidden, mounts, bytes, top, hasBytes };
+}
+
+/** Whether nothing of a path can be committed: it is on another mount, or the job did not see it. */
+export function isApart({ hidden, mounts }: Pick<Manifest, "hidden" | "mounts">, path: string): boolean {
+  return isHidden(hidden, path) || isHidden(mounts, path);
 }
 
 export function isHidden(hidden: ReadonlySet<string>, path: string): boolean {

@@ -7,6 +7,7 @@ import type {
   Transaction,
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
+import { ViewFault } from "../../application/ports/platform-view.ts";
 import {
   type BeginRefusal,
   type Change,
@@ -38,6 +39,7 @@ import { renameable } from "../platform/mount-points.ts";
 import { bytesBelow } from "../platform/read-file.ts";
 import { type WalkedEntry, type WalkOptions, walkFolder } from "../platform/walk-folder.ts";
 import type { ConfineCopy, ConfinedCopy, LimitCopy, LimitedCopy } from "../sandbox/start-executor.ts";
+import { findLost, listStandIns, movedAway, withoutParents } from "./apart-entries.ts";
 import {
   areaOf,
   hashAt,
@@ -56,6 +58,7 @@ import {
   type CopyLook,
   copyRoots,
   FOLDER,
+  isApart,
   isHidden,
   leaveOut,
   lookAtCopies,
@@ -146,19 +149,6 @@ interface CopySeal {
   readonly standIns: readonly ReadonlySet<string>[];
 }
 
-/** What a copy has where the workspace has another mount, or a folder that may not be read. */
-function listStandIns({ copy }: CopiedRoot, { hidden }: Manifest): ReadonlySet<string> {
-  if (hidden.size === 0) return new Set();
-  const paths = [...walkFolder(copy)].map(({ path }) => path);
-  return new Set(paths.filter((path) => isHidden(hidden, path)));
-}
-
-/** Whether a job wrote there: it would be thrown away with the copy, and a file that was moved there with it. */
-function isUnseen({ path, stats }: WalkedEntry, standIns: ReadonlySet<string>, started: bigint): boolean {
-  if (!standIns.has(path)) return stats.isFile() || stats.isDirectory() || stats.isSymbolicLink();
-  return !stats.isDirectory() && stats.ctimeNs >= started;
-}
-
 /** Compares one copy with its root's manifest, and moves new and changed entries into slots. */
 function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   const { folder, copies, started } = state;
@@ -182,20 +172,23 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   const found = all.filter(({ noText }) => noText !== true);
   const folders = new Set(found.filter(({ stats }) => stats.isDirectory()).map(({ path }) => path));
   // The job did not see all of their contents, so it cannot remove them as a whole.
-  const above = new Set([...manifest.hidden].flatMap((path) => [...foldersAbove(path)]));
+  const above = new Set([...manifest.hidden, ...manifest.mounts].flatMap((path) => [...foldersAbove(path)]));
   const isGoneWhole = (path: string) => isGoneWithFolder(path, manifest, folders, above);
   const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), isGoneWhole);
   const standIns = state.standIns[index] as ReadonlySet<string>;
-  const unseen = found
-    .filter((entry) => isHidden(manifest.hidden, entry.path) && isUnseen(entry, standIns, started))
-    .map(({ path }) => path);
+  const seen = new Set(found.map(({ path }) => path));
+  const gone = [...manifest.entries].filter(([path]) => !seen.has(path) && !isApart(manifest, path));
+  const lost = findLost({ root, manifest, found, seen, standIns, started });
+  const unseen = movedAway(root, lost.files, gone, (path, then) => hashOf(path, then, false));
+  const left = withoutParents(lost.paths);
+  if (left.length > 0) notes.push(sealNote("apart", ...left));
   if (noText.length + tooDeep.length + unseen.length > 0) return { ops: [], notes, noText, tooDeep, unseen };
   const ops: Op[] = [];
   const made: { op: Op; from: string; mode: number }[] = [];
   for (const entry of found) {
     const { path, stats } = entry;
     const a = manifest.entries.get(path) ?? null;
-    if (isHidden(manifest.hidden, path)) continue;
+    if (isApart(manifest, path)) continue;
     const places = { from: join(root.original, path), to: join(root.copy, path) };
     if (stats.isDirectory() && stats.ctimeNs >= started)
       notes.push(...keptFolder({ path, a, stats, ...places, carriesOwner: true }));
@@ -234,10 +227,8 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   }
   takeFolders(folder, made);
   notes.push(...lostOwners(ops));
-  const seen = new Set(found.map(({ path }) => path));
-  for (const [path, a] of manifest.entries) {
-    if (seen.has(path) || above.has(path) || isHidden(manifest.hidden, path)) continue;
-    if (isGoneWhole(path)) continue;
+  for (const [path, a] of gone) {
+    if (above.has(path) || isGoneWhole(path)) continue;
     const aHash = hashOf(path, a, isIndexFile(path, area(path)));
     const n = firstSlot + ops.length;
     ops.push({ n, root: index, path, a, b: null, ...(aHash && { aHash }), area: area(path) });
@@ -486,6 +477,12 @@ function openCopy(state: OpenCopy): Transaction {
     return killed.filter(({ survived }) => survived).map(({ command }) => command);
   }
 
+  /** An edit names its path, so it is not lost as what a command leaves there. */
+  function refuseApart(path: string): void {
+    if (isApart(manifests[0] as Manifest, inTop(path)))
+      throw new ViewFault("permission", path, `on another mount, or not visible to jobs: ${path}`);
+  }
+
   const changes = () =>
     differences(initial(), snapshot(last ?? initial())).filter(
       ({ path, kind }) => kind !== "modified" || isChanged(place(path).key),
@@ -493,10 +490,12 @@ function openCopy(state: OpenCopy): Transaction {
 
   return {
     kind: "copy",
-    view:
+    view: watchView(
       confined === null
         ? createFolderView(directory, (path) => touched.add(path))
         : watchView(confined.view, (path) => touched.add(path)),
+      refuseApart,
+    ),
     directory: confined === null ? directory : workspace,
     environment: {
       ...(confined ?? limited)?.environment,

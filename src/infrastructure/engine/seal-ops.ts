@@ -46,7 +46,7 @@ export interface SealedRoot {
   readonly notes: readonly SealNote[];
   /** Paths that are too long to open. */
   readonly tooDeep: readonly string[];
-  /** Paths that the job wrote in the place of something that it does not see; absent where it sees all. */
+  /** Where the only copies of what the job deletes are that no plan can commit; absent where it sees all. */
   readonly unseen?: readonly string[];
 }
 

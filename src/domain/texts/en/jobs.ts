@@ -503,6 +503,7 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   device: (names) => `not applied, because it is a device: ${names}`,
   unreadable: (names) => `not applied, because it cannot be read: ${names}`,
   hidden: (names) => `not visible to the job: ${names}`,
+  apart: (names) => `not applied, because it is on another mount, or where the job cannot see: ${names}`,
   "holds-hidden": (names) => `kept, because it holds what the job could not see: ${names}`,
   "stale-lock": (names) => `a lock that the job's git left behind was removed: ${names}`,
   "home-unusable": (names) =>

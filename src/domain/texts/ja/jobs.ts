@@ -505,6 +505,7 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   device: (names) => `適用していません（デバイスのため）: ${names}`,
   unreadable: (names) => `適用していません（読み取れないため）: ${names}`,
   hidden: (names) => `ジョブからは見えません: ${names}`,
+  apart: (names) => `適用していません（別のマウント上か、ジョブから見えない場所にあるため）: ${names}`,
   "holds-hidden": (names) => `ジョブから見えないものを含むため残しました: ${names}`,
   "stale-lock": (names) => `ジョブの git が残したロックを取り除きました: ${names}`,
   "home-unusable": (names) =>
