@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { requirePart } from "../require.ts";
-import { createCli } from "./cli-kit.ts";
+import { createCli, shell } from "./cli-kit.ts";
 
 describe("the history of a workspace on the command line", () => {
   const cli = createCli();
@@ -35,6 +35,26 @@ describe("the history of a workspace on the command line", () => {
     const back = cli.run(["diff", "2..1"]);
     expect([back.code, back.err]).toEqual([0, expect.stringContaining("2 is later than 1")]);
     expect(back.out).toContain("-broken\n");
+  });
+
+  test("diff shows a changed mode as git does, alone and with changed lines", () => {
+    const other = createCli();
+    for (const name of ["alone", "both"])
+      writeFileSync(join(other.workspace, name), "old\n", { mode: 0o755 });
+    other.apply([shell("chmod 644 alone both; echo new > both")]);
+    const header = (name: string, [was, is]: readonly number[]) =>
+      `diff --git a/${name} b/${name}\nold mode 100${was}\nnew mode 100${is}\n`;
+    const modes = [755, 644];
+    const lines = "--- a/both\n+++ b/both\n@@ -1,1 +1,1 @@\n-old\n+new\n";
+    const whole = `${header("alone", modes)}${header("both", modes)}${lines}`;
+    for (const args of [["diff"], ["diff", "1"], ["diff", "..1"]])
+      expect([args, other.run(args).out]).toEqual([args, whole]);
+    expect(other.run(["show", "--diff"]).out).toEndWith(`\n${whole}`);
+    other.apply([shell("chmod 755 alone")]);
+    expect(other.run(["diff", "1..2"]).out).toBe(header("alone", [644, 755]));
+    expect(other.run(["undo"]).code).toBe(0);
+    expect(other.run(["diff", "2"]).out).toBe(header("alone", [644, 755]));
+    other.remove();
   });
 
   test("diff between two jobs has the changes by hand that were made between them, and no later ones", () => {

@@ -51,7 +51,7 @@ async function diff(program: CliProgram, { values, words }: Flags): Promise<numb
     if (jobId === undefined) return stop("no-jobs", texts.noJobs);
     if (workspace.archive.read(jobId) === null)
       return stop("unknown-job", messages.unknownJob(jobId, "terminal"));
-    differences = workspace.archive.walkDifferences(jobId);
+    differences = workspace.archive.walkDifferences(jobId, undefined, { modes: true });
   }
   const chosen = [...differences].filter(isOwn);
   const text = await diffText(chosen, WHOLE_DIFF);

@@ -175,7 +175,9 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
     return refuseInput(program, "unknown-job", text);
   }
   const diff =
-    flags.values.diff === true ? await diffText(archive.walkDifferences(job.jobId), WHOLE_DIFF) : null;
+    flags.values.diff === true
+      ? await diffText(archive.walkDifferences(job.jobId, undefined, { modes: true }), WHOLE_DIFF)
+      : null;
   const { jobId } = job;
   const interruption = await opened.workspace.findInterruption();
   const files = interruption?.jobId === jobId ? interruption.files : null;

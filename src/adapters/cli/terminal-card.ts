@@ -1,7 +1,7 @@
 import { diffWordsWithSpace, structuredPatch } from "diff";
 import type { FileDifference, JobArchive } from "../../application/ports/jobs.ts";
 import { changedFiles, findGitFolder } from "../../domain/jobs/result.ts";
-import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
+import { isBinaryContent, modeLines } from "../../domain/patch/compare-lines.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { readCode } from "../../domain/texts/code-tokens.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
@@ -33,7 +33,11 @@ const LONGEST_FILE = 2_000_000;
 export function diffLines(differences: readonly FileDifference[], texts: TerminalMessages): DiffLine[] {
   const own = differences.filter(({ path }) => !path.startsWith(".git/"));
   const gitFiles = differences.length - own.length;
-  const lines = own.flatMap((difference) => differenceLines(difference, texts));
+  const lines = own.flatMap((difference) => {
+    const notes = difference.modes === undefined ? [] : modeLines(difference.modes);
+    const [first, ...rest] = differenceLines(difference, texts);
+    return [...(first ? [first] : []), ...notes.map((text): DiffLine => ({ kind: "note", text })), ...rest];
+  });
   return gitFiles === 0 ? lines : [...lines, { kind: "note", text: texts.gitFiles(gitFiles) }];
 }
 

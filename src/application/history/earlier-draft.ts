@@ -1,3 +1,4 @@
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import type { EarlierState, HandEdit, JobStack } from "../ports/history.ts";
 import type { FileDifference } from "../ports/jobs.ts";
@@ -145,8 +146,11 @@ export function* walkStates(from: EarlierState, to: EarlierState): Generator<Fil
   );
   for (const path of [...paths].sort()) {
     const [before, after] = [readState(from, path), readState(to, path)];
+    const [was, is] = [modeIn(from, path), modeIn(to, path)];
+    const modes = was === null || is === null || was === is ? undefined : ([was, is] as const);
     if (before === undefined || after === undefined || !isSameFile(before, after))
-      yield { path, before, after };
+      yield { path, before, after, ...(modes && { modes }) };
+    else if (modes !== undefined) yield { path, before: NO_BYTES, after: NO_BYTES, modes };
   }
 }
 
@@ -164,6 +168,16 @@ function lookSafely(files: WorkspaceFiles, path: string): string {
     if (error instanceof ViewFault) return "gone";
     throw error;
   }
+}
+
+const NO_BYTES = new Uint8Array();
+
+/** The mode of a file of a state; null: not a file. */
+function modeIn({ files }: EarlierState, path: string): number | null {
+  return attemptOr(null, () => {
+    const found = files.look(path);
+    return found.kind === "file" ? found.mode & 0o777 : null;
+  });
 }
 
 /** A file of a state: null: not a file; undefined: missing. */

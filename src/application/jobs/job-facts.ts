@@ -199,12 +199,17 @@ export async function diffText(
   differences: Iterable<FileDifference>,
   limits: DiffLimits = SHOWN,
 ): Promise<string> {
-  const { toHunks, splitLines, isBinaryContent, writeFileName } = await import(
+  const { toHunks, splitLines, isBinaryContent, modeLines, writeFileName } = await import(
     "../../domain/patch/compare-lines.ts"
   );
   const pause = createPause();
   let text = "";
-  for (const { path, before, after, isLink } of differences) {
+  for (const { path, before, after, isLink, modes } of differences) {
+    if (modes !== undefined) {
+      text += `diff --git ${writeFileName(`a/${path}`)} ${writeFileName(`b/${path}`)}\n`;
+      text += `${modeLines(modes).join("\n")}\n`;
+      if (before?.length === 0 && after?.length === 0) continue;
+    }
     const bytes = (before?.length ?? 0) + (after?.length ?? 0);
     await pause(bytes);
     if (before === undefined || after === undefined) {

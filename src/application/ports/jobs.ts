@@ -172,6 +172,8 @@ export interface FileDifference {
   readonly base?: Uint8Array;
   /** It is or was a symbolic link, which has no text. */
   readonly isLink?: true;
+  /** Of a file on both sides whose mode changed, where that was asked for. */
+  readonly modes?: readonly [before: number, after: number];
 }
 
 /** Where jobs are remembered: files beside the undo data, so that no database is needed to take a job back. */
@@ -188,7 +190,14 @@ export interface JobArchive {
   events(jobId: string): JournalLine[];
   differences(jobId: string): FileDifference[];
   /** The same by path, each read when asked for; a deleted folder has its files. `path`: only that file or folder. */
-  walkDifferences(jobId: string, path?: string): Iterable<FileDifference>;
+  walkDifferences(
+    jobId: string,
+    path?: string,
+    asked?: {
+      /** Changes of a mode, too; a file that changed in nothing else has no bytes on either side. */
+      readonly modes?: boolean;
+    },
+  ): Iterable<FileDifference>;
 }
 
 /** A searchable index of all workspaces' jobs, rebuilt from the job folders: no undo depends on it. Several processes may use it. */

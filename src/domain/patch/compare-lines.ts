@@ -334,3 +334,12 @@ export function quoteFileName(name: string): string {
   );
   return `"${letters.join("")}"`;
 }
+
+/** A changed mode in git's words. */
+export function modeLines([before, after]: readonly [number, number]): string[] {
+  return [`old mode 100${octal(before)}`, `new mode 100${octal(after)}`];
+}
+
+function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(3, "0");
+}

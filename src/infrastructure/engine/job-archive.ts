@@ -236,10 +236,10 @@ export function createJobArchive(
         .flatMap((line) => journalLine(line)),
     differences: (jobId) =>
       workspace === null ? [] : [...walkDifferences({ storage, workspace, list }, jobId)],
-    walkDifferences: (jobId, path) =>
+    walkDifferences: (jobId, path, asked) =>
       workspace === null
         ? []
-        : walkDifferences({ storage, workspace, list }, jobId, { only: path, folders: true }),
+        : walkDifferences({ storage, workspace, list }, jobId, { ...asked, only: path, folders: true }),
   };
 }
 
@@ -395,11 +395,17 @@ interface ArchivedJobs {
   readonly list: () => StoredJob[];
 }
 
+const NO_BYTES = new Uint8Array();
+
 /** Both sides of each file of a job, from its slots, the workspace or a later job's slots. `folders`: files of deleted folders, too. */
 function* walkDifferences(
   archived: ArchivedJobs,
   jobId: string,
-  { only, folders = false }: { readonly only?: string | undefined; readonly folders?: boolean } = {},
+  {
+    only,
+    folders = false,
+    modes = false,
+  }: { readonly only?: string | undefined; readonly folders?: boolean; readonly modes?: boolean } = {},
 ): Generator<FileDifference> {
   const folder = jobFolder(archived.storage, jobId);
   const own = ifSound(() => readOwnPlan(folder, archived.workspace));
@@ -416,7 +422,7 @@ function* walkDifferences(
       (op) =>
         (only === undefined || shown(op) === only) &&
         op.area === "file" &&
-        op.inPlace !== true &&
+        (modes || op.inPlace !== true) &&
         (op.a?.kind !== "directory" || (folders && op.b === null)) &&
         op.b?.kind !== "directory",
     )
@@ -431,6 +437,12 @@ function* walkDifferences(
       else if (stood) yield* walkFolder(path, shown(op));
       continue;
     }
+    const changed = modes && op.a?.kind === "file" && op.b?.kind === "file" && op.a.mode !== op.b.mode;
+    const both = changed ? ([op.a?.mode ?? 0, op.b?.mode ?? 0] as const) : undefined;
+    if (op.inPlace === true) {
+      if (both !== undefined) yield { path: shown(op), before: NO_BYTES, after: NO_BYTES, modes: both };
+      continue;
+    }
     const standing = () => {
       const now = identifyAt(path);
       const known = lastSwap?.entries.get(op.n)?.standing;
@@ -442,7 +454,14 @@ function* walkDifferences(
     const after = op.b === null ? null : inEffect ? standing() : bytesAt(opSlotPath(folder, op.n, "b"));
     const base = state === "staged" && hasMovedOn(op, path) ? fromLaterJob(op, op.aHash) : undefined;
     const isLink = [op.a, op.b].some((side) => side?.kind === "symlink");
-    yield { path: shown(op), before, after, ...(base && { base }), ...(isLink && { isLink }) };
+    yield {
+      path: shown(op),
+      before,
+      after,
+      ...(base && { base }),
+      ...(isLink && { isLink }),
+      ...(both && { modes: both }),
+    };
   }
 }
 
