@@ -136,6 +136,34 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
         expect(git("stash", "list")).toBe("");
       });
 
+      test.each([
+        ["renamed", "error", "mv hid hid2", true],
+        ["renamed", "log", "mv hid hid2", true],
+        ["removed", "skip", "rm -rf hid", true],
+        ["replaced by a file", "log", "rm -rf hid; echo x > hid", true],
+        ["replaced by a folder", "log", "mv hid hid2; mkdir hid; echo n > hid/n", true],
+        ["cleaned up by git", "error", "git clean -fdxq -e node_modules hid", false],
+        ["swept away with all the rest", "log", "rm -rf ./* ./.gitignore", true],
+      ])(
+        "a folder with secret files that is %s keeps them (action_on_protected_file: %s), and undo is exact",
+        (_, action, line, isChange) => {
+          const secrets = ["hid/my.key", "hid/deep/inner.key", "hid/only/one.pem"];
+          for (const path of secrets) target.put(at(path), `${SECRET}\n`);
+          for (const path of ["hid/code.js", "hid/deep/code.js"]) target.put(at(path), "2;\n");
+          git("add", "hid/code.js", "hid/deep/code.js");
+          const files = () => tree().filter((entry) => entry.split(" ").length > 2);
+          const before = files();
+          const ran = code([line], { staging, config: `, action_on_protected_file: ${action}` });
+          expect(ran.said).toContain("it holds what the job could not see: ");
+          for (const path of secrets) expect(readFileSync(at(path), "utf8")).toBe(`${SECRET}\n`);
+          const after = files();
+          expect(after.filter((path) => /\.(key|pem) /i.test(path) && path.startsWith("hid2"))).toEqual([]);
+          expect(after.some((path) => path.startsWith("hid/code.js"))).toBe(!isChange);
+          if (isChange) expect(target.run(["undo"]).code).toBe(0);
+          expect(files()).toEqual(before);
+        },
+      );
+
       test("a job lands beside them and is undone exactly", () => {
         const before = tree();
         expect(code(["echo 2 >> sub/code.js; echo n > sub/new.txt"], { staging }).said).toContain("Applied");

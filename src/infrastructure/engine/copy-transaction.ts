@@ -228,6 +228,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   takeFolders(folder, made);
   notes.push(...lostOwners(ops));
   for (const [path, a] of gone) {
+    if (above.has(path)) notes.push(sealNote("holds-hidden", path));
     if (above.has(path) || isGoneWhole(path)) continue;
     const aHash = hashOf(path, a, isIndexFile(path, area(path)));
     const n = firstSlot + ops.length;

@@ -350,7 +350,12 @@ export function createChangeWatch(
       if (hasFlag(before, PRESENT)) changes.push({ path: pathBelow(workspace, absolute), kind: "deleted" });
     }
     early?.settle((absolute) => last.has(absolute));
+    // A folder was removed, and what the job did not see in it stays.
+    const unseen = new Set(
+      roots.flatMap(({ path, hides }) => [...hides].map((at) => pathBelow(workspace, `${path}/${at}`))),
+    );
     return changes
+      .filter(({ path, kind }) => kind !== "deleted" || !unseen.has(path))
       .filter(({ path }) => !/(^|\/)\.git\/(.*\/)?objects\//.test(path))
       .sort((x, y) => (x.path < y.path ? -1 : 1));
   };

@@ -4,6 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/platform-view.ts";
 import type { LayeredPath } from "../../application/ports/sandbox.ts";
 import { isInside } from "../../domain/platform/paths.ts";
+import { statEntryAt } from "../platform/entry-identity.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { SYSTEM_PATH } from "../platform/find-program.ts";
 import { createWorkspaceFiles, currentEntryBelow } from "../platform/folder-view.ts";
@@ -76,7 +77,8 @@ export function mayHaveMovedFolders({ upper, redirects }: LaidRoot): boolean {
 
 /** The names that an opaque folder of the upper takes from the one below it. */
 export function namesTakenFromLower(root: LaidRoot, path: string) {
-  const kept = new Set(namesIn(join(root.upper, path)).texts);
+  const upper = join(root.upper, path);
+  const kept = new Set(statEntryAt(upper)?.isDirectory() === true ? namesIn(upper).texts : []);
   const below = join(root.path, path);
   const { texts, bytes } = namesIn(below);
   return {

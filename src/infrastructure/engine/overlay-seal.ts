@@ -10,13 +10,15 @@ import {
   readlinkSync,
   symlinkSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { type SealNote, sealNote } from "../../domain/jobs/result.ts";
+import { foldersAbove, isInside } from "../../domain/platform/paths.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
 import { Identity, identify, identifyAt } from "../platform/entry-identity.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";
 import { renameQuickly } from "../platform/libc.ts";
 import { type Anchors, createAnchors } from "../platform/open-folder.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep } from "../platform/unattended.ts";
 import type { WalkOptions } from "../platform/walk-folder.ts";
 import { copyXattrs, getXattr } from "../platform/xattr.ts";
@@ -58,7 +60,15 @@ function settleMoves(root: LaidRoot, entries: readonly Pick<UpperEntry, "path" |
     folders.set(folder, [...(folders.get(folder) ?? []), source]);
   }
   for (const [folder, sources] of folders)
-    for (let i = 0; i < sources.length; i += AT_ONCE) copyInto(folder, sources.slice(i, i + AT_ONCE));
+    for (let i = 0; i < sources.length; i += AT_ONCE) {
+      const some = sources.slice(i, i + AT_ONCE);
+      copyInto(folder, some);
+      for (const path of root.hides) {
+        const source = some.find((one) => isInside(one, join(root.path, path)));
+        if (source !== undefined)
+          removeTree(join(folder, basename(source), relative(source, join(root.path, path))));
+      }
+    }
 }
 
 const AT_ONCE = 200;
@@ -111,11 +121,15 @@ class UpperSeal {
   readonly noText: string[] = [];
   readonly notes: SealNote[] = [];
   readonly tooDeep: string[] = [];
+  /** The folders that hold a file which the job does not see: the job cannot remove them as a whole. */
+  readonly holders: ReadonlySet<string>;
 
   constructor(
     readonly place: SealPlace,
     readonly anchors?: Anchors,
-  ) {}
+  ) {
+    this.holders = new Set([...place.root.hides].flatMap((path) => [...foldersAbove(path)]));
+  }
 
   get next(): number {
     return this.place.firstSlot + this.ops.length;
@@ -150,8 +164,12 @@ class UpperSeal {
   }
 
   remove(path: string): void {
-    const a = this.asOf(path);
-    if (a !== null) this.add({ path, a, b: null, aHash: this.hashOf(path, a) });
+    if (this.place.root.hides.has(path)) return;
+    if (this.holders.has(path)) this.emptyHolder(path);
+    else {
+      const a = this.asOf(path);
+      if (a !== null) this.add({ path, a, b: null, aHash: this.hashOf(path, a) });
+    }
   }
 
   addFolder(path: string, a: Identity | null, stats: EntryStats): void {
@@ -162,6 +180,12 @@ class UpperSeal {
     const next = this.nextSlot();
     makeFreshFolder(next, to, stats);
     this.add({ path, a, b: identifyAt(next) });
+  }
+
+  /** What the job saw in the folder goes, the folder itself stays. */
+  emptyHolder(path: string): void {
+    this.notes.push(sealNote("holds-hidden", path));
+    this.removeHidden(path, (at) => this.remove(at));
   }
 
   /** Removes the entries that an opaque folder hides. */
@@ -195,8 +219,10 @@ class MovingSeal extends UpperSeal {
     const a = this.asOf(path, original, seen);
     switch (kind) {
       case "gone":
+        if (this.holders.has(path)) this.emptyHolder(path);
         // The kernel marks only entries that existed. If the entry is missing and was never recorded, another program deleted it.
-        if (a === null && sight.existed(original) === undefined) this.add({ path, a: GONE_SINCE, b: null });
+        else if (a === null && sight.existed(original) === undefined)
+          this.add({ path, a: GONE_SINCE, b: null });
         else this.remove(path);
         break;
       case "directory":
@@ -208,7 +234,8 @@ class MovingSeal extends UpperSeal {
         break;
       case "file":
       case "symlink":
-        this.#takeFile(entry, original, seen, a);
+        if (this.holders.has(path)) this.emptyHolder(path);
+        else this.#takeFile(entry, original, seen, a);
         break;
       case "other":
         this.notes.push(sealNote("special", path));
