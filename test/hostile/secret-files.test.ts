@@ -112,6 +112,33 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
         expect(readFileSync(at("sub/my.key"), "utf8")).toBe(`${SECRET}\n`);
       });
 
+      test.each([
+        ["the repository's index", "git update-index --add --cacheinfo 100644,$B,.env", "rev .env"],
+        [
+          "an index of version 4",
+          "git update-index --index-version 4; git update-index --add --cacheinfo 100644,$B,.env",
+          "rev .env",
+        ],
+        [
+          "a repository of its own",
+          "git init -q sub; cd sub; B=$(echo x | git hash-object -w --stdin); git update-index --add --cacheinfo 100644,$B,my.key",
+          "rev sub/my.key",
+        ],
+        [
+          "a commit",
+          "git update-index --add --cacheinfo 100644,$B,.env; git -c user.name=m -c user.email=m@e commit -qm two",
+          "rev .env",
+        ],
+        ["a virtual environment", "touch pyvenv.cfg sub/pyvenv.cfg", "rev .env sub/my.key"],
+      ])("a secret file that an earlier job wrote into %s is not read", (_, line, read) => {
+        const blob = "B=$(echo x | git hash-object -w --stdin)";
+        const first = code([`echo 2 > made.js; ${blob}; ${line}; true`], { staging });
+        const second = code([`${read}; true`], { staging });
+        expect(second.said).toContain("[Plan]");
+        expect(second.said).not.toContain(backwards(SECRET));
+        expect(first.said).toContain("a secret file");
+      });
+
       test("tracked files, templates and files of packages are read", () => {
         const ran = code(
           ["cat sub/.env.test .env.example node_modules/tls/ca.pem > seen; git show HEAD:sub/.env.test"],

@@ -67,7 +67,8 @@ export async function sealValidated(
   let ofHome: readonly string[] = [];
   const left = await transaction.seal((difference) => {
     const changes = withGone(difference);
-    const verdict = validateChanges({ sides: difference, protection, sha1 }, changes);
+    const secrets = transaction.secretFiles?.() ?? [];
+    const verdict = validateChanges({ sides: difference, protection, secrets, sha1 }, changes);
     const { restored, rewrite, same, leftOut } = verdict;
     found = restored;
     ofHome = leftOut;

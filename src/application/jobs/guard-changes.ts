@@ -1,5 +1,5 @@
 import type { Change } from "../../domain/jobs/result.ts";
-import { readGitIndex } from "../../domain/platform/git-index.ts";
+import { findInGitIndex, readGitIndex } from "../../domain/platform/git-index.ts";
 import { lastPathName } from "../../domain/platform/ignore-rules.ts";
 import {
   type GitSetting,
@@ -54,7 +54,7 @@ interface GitFinding {
 }
 
 /** Finds changes to git directories, known by their content, that would run programs when the user calls git. Deletions are not checked. */
-function createGitGuard(sides: BeforeAndAfter) {
+function createGitGuard(sides: BeforeAndAfter, secrets: readonly string[] = []) {
   const directories = createGitDirectories(sides);
   return {
     /** Whether a path is in a folder that has the name of git's own. */
@@ -66,7 +66,9 @@ function createGitGuard(sides: BeforeAndAfter) {
       if (!mayMatterToGit(path)) return null;
       for (const directory of directories.above(path)) {
         const inside = directory === "" ? path : path.slice(directory.length + 1);
-        const found = findingIn(sides, directories, { path, directory, inside });
+        const found =
+          findingIn(sides, directories, { path, directory, inside }) ??
+          indexFinding(sides, { path, directory, inside }, secrets);
         if (found !== null) return found;
       }
       return null;
@@ -132,6 +134,46 @@ function findingIn(sides: BeforeAndAfter, directories: GitDirectories, place: Gi
     default:
       return null;
   }
+}
+
+/** A file that git tracks is no secret, so a job that may not read a file may not have git track it for the next job. */
+function indexFinding(
+  sides: BeforeAndAfter,
+  { path, inside }: GitPath,
+  secrets: readonly string[],
+): GitFinding | null {
+  if (secrets.length === 0 || !/^(?:index|sharedindex\.[0-9a-f]+)$/i.test(inside)) return null;
+  const [before, after] = [sides.original(path), sides.current(path)];
+  const isFile = sides.look(path, "after")?.kind === "file";
+  const lists = (bytes: Uint8Array | null, name: string) =>
+    bytes === null ? null : findInGitIndex(bytes, Buffer.from(name), { whole: true });
+  for (const secret of secrets)
+    for (const name of endsOf(secret)) {
+      const now = isFile ? lists(after, name) : false;
+      // A list that only git can read, and that git alone could read before, is git's own way of writing.
+      const was = before === null ? false : lists(before, name);
+      if (now === true ? was !== true : now === null && was !== null)
+        return {
+          why: `a secret file that this job may not read cannot be tracked by it: ${secret} (${path})`,
+        };
+    }
+  return null;
+}
+
+/** `a/b/c` → `a/b/c`, `b/c`, `c`: a path as repositories that hold it may list it. */
+function endsOf(path: string): readonly string[] {
+  const parts = path.split("/").filter((part) => part !== "..");
+  return parts.map((_, at) => parts.slice(at).join("/"));
+}
+
+/** A virtual environment holds no secrets, so a job may not make one of a folder with files that it may not read. */
+function environmentFinding(path: string, secrets: readonly string[]): string | null {
+  if (lastPathName(path) !== "pyvenv.cfg") return null;
+  const folder = path.slice(0, -"pyvenv.cfg".length);
+  const secret = secrets.find((one) => one.startsWith(folder));
+  return secret === undefined
+    ? null
+    : `a folder with a secret file that this job may not read cannot be made a virtual environment: ${path}`;
 }
 
 const JUDGED_BY_CONTENT: ReadonlySet<string> = new Set([
@@ -310,12 +352,14 @@ export interface RestoredChange {
 export interface ValidateChangesDeps {
   readonly sides: BeforeAndAfter;
   readonly protection: Protection;
+  /** The files that the job may not read. */
+  readonly secrets: readonly string[];
   readonly sha1: (bytes: Uint8Array) => string;
 }
 
 /** The one rule for changes that processes of a job may not leave, used after each command and at the end. */
 export function validateChanges(
-  { sides, protection, sha1 }: ValidateChangesDeps,
+  { sides, protection, secrets, sha1 }: ValidateChangesDeps,
   changes: readonly Change[],
 ) {
   const restored: RestoredChange[] = [];
@@ -334,9 +378,14 @@ export function validateChanges(
     changes.map(({ path }) => path),
     (folder) => sides.look(folder, "after") === null,
   );
-  const git = createGitGuard(sides);
+  const git = createGitGuard(sides, secrets);
   for (const change of changes) {
     const { path, kind } = change;
+    const made = kind === "added" ? environmentFinding(path, secrets) : null;
+    if (made !== null) {
+      restored.push({ path, why: made, rule: "git" });
+      continue;
+    }
     const found = git.forbids(change);
     if (found !== null) {
       restored.push({ path, why: found.why, rule: "git" });
@@ -385,7 +434,7 @@ export interface GuardDeps {
 /** Restores what a process may not change, so that no command builds on it; `final-validation.ts` decides. Returns the other changes. */
 export function guardChanges({ transaction, protection, sha1 }: GuardDeps, changes: readonly Change[]) {
   const { restored, rewrite, created, logged, leftOut } = validateChanges(
-    { sides: transaction, protection, sha1 },
+    { sides: transaction, protection, secrets: transaction.secretFiles?.() ?? [], sha1 },
     changes,
   );
   const back = new Set([

@@ -115,6 +115,8 @@ export interface Transaction extends BeforeAndAfter {
   readonly takeTraffic?: () => NetworkTraffic;
   /** Existing paths of the home (`~/.foo`) that a failed command's words name and no job is shown. Absent if the home is not hidden. */
   readonly hiddenHome?: (words: string) => readonly string[];
+  /** The secret files that this job may not read. */
+  readonly secretFiles?: () => readonly string[];
   /** The files of the workspace that a failed command's words name and this job may not read (`worker.env_files`). */
   readonly hiddenSecrets?: (words: string) => readonly string[];
   /** Asked after the end of the view: the jobs' shared home, where it was put aside because a job left it unusable. */

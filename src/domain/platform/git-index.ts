@@ -66,10 +66,15 @@ function walkGitIndex(bytes: Uint8Array, use: (start: number, name: number, end:
 }
 
 /**
- * Whether an index of SHA-1 names lists a file below a prefix (empty, or ending in `/`). Null: only git can tell, because it is
- * of another version, or a part of the list is in another file or in trees (a split or sparse index).
+ * Whether an index of SHA-1 names lists a file below a prefix (empty, or ending in `/`), or with `whole` a file of that very path.
+ * Null: only git can tell, because it is of another version, or a part of the list is in another file or in trees (a split or sparse
+ * index).
  */
-export function findInGitIndex(bytes: Uint8Array, prefix: Uint8Array): boolean | null {
+export function findInGitIndex(
+  bytes: Uint8Array,
+  prefix: Uint8Array,
+  { whole = false } = {},
+): boolean | null {
   const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 32 || data.getUint32(0) !== 0x44495243) return null;
   const version = data.getUint32(4);
@@ -100,7 +105,7 @@ export function findInGitIndex(bytes: Uint8Array, prefix: Uint8Array): boolean |
     equal = Math.min(equal, kept);
     if (equal === kept)
       while (equal < prefix.length && equal < length && bytes[at + equal - kept] === prefix[equal]) equal++;
-    if (equal === prefix.length && length > equal) return true;
+    if (equal === prefix.length && (whole ? length === equal : length > equal)) return true;
     at = version === 4 ? end + 1 : start + Math.ceil((end - start + 1) / 8) * 8;
   }
   for (const end = bytes.length - 20; at + 8 <= end; at += 8 + data.getUint32(at + 4))

@@ -506,6 +506,7 @@ function openCopy(state: OpenCopy): Transaction {
     ...confined?.limited,
     ...(confined !== null && { processes: confined.processes, hiddenHome: confined.hiddenHome }),
     ...(confined !== null && { homeAside: confined.homeAside }),
+    secretFiles: () => state.secrets.map((path) => relative(workspace, path)),
     hiddenSecrets: (words) => namedIn(words, state.secrets, workspace),
     takeChanges({ processRan }) {
       const before = last ?? initial();

@@ -328,6 +328,7 @@ function openOverlay(state: OpenOverlay): Transaction {
       },
     },
     hiddenHome: state.hiddenHome,
+    secretFiles: () => state.hidden.secrets.map((path) => relative(workspace, path)),
     hiddenSecrets: (words) => namedIn(words, state.hidden.secrets, workspace),
     homeAside: () => ownHomeAside ?? executor.homeAside(),
     takeChanges: () => takeChanges(),

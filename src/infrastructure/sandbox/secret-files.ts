@@ -109,7 +109,8 @@ function lookInto(
     const below = relative(root, folder);
     const at = (name: string) => (below === "" ? name : `${below}/${name}`);
     const entries = readdirSync(folder, { withFileTypes: true });
-    if (entries.some(({ name }) => name === "pyvenv.cfg")) return null;
+    if (below !== "" && rules.protects(below) && entries.some(({ name }) => name === "pyvenv.cfg"))
+      return null;
     const folders = entries
       .filter(
         (entry) => entry.isDirectory() && entry.name !== ".git" && !inDependencyFolder(`${at(entry.name)}/x`),
