@@ -411,7 +411,11 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
         whoChanged,
         outdated() {
           const own = ownPaths();
-          return mayAsk ? deps.shown.takeChanged(filesNow().source).filter((path) => !own.has(path)) : [];
+          // A copy lacks the files that the job does not see.
+          const isThere = (path: string) =>
+            readOrNull(open.files, path) !== null || readOrNull(workspace.files, path) === null;
+          const changed = mayAsk ? deps.shown.takeChanged(filesNow().source) : [];
+          return changed.filter((path) => !own.has(path) && isThere(path));
         },
         replaced: () => findReplaced(open),
         sendOut: () => sendOut(attempt),
