@@ -269,6 +269,38 @@ withChecks("a test whose import alone follows a moved file expects what it expec
   expect(ran.out).not.toContain("something else");
 });
 
+withChecks("a V4A patch that deletes a file and its only test file lands without a warning", () => {
+  const patch = `\`\`\`patch
+*** Begin Patch
+*** Delete File: lib/mul.js
+*** Delete File: test/mul.test.js
+*** End Patch
+\`\`\``;
+  const files = {
+    "lib/mul.js": "export default (a, b) => a * b;\n",
+    "test/mul.test.js": `import assert from "node:assert";
+import { test } from "node:test";
+test("multiplies", async () => {
+  const { default: times } = await import("../lib/mul.js");
+  assert.equal(times(2, 3), 6);
+});
+`,
+    "test/one.test.js": 'import { test } from "node:test";\ntest("one is one", () => {});\n',
+  };
+  cli = createNodeProject({
+    script: says(proposal("Remove mul", patch)),
+    check: "node --test",
+    realNode: true,
+    files,
+  });
+  const ran = cli.chat("/code3 remove mul");
+  expect(ran.out).toStartWith("Applied: 2 files, npm test 1 passed");
+  expect(ran.out).toContain("Removed with the code that they test: multiplies");
+  expect(ran.out).not.toMatch(/worse|something else|weakens/);
+  expect(ran.code).toBe(0);
+  expect(cli.git("status", "--porcelain")).toBe(" D lib/mul.js\n D test/mul.test.js\n");
+});
+
 withChecks("what tests write never reaches the change, nor when the coder runs them itself", () => {
   project([proposal("Comment", `${renaming}\n\`\`\`bash\nnpm test\n\`\`\``)], {
     script: "mkdir -p coverage && echo x > coverage/report && node --test",

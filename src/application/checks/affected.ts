@@ -10,6 +10,7 @@ import { repeatsFailure } from "../../domain/checks/failures.ts";
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
 import { isCodePath, isTestPath } from "../../domain/checks/path-kinds.ts";
+import { findRenamedTests } from "../../domain/checks/renamed-tests.ts";
 import { bareTestName, countTests, holds } from "../../domain/checks/test-results.ts";
 import {
   type CheckResult,
@@ -446,6 +447,7 @@ async function compareWithOldCode(
   if (every?.ok === false) return null;
   const old = alone ?? (every && checkResults([known], every.runs));
   const demandsSame = findSameDemands(draft, affected.texts);
-  const judgement = judgeAll({ baseline, draft: now.results, old, demandsSame });
+  const isRenamed = findRenamedTests(toChangedTexts(draft));
+  const judgement = judgeAll({ baseline, draft: now.results, old, demandsSame, isRenamed });
   return { ...now, before: baseline, judgement };
 }

@@ -15,6 +15,7 @@ import {
 } from "../../domain/checks/findings.ts";
 import { decidesChecks, isDocumentation, isTestPath } from "../../domain/checks/path-kinds.ts";
 import { createTestCounter } from "../../domain/checks/read-results.ts";
+import { findRenamedTests } from "../../domain/checks/renamed-tests.ts";
 import { type RedTests, settleRedTests } from "../../domain/checks/settle-red.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
@@ -370,6 +371,7 @@ async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
   judging.judgement = judgeAgain(judging, {
     old: alone ?? checkResults(tests, old?.runs ?? []),
     demandsSame: findSameDemands(draft, affected.texts),
+    isRenamed: findRenamedTests(toChangedTexts(draft)),
   });
   return null;
 }

@@ -87,7 +87,8 @@ export async function breakChanges(deps: ProofDeps, known: readonly string[]) {
   });
   const isLoaded = loadsByImport(affected.texts, affected.files);
   const isUnknown = ({ path }: { readonly path: string }) => !known.includes(path) && !isLoaded(path);
-  const unknown = broken.filter(isUnknown).slice(0, MOST_BROKEN);
+  const asked = broken.filter(isUnknown);
+  const unknown = asked.slice(0, MOST_BROKEN);
   const unnoticed: string[] = [];
   const noticed: string[] = [];
   const ladder = createLadder(deps);
@@ -96,9 +97,14 @@ export async function breakChanges(deps: ProofDeps, known: readonly string[]) {
     if (seen === null) return null;
     (seen ? noticed : unnoticed).push(path);
   }
-  // Of many changed files only the first are broken: where none of these is noticed, nothing shows that another one is.
   const isBlind = unnoticed.length > 0 && noticed.length === 0 && broken.every(isUnknown);
-  return { unnoticed, noticed, isBlind };
+  const rest = asked.slice(MOST_BROKEN);
+  if (!isBlind || rest.length === 0) return { unnoticed, noticed, isBlind };
+  // One run for all others: the first files of a large change may be those that no test needs.
+  const seen = await ladder.notices(new Map(rest.map(({ path, instead }) => [path, instead])));
+  if (seen === null) return null;
+  if (!seen) unnoticed.push(...rest.map(({ path }) => path));
+  return { unnoticed, noticed, isBlind: !seen };
 }
 
 /** Asks the affected tests first; if they notice nothing, all tests. */

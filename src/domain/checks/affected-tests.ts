@@ -30,6 +30,12 @@ export function isTestFile(path: string, text: string): boolean {
 const BEGINS_TEST =
   /^\s*(?:(?:async )?def (test\w*)|(?:test|it|describe|suite)(?:\.\w+)?\s*\(\s*["'`](.+?)["'`]|func ((?:Test|Fuzz|Example)\w*))/;
 
+/** The title of the test, or of the group of tests, that a line begins. */
+export function beginsTest(line: string): string | undefined {
+  const [, ...names] = BEGINS_TEST.exec(line) ?? [];
+  return names.find((one) => one !== undefined);
+}
+
 /** The lines of the tests with one of these titles, each up to the next test. */
 export function findTestLines(text: string, titles: readonly string[]): string {
   let isOwn = false;
@@ -70,8 +76,7 @@ export function onlyAddsTests(
         // A fixture may change the old tests, and so may code after a new test or a second test of an old name.
       } else if (/^\s*@.*fixture/.test(line)) return false;
       else if (place !== "new" || /^\w/.test(line) || BEGINS_TEST.test(line)) {
-        const [, ...names] = BEGINS_TEST.exec(line) ?? [];
-        const name = names.find((one) => one !== undefined);
+        const name = beginsTest(line);
         const isMark = MARKS_TEST.test(line) || (place === "decorated" && opened > 0);
         opened = openedBy(line) + (place === "decorated" ? opened : 0);
         if (name === undefined ? !isMark : before.includes(name)) return false;

@@ -117,6 +117,8 @@ export interface JudgeInput {
   readonly old: CheckResult | null;
   /** Whether the draft leaves the text of a test's expectations unchanged. */
   readonly demandsSame?: (test: string) => boolean;
+  /** Whether the draft gives a test, and the code that it tests, other names alone. */
+  readonly isRenamed?: (test: string) => boolean;
   /** Tests that no check could set up before. */
   readonly unableBefore?: ReadonlySet<string>;
 }
@@ -129,6 +131,7 @@ export function judgeCheck({
   draft,
   old,
   demandsSame = () => false,
+  isRenamed = () => false,
   unableBefore = new Set(),
 }: JudgeInput): Judgement {
   const counts = draft.results?.counts ?? null;
@@ -136,7 +139,7 @@ export function judgeCheck({
   if (draft.state === "cannot-run" || draft.state === "timed-out")
     return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
   if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
-  const comparison = { baseline: ran, draft, old, demandsSame, unableBefore };
+  const comparison = { baseline: ran, draft, old, demandsSame, isRenamed, unableBefore };
   const compared = compare(comparison);
   return { ...compared, counts, verdict: compareVerdict(comparison, compared) };
 }
@@ -180,7 +183,7 @@ function hasLostTests(before: TestResults | null, now: TestResults | null, old: 
   return totalTests(now.counts) < totalTests(before.counts) && old?.state !== "green";
 }
 
-function compare({ baseline, draft, old, demandsSame, unableBefore }: Comparison): Compared {
+function compare({ baseline, draft, old, demandsSame, isRenamed, unableBefore }: Comparison): Compared {
   const before = baseline.results;
   const now = draft.results;
   if (before === null || now === null) {
@@ -210,12 +213,13 @@ function compare({ baseline, draft, old, demandsSame, unableBefore }: Comparison
       isFewer,
       isFile: /^[^:\s]+$/.test(name) && isTestPath(name),
       demandsSame: demandsSame(name),
+      isRenamed: isRenamed(name),
     });
     if (change !== null) lists[change].push(name);
   }
   const moved = new Set(lists.moved.map(bareTestName));
   const newPassing = lists.newPassing.filter(
-    (name) => !moved.has(bareTestName(name)) && !renumbered.has(name),
+    (name) => !moved.has(bareTestName(name)) && !renumbered.has(name) && !isRenamed(name),
   );
   return { ...lists, newPassing, weakensTests: lists.weakened.length > 0 };
 }
@@ -267,6 +271,7 @@ interface Sightings {
   /** The name is that of a whole file, as tools report one that cannot be loaded. */
   readonly isFile: boolean;
   readonly demandsSame: boolean;
+  readonly isRenamed: boolean;
 }
 
 type TestChange = keyof JudgedTests;
@@ -301,12 +306,12 @@ function changeOf(seen: Sightings): TestChange | null {
 const failsNow = (outcome: SeenOutcome) => outcome === "fail" || outcome === "error";
 
 function changeOfPassing(seen: Sightings): TestChange | null {
-  const { now, old, isElsewhere, isRenumbered, isFewer, demandsSame } = seen;
+  const { now, old, isElsewhere, isRenumbered, isFewer, demandsSame, isRenamed } = seen;
   const oldHolds = old === "unlisted" || holds(old);
   switch (now) {
     case "pass":
     case "parent":
-      if (old === null || oldHolds || old === "skip") return null;
+      if (old === null || oldHolds || old === "skip" || isRenamed) return null;
       // If a file moved, or another test does not compile, the old version cannot be loaded, and demands the same.
       return old === "absent" && demandsSame ? null : "expectsElse";
     case "unlisted":
@@ -319,7 +324,7 @@ function changeOfPassing(seen: Sightings): TestChange | null {
       return oldHolds ? "weakened" : "worse";
     case "absent":
       if (old === null) return "worse";
-      if (isElsewhere) return "moved";
+      if (isElsewhere || isRenamed) return "moved";
       if (oldHolds && isRenumbered) return null;
       if (oldHolds) return "weakened";
       // The test has another name and other demands, as after a rename of the code that it tests.
@@ -357,10 +362,17 @@ export interface JudgeAllInput {
   readonly draft: readonly CheckResult[];
   readonly old: readonly CheckResult[] | null;
   readonly demandsSame?: JudgeInput["demandsSame"];
+  readonly isRenamed?: JudgeInput["isRenamed"];
 }
 
 /** Judges all checks of a project as one. `worse` in any check outranks the rest; otherwise tests outrank linters. */
-export function judgeAll({ baseline, draft, old, demandsSame = () => false }: JudgeAllInput): Judgement {
+export function judgeAll({
+  baseline,
+  draft,
+  old,
+  demandsSame = () => false,
+  isRenamed = () => false,
+}: JudgeAllInput): Judgement {
   const of = (results: readonly CheckResult[] | null, { command }: CheckResult) =>
     results?.find((one) => one.command === command) ?? null;
   const unableBefore = new Set(
@@ -376,6 +388,7 @@ export function judgeAll({ baseline, draft, old, demandsSame = () => false }: Ju
       draft: result,
       old: of(old, result),
       demandsSame,
+      isRenamed,
     }),
   }));
   const all = (key: TestChange) => [...new Set(judged.flatMap((one) => one[key] ?? []))];
