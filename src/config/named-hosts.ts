@@ -1,9 +1,10 @@
 /**
- * The hosts that settings of package managers and git remotes name. In: a home with its variables, or a workspace. Out: addresses
- * as URLs, or host names of remotes. Reads plain files only, at most 1 MiB each; a file that cannot be read names no host.
+ * The hosts that settings of package managers and git remotes name. In: a home with its variables, a workspace, or the common git
+ * directory of its own repository (the callers find that one: a repository above may be another's). Out: addresses as URLs, or
+ * host names of remotes. Reads plain files only, at most 1 MiB each; a file that cannot be read names no host.
  */
 import { readFileSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { attemptOr } from "../domain/platform/error-text.ts";
 import { canonicalHost } from "../domain/policy/network.ts";
 
@@ -76,10 +77,10 @@ export function userAddresses(env: Readonly<Record<string, string | undefined>>)
 }
 
 /** The hosts that files of a workspace and the remotes of its repository name: they count once the user trusts the folder. */
-export function workspaceHosts(workspace: string): readonly string[] {
+export function workspaceHosts(workspace: string, gitDirectory: string | null): readonly string[] {
   const addresses = OF_WORKSPACE.flatMap(([path, lines]) => namedBy([join(workspace, path), lines]));
   const named = addresses.flatMap((address) => endpointOf(address) ?? []);
-  return [...new Set([...named, ...remoteHosts(workspace)])].sort();
+  return [...new Set([...named, ...remoteHosts(gitDirectory)])].sort();
 }
 
 function endpointOf(address: string): string | null {
@@ -101,13 +102,12 @@ function addressesIn(text: string): readonly string[] {
   return [...text.matchAll(ADDRESS)].map(([address]) => address);
 }
 
-/** The hosts of the remotes of the repository that a folder is in, as its git directory has them now. */
-export function remoteHosts(folder: string): readonly string[] {
-  const git = findGitFolder(folder);
-  if (git === null) return [];
+/** The hosts of the remotes of a repository, as its git directory has them now; null: there is no repository. */
+export function remoteHosts(gitDirectory: string | null): readonly string[] {
+  if (gitDirectory === null) return [];
   const hosts: string[] = [];
   let isRemote = false;
-  for (const line of readPlain(join(git, "config")).split("\n")) {
+  for (const line of readPlain(join(gitDirectory, "config")).split("\n")) {
     if (/^\s*\[/.test(line)) isRemote = /^\s*\[remote\s/i.test(line);
     const [, url] = /^\s*(?:url|pushurl)\s*=\s*"?([^"\s]+)/i.exec(line) ?? [];
     const host = isRemote && url !== undefined ? remoteHost(url) : null;
@@ -126,23 +126,6 @@ function remoteHost(url: string): string | null {
   }
   const [, host] = /^(?:[^@/\s]+@)?([^:/\s]+):(?!\/\/)/.exec(url) ?? [];
   return (host === undefined ? undefined : canonicalHost(host)) ?? null;
-}
-
-/** The common git directory of the nearest repository at or above a folder. */
-function findGitFolder(folder: string): string | null {
-  for (let at = resolve(folder); ; at = dirname(at)) {
-    const entry = join(at, ".git");
-    const stats = attemptOr(undefined, () => statSync(entry, { throwIfNoEntry: false }));
-    if (stats?.isDirectory()) return entry;
-    if (stats?.isFile()) {
-      const [, named] = /^gitdir:\s*(.+)$/m.exec(readPlain(entry)) ?? [];
-      if (named === undefined) return null;
-      const own = resolve(at, named.trim());
-      const common = readPlain(join(own, "commondir")).trim();
-      return common === "" ? own : resolve(own, common);
-    }
-    if (dirname(at) === at) return null;
-  }
 }
 
 const MOST_BYTES = 1024 * 1024;

@@ -125,11 +125,6 @@ export type TrustResult =
       readonly cause?: unknown;
     };
 
-/** The hosts that a folder names now, for `trustWorkspace`. */
-export async function hostsOf(workspace: string): Promise<readonly string[]> {
-  return (await import("./named-hosts.ts")).workspaceHosts(workspace);
-}
-
 /** The content of a folder that the user must have seen to trust it; `seen` represents all of it. */
 export function trustSubject(workspace: string) {
   const content = readFile(workspaceConfigFile(workspace));

@@ -48,6 +48,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
       trustWorkspace({ home: resolveHome(place.env), workspace: place.workspace, now: new Date() });
       return place;
     },
+    namedHosts: async (folder) => (await import("./named-hosts.ts")).hostsOf(folder),
     openSetUp: async (options) => (await import("./set-up.ts")).openSetUp(env, options),
     modelTroubles: async (options) => (await import("./diagnose.ts")).modelTroubles(env, options),
     askLine: async (question, options) =>

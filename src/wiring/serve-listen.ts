@@ -309,6 +309,7 @@ function settingsOf(deps: WebHostDeps): Pick<WebHost, "configuration" | "setting
     replaceFile,
     openModels: (config: Config, known: Secrets) =>
       openModels(config, known, { locale: current().locale, home, env }),
+    namedHosts: async (folder: string) => (await import("./named-hosts.ts")).hostsOf(folder),
     listInstalled: async (baseUrl: string) =>
       (await import("../infrastructure/models/list-models.ts")).listModelNames(baseUrl),
     nextTime: async (cron: string, timezone: string) =>

@@ -9,7 +9,7 @@ import type {
 } from "../application/ports/jobs-workspace.ts";
 import type { Staging } from "../application/ports/sandbox.ts";
 import { confinementSettings } from "../config/settings.ts";
-import { isFolderTrusted, trustedHosts } from "../config/trust.ts";
+import { isFolderTrusted } from "../config/trust.ts";
 import type { Remedy } from "../domain/platform/machine-trouble.ts";
 import { isInside } from "../domain/platform/paths.ts";
 import { createProtection } from "../domain/policy/protection.ts";
@@ -70,7 +70,8 @@ export async function openWorkspace(
       (await import("../application/drafts/open-draft.ts")).openDraft(deps, request),
     storage,
     home,
-    tellModelNetwork: async () => (await import("../infrastructure/sandbox/allowed-hosts.ts")).tellOnce(home),
+    tellModelNetwork: async (found) =>
+      (await import("../infrastructure/sandbox/allowed-hosts.ts")).tellOnce(home, found),
     config: config.worker,
     hooks: config.hooks,
     judgeMerge: async (draft, signal) => {
@@ -122,15 +123,8 @@ export async function openSandbox(
     storage,
     home,
     ...confinementSettings(config),
-    readHosts: async () => {
-      const { remoteHosts, userAddresses } = await import("../config/named-hosts.ts");
-      const { workspace } = storage;
-      return {
-        user: userAddresses(env),
-        remotes: remoteHosts(workspace),
-        trusted: trustedHosts({ home, workspace }),
-      };
-    },
+    readHosts: async () =>
+      (await import("./named-hosts.ts")).readNamedHosts(env, { home, workspace: storage.workspace }),
     staging,
     emptied,
     beginOverlay,

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { remoteHosts, userAddresses, workspaceHosts } from "../../src/config/named-hosts.ts";
+import { hostsOf, readNamedHosts } from "../../src/wiring/named-hosts.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -58,19 +60,35 @@ describe("the hosts of a workspace", () => {
         "https://d.example:8443/x",
       ),
     });
-    expect(remoteHosts(folder)).toEqual(["a.example", "b.example", "c.example", "d.example:8443"]);
-    mkdirSync(join(folder, "packages/a"), { recursive: true });
-    expect(remoteHosts(join(folder, "packages/a"))).toHaveLength(4);
+    const git = join(folder, ".git");
+    expect(remoteHosts(git)).toEqual(["a.example", "b.example", "c.example", "d.example:8443"]);
+    expect(remoteHosts(null)).toEqual([]);
   });
 
-  test("are found from a worktree", () => {
-    const main = folderOf({
-      ".git/config": config("https://a.example/x"),
-      ".git/worktrees/w/commondir": "../..\n",
-    });
-    expect(remoteHosts(folderOf({ ".git": `gitdir: ${join(main, ".git/worktrees/w")}\n` }))).toEqual([
-      "a.example",
-    ]);
+  test("are found from a worktree and from a package of the repository", () => {
+    const main = folderOf({ "packages/a/index.js": "" });
+    const git = (...args: string[]) => execFileSync("git", ["-C", main, ...args], { stdio: "ignore" });
+    git("init", "-q");
+    git("remote", "add", "origin", "https://a.example/x");
+    git("add", ".");
+    git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "one");
+    const tree = join(folderOf({}), "tree");
+    git("worktree", "add", "-q", tree);
+    for (const folder of [main, tree, join(main, "packages/a")])
+      expect(hostsOf(folder)).toEqual(["a.example"]);
+  });
+
+  test("are not those of a repository above that is not the workspace's own", () => {
+    const above = folderOf({ "other/file": "", "packages/a/index.js": "" });
+    const git = (...args: string[]) => execFileSync("git", ["-C", above, ...args], { stdio: "ignore" });
+    git("init", "-q");
+    git("remote", "add", "origin", "https://a.example/x");
+    git("add", "other");
+    const workspace = join(above, "packages/a");
+    expect(hostsOf(workspace)).toEqual([]);
+    expect(readNamedHosts({}, { home: above, workspace }).remotes).toEqual([]);
+    git("add", "packages");
+    expect(readNamedHosts({}, { home: above, workspace }).remotes).toEqual(["a.example"]);
   });
 
   test("include those that its files name", () => {
@@ -80,6 +98,6 @@ describe("the hosts of a workspace", () => {
       "requirements.txt": "--extra-index-url https://c.example/simple\nsix\n",
       "pom.xml": "<repository><url>https://d.example/m2</url></repository>\n",
     });
-    expect(workspaceHosts(folder)).toEqual(["a.example:8443", "b.example", "c.example", "d.example"]);
+    expect(workspaceHosts(folder, null)).toEqual(["a.example:8443", "b.example", "c.example", "d.example"]);
   });
 });

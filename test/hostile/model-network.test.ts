@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
-import { shell } from "../e2e/cli-kit.ts";
+import { worked } from "../application/chat/chat-kit.ts";
+import { shell, until } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 import { createTarget, type Target } from "./hostile-kit.ts";
 
@@ -148,6 +149,57 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       target.write(".patch.json", JSON.stringify([shell(`curl -sS -m 5 http://${at}/own`)]));
       await target.runAsync(["apply", ".patch.json"]);
       expect(asked).toEqual(["/own"]);
+    });
+
+    const call = (name: string, args: Record<string, unknown>) => ({
+      answers: [{ when: { step: 0 }, tool_calls: [{ name, arguments: args }] }, { text: worked("done") }],
+    });
+
+    /** A message that Shiro answers by one call of a tool. */
+    async function ask(name: string, args: Record<string, unknown>, env: Record<string, string> = {}) {
+      target.put(join(target.home, "answers.json"), JSON.stringify(call(name, args)));
+      const { out, err } = await target.runAsync(["chat", "/ops do it"], env);
+      return out + err;
+    }
+
+    test("of Shiro's tools are held by the list", async () => {
+      const execute = (env = {}) =>
+        ask(
+          "command-executor_execute_command",
+          { command: `${leak().slice(0, -6)}; echo ran > ran.txt` },
+          env,
+        );
+      await execute();
+      expect(asked).toEqual([]);
+      expect(target.read("ran.txt")).toBe("ran\n");
+      expect(target.run(["show"]).out).toContain(`/allow ${at}`);
+      await execute(list(at));
+      expect(asked).toHaveLength(1);
+    });
+
+    test("in a background process are held by the list, and what it reached and what was refused is shown", async () => {
+      const command = `curl -sS http://${at}/in; curl -sS -m 5 http://127.0.0.3:9/out; echo over; sleep 60`;
+      await ask("process", { action: "start", command, name: "reach" }, list(at));
+      const shown = () => target.run(["ps"]).out;
+      await until(() => shown().includes("/allow 127.0.0.3:9"));
+      expect(asked).toEqual(["/in"]);
+      expect(shown()).toContain(`reach: network: it reached ${HOST} (1)`);
+      expect(target.run(["ps", "log", "reach"]).out).toContain(`reach: network: it reached ${HOST} (1)`);
+      expect((await target.runAsync(["chat", "/ps log reach"])).out).toContain(`it reached ${HOST} (1)`);
+      expect(target.json(target.run(["ps", "--json"])).processes).toMatchObject([
+        {
+          hosts_reached: [{ host: HOST, count: 1 }],
+          hosts_refused: [{ host: "127.0.0.3", port: 9, count: 1, reason: "not-allowed" }],
+        },
+      ]);
+      target.run(["ps", "stop", "reach"]);
+      expect(shown()).toContain(`it reached ${HOST} (1)`);
+    });
+
+    test("keep the user's own options of the JVM beside those that lead to the proxy", async () => {
+      const env = { JAVA_TOOL_OPTIONS: "-Dmine=1", PICOCLAW_WORKER_ENV_PASS: "JAVA_TOOL_OPTIONS" };
+      await code(["echo $JAVA_TOOL_OPTIONS > java.txt"], env);
+      expect(target.read("java.txt")).toMatch(/^-Dmine=1 -Dhttp.proxyHost=127.0.0.1 /);
     });
 
     test("a person whose earlier jobs had the open network is told once", async () => {

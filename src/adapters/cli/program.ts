@@ -75,6 +75,8 @@ export interface CliProgram {
   readonly terminalHost: () => Promise<TerminalHost>;
   /** Whether a configuration was written for this folder or this user, or a model's key is in the environment. */
   readonly isConfigured: () => boolean;
+  /** The hosts that the files of a folder and the remotes of its own repository name now. */
+  readonly namedHosts: (folder: string) => Promise<readonly string[]>;
   /** Whether this user has a configuration file. */
   readonly hasConfigFile: () => boolean;
   /** The input history of conversations. */

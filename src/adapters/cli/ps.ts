@@ -3,9 +3,9 @@ import {
   processCells,
   toProcessJson,
   wordLog,
-  wordPlanted,
   wordStarted,
   wordStopped,
+  wordTraces,
 } from "../../application/sandbox/process-report.ts";
 import { quoteWords } from "../../domain/platform/paths.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
@@ -77,7 +77,7 @@ async function list(asked: Asked): Promise<number> {
   const isAll = values.all === true;
   const found = isAll ? await asked.listEverywhere() : await asked.processes.list();
   if (program.json) return printJson(program, { processes: found.map(toProcessJson) });
-  const planted = found.flatMap((process) => wordPlanted(process, messages.locale));
+  const planted = found.flatMap((process) => wordTraces(process, messages.locale));
   program.out(`${printable([tableOf(found, texts, isAll), ...planted].join("\n"))}\n`);
   return EXIT.done;
 }

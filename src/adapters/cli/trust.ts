@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { hostsOf, trustWorkspace } from "../../config/trust.ts";
+import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type Flags, refuseWork, type Subcommand, succeed } from "./command.ts";
 import type { CliProgram } from "./program.ts";
@@ -14,7 +14,7 @@ async function trust(program: CliProgram, { values }: Flags): Promise<number> {
     home: program.home,
     workspace,
     now: new Date(),
-    hosts: await hostsOf(workspace),
+    hosts: await program.namedHosts(workspace),
   });
   if (!trusted.ok) {
     if (trusted.reason === "not-written") throw trusted.cause;

@@ -15,7 +15,6 @@ import { describeConfig, loadConfig, loadEdited, sourceText } from "../../config
 import {
   areCommandsTrusted,
   distrustWorkspace,
-  hostsOf,
   trustedFolders,
   trustSubject,
   trustWorkspace,
@@ -38,6 +37,8 @@ export interface SettingsDeps {
   readonly replaceFile: (file: string, text: string | null) => void;
   readonly openModels: (config: Config, secrets: Secrets) => Models;
   readonly listInstalled: (baseUrl: string) => Promise<readonly string[]>;
+  /** The hosts that the files of a folder and the remotes of its own repository name now. */
+  readonly namedHosts: (folder: string) => Promise<readonly string[]>;
   readonly nextTime: SettingsStore["nextTime"];
   readonly secrets: Secrets;
   readonly now: () => Date;
@@ -109,7 +110,7 @@ export function createSettings(deps: SettingsDeps): SettingsStore {
         workspace: workspace(),
         now: deps.now(),
         seen,
-        hosts: await hostsOf(workspace()),
+        hosts: await deps.namedHosts(workspace()),
       });
       if (!done.ok)
         return done.reason === "changed" ? words().trustChanged : words().notWritten(String(done.cause));

@@ -8,12 +8,18 @@ import type {
   ProcessStarted,
   WorkspaceProcesses,
 } from "../ports/sandbox-processes.ts";
-import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../sandbox/process-report.ts";
+import {
+  isUp,
+  wordLog,
+  wordProcessList,
+  wordStarted,
+  wordStopped,
+  wordTraffic,
+} from "../sandbox/process-report.ts";
 import {
   type Answer,
   answerInEveryLanguage,
   type ChatBase,
-  createAnswer,
   type LookCommand,
   type ServiceDeps,
 } from "./chat-turn.ts";
@@ -122,5 +128,5 @@ async function answerLog(processes: WorkspaceProcesses, name: string): Promise<A
   if (log.text === "") return answerInEveryLanguage((locale) => wordLog(log, locale));
   const fence = log.text.includes("```") ? "~~~~" : "```";
   const block = `${fence}\n${log.text}\n${fence}`;
-  return createAnswer([{ kind: "text", text: block }], true);
+  return answerInEveryLanguage((locale) => [block, ...wordTraffic(log.process, locale)].join("\n"));
 }

@@ -412,10 +412,9 @@ export class JobRun implements RunningJob {
       notes.push({ code: "hosts-reached", hosts: hosts.sort((x, y) => y.count - x.count) });
     const isModels = startedBy === "model" && tellModelNetwork !== undefined;
     if (!isModels || config.model_network.mode !== "allow_list" || !results.some(isProcess)) return notes;
-    const isFirst = await tellModelNetwork();
-    if (network === undefined && (isFirst || archive.isFirstOf(kind)))
+    if (network === undefined && ((await tellModelNetwork("open")) || archive.isFirstOf(kind)))
       notes.push({ code: "model-network-open" });
-    else if (isFirst && network === "allow-list" && archive.list().some(hadOpenNetwork))
+    if (network === "allow-list" && (await tellModelNetwork("listed")) && archive.list().some(hadOpenNetwork))
       notes.push({ code: "model-network" });
     return notes;
   }

@@ -45,8 +45,10 @@ export function networkNotes(
   ran?: CommandOutcome,
 ): { readonly notes: NoteFact[]; readonly reached: readonly ReachedHost[] } {
   if (network === undefined) return { notes: [], reached: [] };
-  const { refused, reached } = takeTraffic?.() ?? { refused: [], reached: [] };
+  const { refused, reached: all } = takeTraffic?.() ?? { refused: [], reached: [] };
   const list = startedBy === "model" ? { list: "model" as const } : {};
+  // What a user's own commands reach is the user's own business.
+  const reached = startedBy === "model" ? all : [];
   if (refused.length > 0)
     return { notes: refused.map((one) => ({ code: "host-refused", ...one, ...list })), reached };
   const isLimited = ran !== undefined && !ran.ok && NO_NETWORK.test(ran.output);

@@ -1,4 +1,4 @@
-import type { StartedBy } from "./jobs-transaction.ts";
+import type { NetworkTraffic, StartedBy } from "./jobs-transaction.ts";
 
 /**
  * The background processes of a workspace, such as a dev server. Each runs over the live folder under a name and outlives what
@@ -64,6 +64,8 @@ export interface BackgroundProcess {
   readonly plantedGit: readonly string[];
   /** If the folder is a home or holds one: names that appeared there since it started, and that programs of the user run or obey. */
   readonly plantedHome: readonly string[];
+  /** Hosts that it reached and that were refused since it started, where its network has a list. */
+  readonly traffic: NetworkTraffic;
 }
 
 export type ProcessConfinement = "confined" | "limited" | "none";

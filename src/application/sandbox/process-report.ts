@@ -3,6 +3,7 @@ import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle, namePaths, oneLine, shownPath } from "../../domain/texts/format-text.ts";
 import type { RunningMessages } from "../../domain/texts/jobs-running.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
+import { confinementMessages } from "../../domain/texts/policy.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
 import { agentId, isFinished, type ListedJob, toJobJson } from "../jobs/job-facts.ts";
 import type { JournalLine } from "../ports/jobs.ts";
@@ -38,6 +39,8 @@ export function toProcessJson(process: BackgroundProcess) {
     confinement: process.confinement,
     planted_git: process.plantedGit,
     planted_home: process.plantedHome,
+    hosts_reached: process.traffic.reached,
+    hosts_refused: process.traffic.refused,
   };
 }
 
@@ -107,13 +110,33 @@ export function wordProcessList(list: readonly BackgroundProcess[], locale: Loca
       const line = [`${isUp(process) ? "●" : "○"} ${name}`, state, time, ports, command]
         .filter((cell) => cell !== "")
         .join(" · ");
-      return [line, ...wordPlanted(process, locale)].join("\n");
+      return [line, ...wordTraces(process, locale)].join("\n");
     })
     .join("\n");
 }
 
+/** What it left and did since it started, a line each: planted files, hosts that it reached, hosts that were refused. */
+export function wordTraces(process: BackgroundProcess, locale: Locale): string[] {
+  return [...wordPlanted(process, locale), ...wordTraffic(process, locale)];
+}
+
+/** Hosts that it reached and hosts that were refused, a line each. */
+export function wordTraffic({ name, startedBy, traffic }: BackgroundProcess, locale: Locale): string[] {
+  const { reached, refused } = traffic;
+  const { hostsReached } = processMessagesFor(locale);
+  const { refusedHost } = confinementMessages(locale);
+  const list = startedBy === "model" ? { list: "model" as const } : {};
+  const more = Math.max(0, reached.length - SHOWN_HOSTS);
+  return [
+    ...(reached.length > 0 ? [hostsReached(name, reached.slice(0, SHOWN_HOSTS), more)] : []),
+    ...refused.slice(0, SHOWN_HOSTS).map((one) => `${name}: ${refusedHost({ ...one, ...list })}`),
+  ];
+}
+
+const SHOWN_HOSTS = 10;
+
 /** A line for each kind of file that appeared since the process started, and that programs of the user would obey. */
-export function wordPlanted({ name, plantedGit, plantedHome }: BackgroundProcess, locale: Locale): string[] {
+function wordPlanted({ name, plantedGit, plantedHome }: BackgroundProcess, locale: Locale): string[] {
   const words = processMessagesFor(locale);
   const kinds = [
     [plantedGit, words.plantedGit],
@@ -141,7 +164,7 @@ export function wordStarted(
   const { name, ports, port, state, confinement } = process;
   if (state.kind === "ended") {
     const line = [words.ranToEnd(name), wordState(state, words)].join(" ");
-    return [line, ...wordPlanted(process, locale)].join("\n");
+    return [line, ...wordTraces(process, locale)].join("\n");
   }
   const facts = [
     process.endsWithProgram ? words.endsWithProgram : words.keeps,
@@ -193,20 +216,20 @@ export function wordStopped(stopped: ProcessStopped, locale: Locale): string {
   const words = processMessagesFor(locale);
   switch (stopped.status) {
     case "stopped":
-      return [words.stopped(stopped.process.name), ...wordPlanted(stopped.process, locale)].join("\n");
+      return [words.stopped(stopped.process.name), ...wordTraces(stopped.process, locale)].join("\n");
     case "not-running":
       return words.notRunning(stopped.process.name);
     case "survived":
-      return [words.survived(stopped.process.name), ...wordPlanted(stopped.process, locale)].join("\n");
+      return [words.survived(stopped.process.name), ...wordTraces(stopped.process, locale)].join("\n");
     case "unknown":
       return words.unknown(stopped.name);
   }
 }
 
-export function wordLog({ text, cut }: ProcessLog, locale: Locale): string {
+export function wordLog({ process, text, cut }: ProcessLog, locale: Locale): string {
   const words = processMessagesFor(locale);
-  if (text === "") return words.noOutput;
-  return cut ? `${words.cut}\n${text}` : text;
+  const shown = text === "" ? words.noOutput : cut ? `${words.cut}\n${text}` : text;
+  return [shown, ...wordTraffic(process, locale)].join("\n");
 }
 
 /** One line of the list of running work. A new kind needs a case in `wordRunningThing` and `toRunningJson`, and a source. */

@@ -31,5 +31,14 @@ export function jobEnvironment({ host, pass, view }: JobEnvironmentDeps): Record
     if (value === undefined) continue;
     if (pass.includes(name) || (PASSED.test(name) && !looksLikeSecretName(name))) env[name] = value;
   }
-  return { ...env, ...QUIET, ...gitVariables(GIT_SETTINGS), ...view };
+  const { JAVA_TOOL_OPTIONS: own } = env;
+  const { JAVA_TOOL_OPTIONS: added } = view;
+  return {
+    ...env,
+    ...QUIET,
+    ...gitVariables(GIT_SETTINGS),
+    ...view,
+    // The user's options stay beside those that lead to the proxy, which come last and count.
+    ...(own !== undefined && added !== undefined && { JAVA_TOOL_OPTIONS: `${own} ${added}` }),
+  };
 }

@@ -1,6 +1,6 @@
 /**
  * What this home remembers about the network of model commands, in `$PICOCLAW_HOME/model-network.json`: the hosts that a person
- * allowed with `/allow`, by workspace, and whether the person was told of the list once. An unreadable file allows no host.
+ * allowed with `/allow`, by workspace, and of which state of that network the person knows. An unreadable file allows no host.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,8 @@ import { isNetworkEntry } from "../../domain/policy/network.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
 interface Memory {
-  readonly told?: boolean;
+  /** `true` in a file of an earlier version: of the list. */
+  readonly told?: boolean | readonly string[];
   readonly allowed?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -50,10 +51,11 @@ export function changeAllowedHosts(
   return true;
 }
 
-/** True the first time in a home. A home that cannot be written to is told again. */
-export function tellOnce(home: string): boolean {
+/** True the first time in a home for each state. In a home that cannot be written to it is always the first. */
+export function tellOnce(home: string, found: "listed" | "open"): boolean {
   const memory = read(home);
-  if (memory.told === true) return false;
-  succeeds(() => write(home, { ...memory, told: true }));
+  const known = Array.isArray(memory.told) ? memory.told : memory.told === true ? ["listed"] : [];
+  if (known.includes(found)) return false;
+  succeeds(() => write(home, { ...memory, told: [...known, found] }));
   return true;
 }

@@ -349,6 +349,7 @@ async function describe(
     confinement,
     plantedGit: settled.plantedGit ?? [],
     plantedHome: settled.plantedHome ?? [],
+    traffic: settled.traffic ?? { reached: [], refused: [] },
   };
 }
 

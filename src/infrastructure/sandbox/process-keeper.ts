@@ -151,6 +151,7 @@ async function runOnce(parts: Run, record: ProcessRecord): Promise<ProcessEnd> {
   const place = await openProcessPlace(sandbox, record, { run, storage });
   if ("complaint" in place) return notStarted(parts, place.complaint);
   let unfollow = () => {};
+  const traffic = createTrafficCount(place, record, save);
   try {
     const running = place.processes.runProcess({
       argv: ["bash", "-c", record.command],
@@ -170,7 +171,12 @@ async function runOnce(parts: Run, record: ProcessRecord): Promise<ProcessEnd> {
     // Requests are carried out in their order: with this answer the command has been started.
     await place.processes.listJobProcesses(record.id);
     save({ runs: record.runs + 1, isUp: true, confinement: place.confinement, end: null });
-    unfollow = followPorts(place, record.id, save);
+    const unfollowPorts = followPorts(place, record.id, save);
+    const timer = setInterval(traffic.look, LOOK_MS);
+    unfollow = () => {
+      unfollowPorts();
+      clearInterval(timer);
+    };
     const result = await running;
     if (result.outcome === "not-started") return notStarted(parts, result.error?.message ?? "");
     while (!signal.aborted && (await place.processes.listJobProcesses(record.id)).length > 0)
@@ -179,9 +185,42 @@ async function runOnce(parts: Run, record: ProcessRecord): Promise<ProcessEnd> {
   } finally {
     unfollow();
     await place.processes.killJobProcesses(record.id).catch(() => []);
+    traffic.look();
     await place.stop();
     removeTree(run);
   }
+}
+
+/** Adds what the proxy of a place saw to what the record has of earlier runs; each look takes what is new. */
+function createTrafficCount({ takeTraffic }: ProcessPlace, { traffic }: ProcessRecord, save: Run["save"]) {
+  const known = { reached: traffic?.reached ?? [], refused: traffic?.refused ?? [] };
+  return {
+    look(): void {
+      const seen = takeTraffic?.() ?? { reached: [], refused: [] };
+      if (seen.reached.length === 0 && seen.refused.length === 0) return;
+      known.reached = addCounts(known.reached, seen.reached, ({ host }) => host);
+      known.refused = addCounts(known.refused, seen.refused, ({ host, port, reason }) =>
+        [host, port, reason].join(" "),
+      );
+      save({ traffic: { ...known } });
+    },
+  };
+}
+
+const MOST_HOSTS = 100;
+
+function addCounts<T extends { readonly count: number }>(
+  known: readonly T[],
+  seen: readonly T[],
+  keyOf: (one: T) => string,
+): readonly T[] {
+  const counts = new Map(known.map((one) => [keyOf(one), one]));
+  for (const one of seen) {
+    const before = counts.get(keyOf(one));
+    if (before !== undefined || counts.size < MOST_HOSTS)
+      counts.set(keyOf(one), { ...one, count: one.count + (before?.count ?? 0) });
+  }
+  return [...counts.values()].sort((x, y) => y.count - x.count);
 }
 
 /** Opens the ports of a network of its own outside as they come and go. Returns how to end that. */

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import { resolveJobName } from "../../application/jobs/job-facts.ts";
-import type { StartedBy } from "../../application/ports/jobs-transaction.ts";
+import type { NetworkTraffic, StartedBy } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { ProcessRunner } from "../../application/ports/platform-processes.ts";
 import type { View } from "../../application/ports/platform-view.ts";
@@ -26,6 +26,8 @@ export interface ProcessPlace {
   readonly whyEnded: () => Error | null;
   /** Where it has a network of its own. */
   readonly insidePorts: OpenedPorts | null;
+  /** What a proxy saw since the last call; absent where there is none. */
+  readonly takeTraffic?: (() => NetworkTraffic) | undefined;
   stop(): Promise<void>;
 }
 
@@ -124,13 +126,14 @@ async function confineAt(
     insidePorts?.close();
     return confined;
   }
-  const { processes, environment, whyEnded, view } = confined;
+  const { processes, environment, whyEnded, view, limited } = confined;
   return {
     processes,
     environment,
     confinement: confined.confined ? "confined" : "none",
     whyEnded,
     insidePorts,
+    takeTraffic: limited.takeTraffic,
     view,
     stop: async () => {
       insidePorts?.close();

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { NetworkTraffic } from "../../application/ports/jobs-transaction.ts";
 import type { BackgroundProcess, ProcessEnd } from "../../application/ports/sandbox-processes.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { replaceFile } from "../platform/text-files.ts";
@@ -22,7 +23,10 @@ export interface BornProcess {
 
 /** A background process as its file has it. After the start only its keeper writes it, while that lives. */
 export interface ProcessRecord
-  extends Omit<BackgroundProcess, "state" | "ports" | "endsWithProgram" | "plantedGit" | "plantedHome"> {
+  extends Omit<
+    BackgroundProcess,
+    "state" | "ports" | "endsWithProgram" | "plantedGit" | "plantedHome" | "traffic"
+  > {
   /** Device and inode of the root: another folder in its place is not the workspace. */
   readonly rootIdentity: string;
   readonly hasOwnNetwork: boolean;
@@ -41,6 +45,7 @@ export interface ProcessRecord
   readonly plantedGit?: readonly string[];
   /** Entries of a home in the folder that appeared since the start, and that programs run or obey. */
   readonly plantedHome?: readonly string[];
+  readonly traffic?: NetworkTraffic;
   readonly end: ProcessEnd | null;
 }
 

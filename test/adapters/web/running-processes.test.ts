@@ -32,6 +32,7 @@ const web: BackgroundProcess = {
   confinement: "confined",
   plantedGit: [],
   plantedHome: [],
+  traffic: { reached: [], refused: [] },
 };
 const ended: BackgroundProcess = {
   ...web,

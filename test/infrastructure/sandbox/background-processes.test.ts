@@ -15,7 +15,7 @@ import type {
   BackgroundProcess,
   WorkspaceProcesses,
 } from "../../../src/application/ports/sandbox-processes.ts";
-import { wordPlanted } from "../../../src/application/sandbox/process-report.ts";
+import { wordTraces } from "../../../src/application/sandbox/process-report.ts";
 import { isAlive, isZombie } from "../../../src/infrastructure/platform/process-table.ts";
 import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import {
@@ -290,7 +290,7 @@ describe("a background process", () => {
       return list[0]?.state.kind === "ended" && list;
     });
     expect(found?.plantedHome).toEqual([".config/autostart", ".profile", ".zshenv"]);
-    const said = wordPlanted(found as BackgroundProcess, "en");
+    const said = wordTraces(found as BackgroundProcess, "en");
     expect(said).toEqual([
       expect.stringMatching(/^CAUTION: .+ in a home: \.config\/autostart, \.profile, \.zshenv\./),
     ]);

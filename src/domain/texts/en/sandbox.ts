@@ -35,6 +35,12 @@ export const processTexts = {
     `CAUTION: since ${name} started, hooks or settings have appeared in new git directories: ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Your next git command there would obey them. If they are not yours, remove them first.`,
   plantedHome: (name: string, paths: readonly string[], more: number) =>
     `CAUTION: since ${name} started, start files, settings or programs have appeared in a home: ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""}. The next login, shell or command there would obey them. If they are not yours, remove them first.`,
+  hostsReached: (
+    name: string,
+    hosts: readonly { readonly host: string; readonly count: number }[],
+    more: number,
+  ) =>
+    `${name}: network: it reached ${hosts.map(({ host, count }) => `${host} (${count})`).join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
   liveWrites: "What it writes to the folder cannot be undone.",
   endedAtOnce: (name: string, how: string) => `${name} ended at once: ${how}`,
   lastLines: "Its last lines:",

@@ -36,6 +36,8 @@ export const processTexts: typeof en.processTexts = {
     `注意: ${name} の起動後にできた git ディレクトリに、フックや設定があります: ${paths.join("、")}${more > 0 ? `（ほか ${more} 件）` : ""}。そこで次に git を使うと実行されます。心当たりがなければ、先に削除してください。`,
   plantedHome: (name, paths, more) =>
     `注意: ${name} の起動後に、ホームに起動ファイル、設定、またはプログラムができています: ${paths.join("、")}${more > 0 ? `（ほか ${more} 件）` : ""}。次のログインやシェル、コマンドで使われます。心当たりがなければ、先に削除してください。`,
+  hostsReached: (name, hosts, more) =>
+    `${name}: ネットワーク: ${hosts.map(({ host, count }) => `${host} (${count})`).join("、")}${more > 0 ? `、ほか ${more} 件` : ""} に接続しました`,
   liveWrites: "このプロセスがフォルダに書いたものは取り消せません。",
   endedAtOnce: (name, how) => `${name} はすぐに終了しました: ${how}`,
   lastLines: "最後の出力:",
