@@ -203,15 +203,21 @@ export function openScratch(removeTree: (folder: string) => void) {
 
 const OUTPUT_BYTES = 32 * 1024 ** 2;
 
-/** Programs that tools run beside jobs: git on a scratch folder, ripgrep. Output past the limit is dropped. */
-export function createProgramRunner(host: Readonly<Record<string, string | undefined>>): RunProgram {
+/**
+ * Programs that tools run beside jobs: git on a scratch folder, ripgrep. Output past the limit is dropped. `gitIn` says what
+ * git may see in a folder.
+ */
+export function createProgramRunner(
+  host: Readonly<Record<string, string | undefined>>,
+  gitIn: (folder: string) => Readonly<Record<string, string>> = () => ({}),
+): RunProgram {
   const base = jobEnvironment({ host, pass: [], view: {} });
   return ({ argv, cwd, env, input, timeoutMs, signal }) =>
     new Promise((resolve, reject) => {
       const [program, ...args] = argv;
       const child = spawn(program, args, {
         cwd,
-        env: { ...base, ...env },
+        env: { ...base, ...env, ...(program === "git" && gitIn(cwd)) },
         stdio: ["pipe", "pipe", "pipe"],
         timeout: timeoutMs,
         killSignal: "SIGKILL",

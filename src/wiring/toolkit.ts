@@ -1,5 +1,6 @@
 import type { OpenedWorkspace, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { toolLimits, toolPolicy } from "../config/settings.ts";
+import { ownGitOnly } from "../infrastructure/platform/git-roots.ts";
 import { removeTree } from "../infrastructure/platform/remove-tree.ts";
 import {
   createProgramRunner,
@@ -51,7 +52,7 @@ export function contextOf(
       return opened.workspace;
     },
     locate: locateOnHost,
-    runProgram: createProgramRunner(env),
+    runProgram: createProgramRunner(env, (folder) => (folder === workspace.root ? ownGitOnly(folder) : {})),
     openScratch: () => openScratch(removeTree),
     async explainLine(path, line) {
       const [{ createHistory }, { findWhy }, { wordWhy }, { historyMessagesFor }] = await Promise.all([

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createServer } from "../adapters/web/web-kit.ts";
 import { type Cli, createCli, PROGRAM, type Ran, shell } from "../e2e/cli-kit.ts";
+import { createHeadProject } from "../e2e/head-kit.ts";
 import { requirePart } from "../require.ts";
 
 let cli: Cli;
@@ -96,6 +98,49 @@ const SURFACES: Readonly<Record<string, Surface>> = {
     const log = cli.run(["ps", "log", "one"], { cwd, env });
     cli.run(["ps", "clear"], { cwd, env });
     return { ...ran, out: ran.out + log.out };
+  },
+  head: async (cwd, env) => {
+    const heads = await createHeadProject({ turns: [{ sh: [LINE], text: "done" }] });
+    try {
+      const ran = await heads.runAsync(["chat", "--workspace", cwd, "--", "/head claude-code run it"], {
+        ...heads.env,
+        ...env,
+        PICOCLAW_HOME: heads.home,
+      });
+      const prompts = heads.asked.map(({ body }) => body).join("");
+      return { ...ran, out: ran.out + prompts };
+    } finally {
+      await heads.remove();
+    }
+  },
+  serve: async (cwd, { PICOCLAW_HOME: _, ...env }) => {
+    const text = `## Plan\nrun\n\n## Patch\n\`\`\`bash\n${LINE}\n\`\`\``;
+    const server = await createServer({
+      script: [{ text }],
+      args: ["--workspace", cwd],
+      env,
+    });
+    try {
+      const visitor = server.token("--user", "u", "--role", "user", "--scope", "read,chat");
+      const headers = { authorization: `Bearer ${visitor}` };
+      const ask = async (path: string, body?: object) => {
+        const method = body === undefined ? "GET" : "POST";
+        const answered = await fetch(`${server.url}/api/v1/${path}`, {
+          method,
+          headers,
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+        return (await answered.json()) as {
+          message_id: string;
+          state: string;
+          reply: { text: string } | null;
+        };
+      };
+      const message = await ask("messages", { chat: "c", text: "/code3 run it", wait: 25 });
+      return { code: 0, out: JSON.stringify(message), err: server.errors() };
+    } finally {
+      await server.close();
+    }
   },
 };
 

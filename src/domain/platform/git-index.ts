@@ -1,8 +1,11 @@
-/** The repository above a workspace that is not the workspace's own, by its root, and why it is not. */
+/** The repository of or above a workspace that is not the workspace's own, by its root, and why it is not. */
 export interface ForeignRepository {
   readonly topLevel: string;
-  /** `home`: its root is a home or above one. `owner`: it fails git's ownership rule. `untracked`: it tracks nothing near. */
-  readonly why: "home" | "owner" | "untracked";
+  /**
+   * `home`: its root is a home or above one. `owner`: it fails git's ownership rule. `untracked`: it tracks nothing near.
+   * `elsewhere`: the `.git` there names a git folder that does not say that it is of this root.
+   */
+  readonly why: "home" | "owner" | "untracked" | "elsewhere";
 }
 
 /** One entry of a git index: what git believes it has put at a path. */

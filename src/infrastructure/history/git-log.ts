@@ -11,7 +11,7 @@ import type {
 import type { TakenEdit } from "../../application/ports/platform-view.ts";
 import { NAME } from "../../domain/history/case.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
-import { gitCeiling, gitProgram, ISOLATED_GIT_ENV, rootsFor } from "../platform/git-roots.ts";
+import { gitCeiling, gitProgram, ISOLATED_GIT_ENV, ownGitOnly, rootsFor } from "../platform/git-roots.ts";
 
 export interface GitAnswer {
   readonly code: number | null;
@@ -41,12 +41,13 @@ export function createAskGit(folder: string, path: string, scratch: string): Ask
   const folders = path.split(":").filter((one) => one.startsWith("/"));
   const program = gitProgram(folders, [folder]);
   const shared = { ...ISOLATED_GIT_ENV, ...IDENTITY, ...gitCeiling(rootsFor(folder)) };
+  const own = ownGitOnly(folder);
   return async (args, { input, cwd = folder, env = {} } = {}) => {
     if (program === null) return { code: null, bytes: Buffer.alloc(0) };
     const { promise, resolve } = Promise.withResolvers<GitAnswer>();
     const child = spawn(program, [...SAFE.flatMap((one) => ["-c", one]), ...args], {
       cwd,
-      env: { ...shared, PATH: path, HOME: scratch, LC_ALL: "C", ...env },
+      env: { ...shared, PATH: path, HOME: scratch, LC_ALL: "C", ...(cwd === folder && own), ...env },
       stdio: ["pipe", "pipe", "ignore"],
     });
     const pieces: Buffer[] = [];

@@ -4,9 +4,9 @@
  * Invariant: git is found without a process if the workspace holds its own `.git` or none is above it; a repository above
  * opens nothing before it is known to be the workspace's own, and a job that has begun keeps the reach that it began with.
  */
-import { accessSync, constants, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
-import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { GitHistory, Repository } from "../../application/ports/platform-view.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { type ForeignRepository, findInGitIndex } from "../../domain/platform/git-index.ts";
@@ -92,12 +92,16 @@ interface Reach {
 /**
  * Which repository is the workspace's own: that of its own `.git`, wherever the git folder lies; else the nearest above it, if its
  * root is neither a home nor above one, root and git folder pass git's ownership rule, and it tracks a file in the workspace or
- * in the folder that holds the workspace (decision 102).
+ * in the folder that holds the workspace. A git folder outside counts only if it says itself that it is of this folder (decision 102).
  */
 export function findReach(workspace: string): Reach {
   const git = findNearestGit(workspace);
-  if (git === null || git.topLevel === workspace) return { git, foreign: null };
-  const why = whyForeign(workspace, git);
+  if (git === null) return { git, foreign: null };
+  const why = !isOfItsFolder(git)
+    ? "elsewhere"
+    : git.topLevel === workspace
+      ? null
+      : whyForeign(workspace, git);
   return why === null ? { git, foreign: null } : { git: null, foreign: { topLevel: git.topLevel, why } };
 }
 
@@ -116,6 +120,11 @@ export function findGit(workspace: string): GitPlaces | null {
 /** Where a job's git must not look for a repository: above the job's reach. */
 export function gitCeiling([top = "/"]: readonly string[]): Readonly<Record<string, string>> {
   return { GIT_CEILING_DIRECTORIES: dirname(top) };
+}
+
+/** What PicoClaw's own git sees in a folder: the folder's own repository, or none. */
+export function ownGitOnly(folder: string): Readonly<Record<string, string>> {
+  return findGit(folder) === null ? { GIT_DIR: "/dev/null" } : {};
 }
 
 /** Longer than any path. */
@@ -161,6 +170,60 @@ function isShared(folder: string): boolean {
   );
 }
 
+/**
+ * Whether the git folder is the folder's own: it lies there, or it says so itself. A linked worktree's names its folder, a
+ * submodule's has a setting, and the index of any other knows a file of the folder. A `.git` that came with the files may name
+ * every git folder of the user.
+ */
+function isOfItsFolder(git: GitPlaces): boolean {
+  const { topLevel, gitDirectory, commonDirectory } = git;
+  if (isInside(topLevel, gitDirectory) && isInside(topLevel, commonDirectory)) return true;
+  if (commonDirectory !== gitDirectory) {
+    if (dirname(gitDirectory) !== join(commonDirectory, "worktrees")) return false;
+    const back = attemptOr("", () => readShort(join(gitDirectory, "gitdir")).trim());
+    return isSame(resolve(gitDirectory, back), join(topLevel, ".git")) || knowsFilesOf(git);
+  }
+  const settings = ["config", "config.worktree"]
+    .map((file) => attemptOr("", () => readShort(join(gitDirectory, file))))
+    .join("\n");
+  const worktree = /^\s*worktree\s*=\s*"?(.*?)"?\s*$/im.exec(settings)?.[1];
+  if (worktree !== undefined) return isSame(resolve(gitDirectory, worktree), topLevel);
+  // The `.git` of another folder, and a bare repository, have no second folder.
+  if (basename(gitDirectory) === ".git" || /^\s*bare\s*=\s*true\s*$/im.test(settings)) return false;
+  return isEmpty(gitDirectory) || knowsFilesOf(git);
+}
+
+const isSame = (one: string, other: string) =>
+  attemptOr(false, () => realpathSync(one) === realpathSync(other));
+
+/** A repository just made holds nothing that could be read. */
+const isEmpty = (gitDirectory: string) =>
+  ["index", "packed-refs", "logs/HEAD"].every((file) => !existsSync(join(gitDirectory, file)));
+
+/** Answers about git folders outside, each with the state of what it depends on. */
+const known = new Map<string, { readonly state: string; readonly isOwn: boolean }>();
+
+/** Whether the index knows a file of the folder by its time, which git wrote there and files that came along cannot guess. */
+function knowsFilesOf({ topLevel, gitDirectory }: GitPlaces): boolean {
+  const key = `${topLevel}\0${gitDirectory}`;
+  const state = [topLevel, join(topLevel, ".git"), join(gitDirectory, "index")].map(stateOf).join();
+  const before = known.get(key);
+  if (before?.state === state) return before.isOwn;
+  const listed = askGit(gitDirectory, [...AS_LISTED, "ls-files", "-z", "--debug"], { mayCut: true }) ?? "";
+  const entry = /([^\0]+)\0\s+ctime: \S+\s+mtime: ([1-9]\d*):(\d+)(?:\n .*)+\n/g;
+  const isOwn = [...listed.matchAll(entry)].some(([, path = "", seconds, nanoseconds]) => {
+    const stats = attemptOr(undefined, () => lstatSync(join(topLevel, path), { throwIfNoEntry: false }));
+    return Math.abs((stats?.mtimeMs ?? 0) - Number(seconds) * 1000 - Number(nanoseconds) / 1e6) < 1;
+  });
+  known.set(key, { state, isOwn });
+  return isOwn;
+}
+
+function stateOf(path: string): string | undefined {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && [found.dev, found.ino, found.uid, path.endsWith(".git") ? 0 : found.ctimeNs].join(":");
+}
+
 /** Answers about repositories above workspaces, each with the state of what it depends on. */
 const judged = new Map<string, { readonly state: string; readonly why: ForeignRepository["why"] | null }>();
 
@@ -168,13 +231,10 @@ function whyForeign(workspace: string, git: GitPlaces): ForeignRepository["why"]
   const { topLevel, gitDirectory } = git;
   const settings = [".gitconfig", ".config/git/config"].map((file) => join(homedir(), file));
   const state = [topLevel, join(topLevel, ".git"), gitDirectory, join(gitDirectory, "index"), ...settings]
-    .map((path) => {
-      const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-      return found && [found.dev, found.ino, found.uid, path.endsWith(".git") ? 0 : found.ctimeNs].join(":");
-    })
+    .map(stateOf)
     .join();
-  const known = judged.get(workspace);
-  if (known?.state === state) return known.why;
+  const before = judged.get(workspace);
+  if (before?.state === state) return before.why;
   const why = holdsHome(topLevel)
     ? "home"
     : !passesOwnership(git)
@@ -222,6 +282,9 @@ function passesOwnership({ topLevel, gitDirectory }: GitPlaces): boolean {
   return ran.status === 0;
 }
 
+/** An index is listed without a look at the files. */
+const AS_LISTED = ["--work-tree", "/", "-c", "core.fsmonitor=false"];
+
 /** Whether the repository tracks a file in the workspace or in the folder that holds it. */
 function tracksNear(workspace: string, { topLevel, gitDirectory, commonDirectory }: GitPlaces): boolean {
   const holder = relative(topLevel, dirname(workspace));
@@ -231,9 +294,9 @@ function tracksNear(workspace: string, { topLevel, gitDirectory, commonDirectory
   const config = attemptOr("", () => readShort(join(commonDirectory, "config")));
   const found = /objectformat/i.test(config) ? null : findInGitIndex(index, Buffer.from(prefix));
   if (found !== null) return found;
-  const plain = ["--work-tree", "/", "-c", "core.fsmonitor=false"];
   return (
-    (askGit(gitDirectory, [...plain, "ls-files", "-z", "--", prefix || "."], { mayCut: true }) ?? "") !== ""
+    (askGit(gitDirectory, [...AS_LISTED, "ls-files", "-z", "--", prefix || "."], { mayCut: true }) ?? "") !==
+    ""
   );
 }
 

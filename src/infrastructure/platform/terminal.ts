@@ -1,10 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { attemptOr } from "../../domain/platform/error-text.ts";
+import { findGit } from "./git-roots.ts";
 import { removeTree } from "./remove-tree.ts";
 import { writeAll } from "./standard-streams.ts";
 
@@ -97,6 +99,8 @@ export function createTerminalHost(env: Env) {
 }
 
 async function git(env: Env, root: string, args: readonly string[]): Promise<string | null> {
+  // Only the folder's own repository counts.
+  if (attemptOr(null, () => findGit(realpathSync(root))) === null) return null;
   // Listing an untrusted repository must not run programs that it names.
   const safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"];
   const printed = await readOutput(env, "git", [...safe, "-C", root, ...args]);

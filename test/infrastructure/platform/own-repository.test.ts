@@ -2,12 +2,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import {
+  cpSync,
   lchownSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
   renameSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -177,6 +179,57 @@ describe.if(requirePart("git"))("the workspace's own repository", () => {
     put("dl2/.git", `gitdir: ${at("home/.ssh")}\n`);
     put("dl2/a/x");
     expect([reach("dl2"), reach("dl2/a")]).toEqual([alone("dl2"), alone("dl2/a")]);
+  });
+
+  test("is not the git folder of another one that the .git of its files names", () => {
+    repository("main", ["a/x"]);
+    git("main", "commit", "-qm", "first");
+    git("main", "worktree", "add", "-q", "../tree");
+    git("main", "submodule", "add", "-q", at("main"), "sub");
+    repository("apart", ["a/x"], "--separate-git-dir", at("apart.git"));
+    git(".", "clone", "-q", "--bare", "main", "bare.git");
+    const folders = [
+      "main/.git",
+      "main/.git/worktrees/tree",
+      "main/.git/modules/sub",
+      "apart.git",
+      "bare.git",
+    ];
+    for (const [n, folder] of folders.entries()) {
+      put(`dl${n}/a/x`, "another\n");
+      put(`dl${n}/.git`, `gitdir: ${at(folder)}\n`);
+    }
+    // A `.git` of the files' own, which shares branches and objects with another.
+    put("link/.git", "gitdir: .g\n");
+    put("folder/a/x");
+    for (const place of ["link/.g", "folder/.git"]) {
+      put(`${place}/HEAD`, "ref: refs/heads/main\n");
+      put(`${place}/commondir`, `${at("main/.git")}\n`);
+    }
+    const planted = [...folders.keys()].map((n) => `dl${n}`).concat("link", "folder");
+    expect(planted.map((path) => reach(path))).toEqual(planted.map((path) => alone(path, path, "elsewhere")));
+    expect(reach("dl0/a")).toEqual(alone("dl0/a", "dl0", "elsewhere"));
+  });
+
+  test("stays its own where the folder was moved, or copied and looked at by git", () => {
+    repository("main", ["a/x"]);
+    git("main", "commit", "-qm", "first");
+    git("main", "worktree", "add", "-q", "../tree");
+    repository("apart", ["a/x"], "--separate-git-dir", at("apart.git"));
+    // Git does not believe times that are as young as its index.
+    for (const one of ["tree", "apart"]) {
+      utimesSync(at(`${one}/a/x`), 1_700_000_000, 1_700_000_000);
+      git(one, "status");
+      renameSync(at(one), at(`${one}-moved`));
+    }
+    expect([reach("tree-moved"), reach("apart-moved")]).toEqual([
+      own("tree-moved", "main/.git"),
+      own("apart-moved", "apart.git"),
+    ]);
+    cpSync(at("apart-moved"), at("copied"), { recursive: true });
+    expect(reach("copied")).toEqual(alone("copied", "copied", "elsewhere"));
+    git("copied", "status");
+    expect(reach("copied")).toEqual(own("copied", "apart.git"));
   });
 
   test("does not depend on git's variables", () => {

@@ -29,7 +29,7 @@ import {
 import type { Locale } from "../locale.ts";
 
 /** Why a repository above is not the workspace's own, and what helps. */
-const NOT_OWN: Readonly<Record<ForeignRepository["why"], string>> = {
+const NOT_OWN: Readonly<Record<Exclude<ForeignRepository["why"], "elsewhere">, string>> = {
   home: "its root is a home, or holds one.",
   owner:
     "it belongs to another user. If you trust it, name it in your own git settings: git config --global --add safe.directory FOLDER",
@@ -421,7 +421,9 @@ export const machineTexts = {
   fileSystems: (type: string, storage: string, storageType: string) =>
     `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
   foreignRepository: ({ topLevel, why }: ForeignRepository) =>
-    `Commands work in this folder alone, without the git repository above it (${topLevel}): ${NOT_OWN[why]}`,
+    why === "elsewhere"
+      ? `Commands work in this folder alone: the .git of ${topLevel} names a git folder elsewhere that knows none of the files here. If it is yours, run git status here once.`
+      : `Commands work in this folder alone, without the git repository above it (${topLevel}): ${NOT_OWN[why]}`,
   mountsBelow: (list: readonly string[]) =>
     `Mounted below the workspace, so that jobs run in a copy:${paths(list)}`,
   promise: (promised: MachinePromise, kept: boolean) => PROMISES[promised][kept ? 0 : 1],

@@ -23,7 +23,7 @@ import {
 
 const SWAPS = { commit: "適用", undo: "取り消し", redo: "やり直し" } as const;
 
-const NOT_OWN: Readonly<Record<ForeignRepository["why"], string>> = {
+const NOT_OWN: Readonly<Record<Exclude<ForeignRepository["why"], "elsewhere">, string>> = {
   home: "その最上位がホームフォルダーか、ホームを含むフォルダーだからです。",
   owner:
     "ほかのユーザーのものだからです。信頼する場合は自分の git 設定に加えてください（git config --global --add safe.directory フォルダー）。",
@@ -423,7 +423,9 @@ export const machineTexts: typeof en.machineTexts = {
   fileSystems: (type, storage, storageType) =>
     `ファイルシステム: workspace ${type}、ジョブと取り消しデータ ${storageType}（${storage}）`,
   foreignRepository: ({ topLevel, why }) =>
-    `コマンドはこのフォルダーの中だけで動き、上にある git リポジトリ（${topLevel}）には届きません:${NOT_OWN[why]}`,
+    why === "elsewhere"
+      ? `コマンドはこのフォルダーの中だけで動きます。${topLevel} の .git が別の場所の git フォルダーを指していますが、そこにはここのファイルの記録がありません。自分のものなら、ここで一度 git status を実行してください。`
+      : `コマンドはこのフォルダーの中だけで動き、上にある git リポジトリ（${topLevel}）には届きません:${NOT_OWN[why]}`,
   mountsBelow: (list) => `workspace の下に別のマウントがあるため、コピーで実行します:${paths(list)}`,
   promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
 };
