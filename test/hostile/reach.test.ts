@@ -162,7 +162,10 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
   "a home that is a repository",
   () => {
     const rows = STAGED.flatMap((staged) =>
-      Object.keys(SURFACES).map((surface) => [surface, staged] as const),
+      Object.keys(SURFACES)
+        // A head needs an overlay.
+        .filter((surface) => surface !== "head" || staged === "overlay")
+        .map((surface) => [surface, staged] as const),
     );
     test.each(rows)(
       "is neither read nor changed by %s in a folder of it, staged as %s",
@@ -216,6 +219,22 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
         expect(reached("srv", ran).bashrc).toBe("old\n");
       },
     );
+
+    test("is no repository for the tool that asks git, nor is one that a .git of the files names", () => {
+      const cwd = place("home");
+      const env = { HOME: inFolder("home"), PICOCLAW_HOME: inFolder("own") };
+      const code = () => {
+        const { out } = cli.run(["tool", "git_status_summary", "{}"], { cwd, env });
+        return (JSON.parse(out) as { error?: { code: string } }).error?.code;
+      };
+      expect(code()).toBe("NOT_A_REPOSITORY");
+      put("home/proj/.git", `gitdir: ${inFolder("home/.git")}\n`);
+      expect(code()).toBe("NOT_A_REPOSITORY");
+      const branch = `git branch planted; echo x >${inFolder("home/.git/planted")}; echo x >inside`;
+      cli.apply([shell(branch)], [], { cwd, env });
+      const found = ["home/.git/planted", "home/proj/inside"].map((path) => existsSync(inFolder(path)));
+      expect(found).toEqual([false, true]);
+    });
 
     test.each(STAGED)("is no repository for the job's git, staged as %s", (staged) => {
       const cwd = place("home");
