@@ -105,6 +105,7 @@ describe("the history of a workspace on the command line", () => {
     [["why", "a.txt:99"], "a.txt has 3 lines", 2],
     [["why", "none.txt:1"], "There is no file none.txt", 2],
     [["why", "../a.txt:1"], "There is no file ../a.txt", 2],
+    [["why", "new\nline:1"], "There is no file", 2],
     [["why", "/a.txt:1"], "a.txt in the workspace", 2],
     [["diff", "job_1_none"], "job_1_none", 2],
     [["diff", "job_1_none..job_2_none"], "No such job: job_1_none", 2],

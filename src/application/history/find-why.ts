@@ -290,6 +290,6 @@ function decodeLines(bytes: Uint8Array): string[] | null {
 
 /** The file and the line of `src/a.ts:12`, or of an editor's `src/a.ts (L12:14)`; null where the words name no line. */
 export function readFileLine(word: string): { readonly path: string; readonly line: number } | null {
-  const [, path = "", line, linked] = /^(.+?)(?::(\d+)| \(L(\d+)\D?\d*\))$/.exec(word) ?? [];
+  const [, path = "", line, linked] = /^(.+?)(?::(\d+)| \(L(\d+)\D?\d*\))$/s.exec(word) ?? [];
   return path === "" ? null : { path, line: Number(line ?? linked) };
 }
