@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { requirePart } from "../require.ts";
 import { backwards, createTarget, type Target } from "./hostile-kit.ts";
@@ -228,6 +228,16 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
         target.put(at("sub/deep/late.pem"), `${SECRET}\n`);
         expect(code(["rev sub/deep/late.pem"], { staging }).said).not.toContain(backwards(SECRET));
       });
+    });
+
+    test("a request to the coder shows none of them, in any case of the name", () => {
+      for (const name of ["real.conf", ".env.local", "second-name"]) rmSync(at(name));
+      code(["true"]);
+      const answers = [{ text: "{{message}}" }];
+      target.put(join(target.home, "answers.json"), JSON.stringify({ answers }));
+      const { out, err } = target.run(["chat", "/code change sub/code.js, sub/my.key and sub/OTHER.KEY"]);
+      expect(`${out}${err}`).toContain("sub/code.js");
+      expect(`${out}${err}`).not.toContain(SECRET);
     });
 
     test("in a nested repository that git's own index decides", () => {

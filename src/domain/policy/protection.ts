@@ -59,7 +59,8 @@ export function createProtection({
 }: ProtectionDeps): Protection {
   const compiled = patterns.map((pattern) => ({
     pattern,
-    matches: compile(pattern, { caseInsensitive }),
+    // A secret is one in any case, whatever the file system makes of its name.
+    matches: compile(pattern, { caseInsensitive: true }),
     // No path with a folder in it matches such a pattern, and without one the path is the name.
     ofNames: isPlainGlob(pattern),
     sparesTemplates: FOR_ENVIRONMENT_FILES.test(pattern),

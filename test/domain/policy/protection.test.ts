@@ -53,8 +53,8 @@ describe("protected patterns", () => {
     expect(protectionOf(true).protects(".ENV.Local")).toBe(".env*");
   });
 
-  test("case counts only where the file system minds it", () => {
-    expect(protectionOf(false).protects("SERVER.KEY")).toBeNull();
+  test("a protected name is one in any case, PicoClaw's own only where the file system does not mind it", () => {
+    expect(protectionOf(false).protects("SERVER.KEY")).toBe("*.key");
     expect(protectionOf(true).protects("SERVER.KEY")).toBe("*.key");
     expect(protectionOf(true).forbids("PicoClaw.YAML")).toBe("picoclaw");
     expect(["State/x", "A/Jobs", ".PicoClaw/x"].map(protectionOf(true).forbids)).toEqual(
