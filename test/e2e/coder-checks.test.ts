@@ -353,7 +353,10 @@ withChecks(
   () => {
     project(["どの数にしますか？\n変更なし: 質問です", proposal("1 の説明を書く", renaming)]);
     const asked = cli.chat("/code3 one に説明を付けて", [], { PICOCLAW_LOCALE: "ja" });
-    expect(asked).toMatchObject({ code: 0, out: "どの数にしますか？\n\n何も変更していません: 質問です\n" });
+    expect(asked).toMatchObject({
+      code: 0,
+      out: "どの数にしますか？\n\n何も変更していません。コーダーの言葉: 質問です\n",
+    });
     expect(cli.git("status", "--porcelain")).toBe("");
     cli.rewrite(says(proposal("1 の説明を書く", renaming)));
     const done = cli.chat("/code3 one に説明を付けて", [], { PICOCLAW_LOCALE: "ja" });

@@ -147,7 +147,7 @@ describe("a model that fails", () => {
     server.say({ text: "Two in which language?" }, { text: "No change: a question" }, GOOD);
     expect(await chat("/code3 make it two")).toEqual({
       code: 0,
-      out: "Nothing was changed: a question\n\nTwo in which language?\n",
+      out: "Nothing was changed. The coder's words: a question\n\nTwo in which language?\n",
     });
     expect((await chat("/code3 English, in a.txt")).code).toBe(0);
     expect(JSON.stringify(server.requests[2]?.body)).toContain("Two in which language?");

@@ -136,7 +136,9 @@ test("/code all: one coder that says why nothing changes answers for those that 
     ...says("coder3", ...claims),
   ]);
   const ran = cli.chat("/code all mend add in src/add.mjs");
-  expect(ran.out).toContain("It subtracts on purpose.\n\nNothing was changed: the name is a joke");
+  expect(ran.out).toContain(
+    "It subtracts on purpose.\n\nNothing was changed. The coder's words: the name is a joke",
+  );
   expect(ran.out.match(/Done: add adds now\./g)).toHaveLength(2);
   expect(ran.code).toBe(0);
 });

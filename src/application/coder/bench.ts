@@ -1,6 +1,6 @@
 import { findingsByCode } from "../../domain/checks/findings.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
-import { checkEdits } from "../../domain/drafts/check-edits.ts";
+import { type CheckedFiles, checkEdits } from "../../domain/drafts/check-edits.ts";
 import {
   type Change,
   type CommandResult,
@@ -192,6 +192,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     hasReturned = false;
     checks?.propose(proposal.check ?? null);
     const own = ownPaths();
+    for (const path of own) made.add(path);
     const { now, later, checked, ...sorted } = await sortCommands(deps, commands);
     held.splice(0, held.length, ...later);
     covered = sorted.covered;
@@ -292,6 +293,13 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     const what = ours === null ? "delete" : "conflict";
     return { path, what, shown: text(base), yours: text(ours), other: whoChanged(path) };
   }
+
+  /** Files that attempts before the last one changed. */
+  const made = new Set<string>();
+
+  /** A file that the coder made and removed again was not changed by others. */
+  const isTakenBack = (path: string, source: CheckedFiles) =>
+    made.has(path) && source.judges(path) && source.look(path).kind === "missing";
 
   const ownPaths = () => new Set(draft?.changes().map(({ path }) => path));
 
@@ -410,12 +418,15 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
         mayAsk,
         whoChanged,
         outdated() {
+          if (!mayAsk) return [];
           const own = ownPaths();
           // A copy lacks the files that the job does not see.
           const isThere = (path: string) =>
             readOrNull(open.files, path) !== null || readOrNull(workspace.files, path) === null;
-          const changed = mayAsk ? deps.shown.takeChanged(filesNow().source) : [];
-          return changed.filter((path) => !own.has(path) && isThere(path));
+          const { source } = filesNow();
+          return deps.shown
+            .takeChanged(source)
+            .filter((path) => !own.has(path) && isThere(path) && !isTakenBack(path, source));
         },
         replaced: () => findReplaced(open),
         sendOut: () => sendOut(attempt),

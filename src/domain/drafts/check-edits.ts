@@ -146,7 +146,7 @@ export function doubtfulEdits(
     const isWrittenBefore = written.has(path);
     const replaced = written.get(path) ?? current ?? "";
     written.set(path, content);
-    const found = marksIn(path, content.split("\n"), current ?? "");
+    const found = marksIn(path, withoutExamples(path, content.split("\n")), current ?? "");
     doubts.push(...found);
     const mayBePart =
       (metadata?.named !== undefined || isWrittenBefore) &&
@@ -166,6 +166,25 @@ export function doubtfulEdits(
     else if (!seen.told(path)) doubts.push(...shrinking(path, before, content));
   }
   return doubts;
+}
+
+/** The lines of a Markdown file outside of its closed fences: what a fence shows is an example. */
+function withoutExamples(path: string, lines: readonly string[]): readonly string[] {
+  if (!/\.(?:md|mdx|markdown)$/i.test(path)) return lines;
+  const kept: string[] = [];
+  let open = "";
+  let from = 0;
+  for (const line of lines) {
+    const [mark = ""] = /^ {0,3}(?:`{3,}|~{3,})/.exec(line) ?? [];
+    if (open === "" && mark !== "") [open, from] = [mark.trim(), kept.length];
+    else if (open !== "" && line.trim().startsWith(open) && /^(?:`+|~+)$/.test(line.trim())) {
+      kept.length = from;
+      open = "";
+      continue;
+    }
+    kept.push(line);
+  }
+  return kept;
 }
 
 function sharesLine(one: string, other: string): boolean {

@@ -225,6 +225,16 @@ describe("a block ends where it ends", () => {
     expect(at.asked).toHaveLength(1);
   });
 
+  test("a here-document with fences is whole, and what it shows is not run", async () => {
+    const text = `# R\n\n${fence("python", "x = 1\n")}\n\n${fence("bash", "touch ran.txt\n")}\n\n${fence("", "x\n")}\n`;
+    await answers(
+      proposal("Do", `${fence("bash", `cat > README.md <<'EOF'\n${text}EOF\n`)}\nThen it is there.`),
+    );
+    await at.send("/code3 do it");
+    expect(at.tree()).toEqual({ "README.md": text, "src/app.py": "value = 1\n" });
+    expect(at.asked).toHaveLength(1);
+  });
+
   test("two blocks of one file in fences that name it are not two whole files", async () => {
     const [one, two] = ["def a():\n    pass\n", "def b():\n    pass\n"];
     const patch = `${fence("python:b.py", one)}\n${fence("python:b.py", two)}`;
@@ -243,6 +253,17 @@ describe("a mark of an edit never becomes a line of a file", () => {
     expect(reply.ok).toBe(false);
     expect(reply.text).toContain(mark);
   });
+
+  test.each(["<<<<<<< SEARCH", ">>>>>>> REPLACE", "======="])(
+    "%s in a fence of a Markdown file is an example",
+    async (mark) => {
+      const text = `# How to edit\n\n\`\`\`\nsrc/app.py\n${mark}\n\`\`\`\n\nEnd.\n`;
+      await answers(proposal("Add", `\`\`\`\`md:docs/edit.md\n${text}\`\`\`\``));
+      await at.send("/code3 add it");
+      expect(at.read("docs/edit.md")).toBe(text);
+      expect(at.asked).toHaveLength(1);
+    },
+  );
 
   test("equals signs that underline a title are text", async () => {
     await answers(proposal("Add", fence("rst:a.rst", "Install\n=======\n\nText.\n")));
@@ -333,6 +354,12 @@ describe("a sentence of the coder about results", () => {
     expect(reply.ok).toBe(false);
     expect(reply.text).toContain("[Plan] the coder's own words, not a result\n");
     expect(reply.text).toContain("The coder's own words, not a result:\nThe tests pass.");
+  });
+
+  test("is marked where it is the reason for no change", async () => {
+    await answers("It is doubled.", "No change: I ran the tests, 42 passed");
+    const reply = await at.send("/code3 double it");
+    expect(reply.text).toContain("Nothing was changed. The coder's words: I ran the tests, 42 passed");
   });
 
   test("is the plan where the checks are green", async () => {

@@ -234,7 +234,7 @@ describe("a proposal that cannot run", () => {
         : proposal("p", "```txt:a.txt\nx\n```"),
     );
     const reply = await at.send("/code3 change it");
-    const text = "Which of the two files do you mean?\n\nNothing was changed: a question";
+    const text = "Which of the two files do you mean?\n\nNothing was changed. The coder's words: a question";
     expect(reply).toMatchObject({ ok: true, text, jobs: [] });
     await at.send("/code3 a.txt");
     expect(at.asked[1]?.messages[0]?.text).toContain("Which of the two files do you mean?");
@@ -265,7 +265,7 @@ describe("a proposal that cannot run", () => {
       },
     );
     const reply = await at.send("/code3 add は何をしますか");
-    const text = "何も変更していません: 質問への回答\n\n`add` は和を返します。";
+    const text = "何も変更していません。コーダーの言葉: 質問への回答\n\n`add` は和を返します。";
     expect(reply).toMatchObject({ ok: true, text, jobs: [] });
     expect(at.asked).toHaveLength(2);
   });
@@ -277,7 +277,11 @@ describe("a proposal that cannot run", () => {
   ])("a reason %s ends what was asked about, and comes first", async (_, first, second, text) => {
     at = await openConversation((_, turn) => (turn === 0 ? first : second));
     const reply = await at.send("/code3 what is add?");
-    expect(reply).toMatchObject({ ok: true, text: `Nothing was changed: ${text}`, jobs: [] });
+    expect(reply).toMatchObject({
+      ok: true,
+      text: `Nothing was changed. The coder's words: ${text}`,
+      jobs: [],
+    });
     expect(at.asked).toHaveLength(2);
   });
 
@@ -285,7 +289,7 @@ describe("a proposal that cannot run", () => {
     at = await openConversation(() => "It adds.\nNo change: a question");
     expect((await at.send("/code3 plan what is add?")).text).toStartWith("It adds.\na question\n");
     const { text } = await at.send("/preview /code3 what is add?");
-    expect(text).toBe("It adds.\n\nNothing was changed: a question");
+    expect(text).toBe("It adds.\n\nNothing was changed. The coder's words: a question");
   });
 
   test.each([

@@ -123,3 +123,20 @@ test("a line that an attempt changed is not taken for one that it removed", asyn
   expect(reply.ok).toBe(false);
   expect(at.read("a.txt")).toBe(LINES);
 });
+
+test("a file that the coder made and removed again was not changed by others", async () => {
+  const bad = "```txt:bad\nx\n```";
+  at = await openConversation(
+    (_, turn) =>
+      [
+        proposal("Try", `${replace("a.py", "value = 1", "value = 2")}\n\n${bad}`),
+        proposal("Clean", "```bash\nrm bad\n```"),
+      ][turn] ?? "Nothing more.",
+    { config: "checks: { command: 'test ! -e bad' }" },
+  );
+  at.write("a.py", "value = 1\n");
+  const reply = await at.send("/code3 do it");
+  expect(reply.ok).toBe(true);
+  expect(at.tree()).toEqual({ "a.py": "value = 2\n" });
+  expect(at.asked).toHaveLength(2);
+});

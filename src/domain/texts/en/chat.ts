@@ -235,7 +235,7 @@ export const chatTexts = {
   unexplained:
     "Nothing was changed: the coder's answer has neither a patch nor the line that says why none is needed.",
   nothingChanged: "Nothing was changed.",
-  unchangedBecause: (reason: string): string => `Nothing was changed: ${reason}`,
+  unchangedBecause: (reason: string): string => `Nothing was changed. The coder's words: ${reason}`,
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
   stillRed: (red: RedReason, brief: string): string => `${STILL_RED[red]}: ${brief}`,

@@ -194,7 +194,7 @@ export const chatTexts: typeof en.chatTexts = {
   unexplained:
     "何も変更していません。コーダーの回答には、パッチも、変更が不要な理由を示す行もありませんでした。",
   nothingChanged: "何も変更していません。",
-  unchangedBecause: (reason) => `何も変更していません: ${reason}`,
+  unchangedBecause: (reason) => `何も変更していません。コーダーの言葉: ${reason}`,
   planHint: "まだ何も変更していません。この計画を実行するには: go",
   goLabel: "実行する",
   stillRed: (red, brief) => `${STILL_RED[red]}: ${brief}`,

@@ -1,3 +1,4 @@
+import { lineAfter, lineAt } from "../../../platform/bytes-text.ts";
 import { scanJson, skipJsonSpace } from "../../../platform/json-text.ts";
 import { jsonMeaning } from "../../patch-command.ts";
 import { createFinder, type EmbeddedFormat } from "../embedded-format.ts";
@@ -457,6 +458,19 @@ function createMeasure(text: string) {
     return closeFence(text, fence, { flush: false });
   };
 
+  /** A fence in a here-document is a line of that document, as long as one behind its end closes the block. */
+  const pastHereDocument = (fence: Fence, end: FenceEnd): FenceEnd | null => {
+    const name = openHereDocument(text.slice(fence.bodyStart, end.bodyEnd));
+    if (name === null || !end.closed || budget <= 0) return null;
+    budget -= text.length - end.bodyEnd;
+    for (let at = end.next; at < text.length; at = lineAfter(text, at))
+      if (lineAt(text, at).trim() === name) {
+        const whole = closeFence(text, { ...fence, bodyStart: lineAfter(text, at) }, { flush: false });
+        return whole.closed ? whole : null;
+      }
+    return null;
+  };
+
   return {
     fence(fence: Fence, embedded: EmbeddedFormat | undefined): { end: FenceEnd; nested: boolean } {
       const from = extentOf(embedded, fence.bodyStart);
@@ -468,7 +482,8 @@ function createMeasure(text: string) {
         if (end !== undefined) return { end, nested: end.nested };
         budget -= text.length - fence.bodyStart;
       }
-      return { end: closeFence(text, fence, { flush: false }), nested: false };
+      const end = closeFence(text, fence, { flush: false });
+      return { end: (SHELL.test(fence.info) && pastHereDocument(fence, end)) || end, nested: false };
     },
     raw(format: EmbeddedFormat, from: number, lineEnd: number): number {
       const found = extentOf(format, from);
@@ -478,6 +493,18 @@ function createMeasure(text: string) {
       return stop === -1 ? text.length : stop + 1;
     },
   };
+}
+
+const SHELL = /^(?:bash|sh|shell|zsh)\b/i;
+
+/** The line that ends the here-document in which a script stops; null if it stops in none. */
+function openHereDocument(script: string): string | null {
+  let name: string | null = null;
+  if (!script.includes("<<")) return null;
+  for (const line of script.split("\n"))
+    if (name === null) name = /(?<!<)<<-?[ \t]*(["']?)\\?([A-Za-z_]\w*)\1/.exec(line)?.[2] ?? null;
+    else if (line.trim() === name) name = null;
+  return name;
 }
 
 /** Files whose own text has fences in it. */
