@@ -13,6 +13,7 @@ import { createFleetControl } from "../application/fleet/machine-presence.ts";
 import { chatKeyOf, readChatKey } from "../application/ports/chat.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/platform.ts";
 import type { KeptKind, Schedule } from "../application/ports/serve.ts";
+import { isTokenKept } from "../application/serve/access.ts";
 import { createServerHealth, createServerMetrics } from "../application/serve/health.ts";
 import { type ListenOptions, type RunningServer, runServer } from "../application/serve/server.ts";
 import {
@@ -68,7 +69,8 @@ async function startRounds(
   warnOfUnknownChannels(configured(), channels, (...named) => log(words().scheduleUnknownChannel(...named)));
   const scheduled = createScheduleStore({ db, workspace, now, messages: store });
   const { prepare: newMessage, announce: onFired } = receiver;
-  const mayPost = ({ chat, user = "" }: Schedule) => isKnown(readChatKey(chat).channel, user);
+  const mayPost = async ({ chat, user = "", token }: Schedule) =>
+    (await isTokenKept(access, token)) && isKnown(readChatKey(chat).channel, user);
   return startTimedWork({
     renewed: [
       () =>

@@ -112,3 +112,20 @@ test("an MCP session ends with its token: its stream is closed, and its call doe
   expect(existsSync(join(server.workspace, "landed"))).toBe(false);
   expect((await send({ id: 3, method: "tools/list" }, session)).status).toBe(401);
 }, 300_000);
+
+test("a schedule ends with the token by which it was made; one of another token is posted", async () => {
+  const { id, token } = create("--user", "eve", "--scope", "read,chat");
+  const kept = create("--user", "fay", "--scope", "read,chat");
+  for (const one of [token, kept.token])
+    await call(one, "messages", { text: "/schedule * * * * *: say hello", wait: 20 });
+  expect(server.run(["serve", "token", "remove", id]).code).toBe(0);
+  const texts = async (person: string) => {
+    const { messages } = (await call(operator, `sessions/web/${person}`)) as never as {
+      messages: { text: string }[];
+    };
+    return messages.map(({ text }) => text);
+  };
+  // Both were due at the same minute, the removed one first.
+  while (!(await texts("fay")).includes("say hello")) await Bun.sleep(200);
+  expect(await texts("eve")).not.toContain("say hello");
+}, 300_000);

@@ -14,6 +14,7 @@ import {
 import type { ImageFile } from "../../application/ports/chat.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createFrameReader } from "../../domain/platform/json-lines.ts";
+import { escapeUnseen, toShownJson } from "../../domain/platform/json-text.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { type AcpHost, type AcpSession, createAcpSessions, type EditorPrompt } from "./sessions.ts";
 
@@ -140,8 +141,18 @@ async function* admitMessages({ input, output }: AcpStreams, limitBytes: number)
       else {
         const message = `Invalid Request: the message is longer than ${limitBytes} bytes`;
         const error = { code: INVALID_REQUEST, message };
-        output.write(`${JSON.stringify({ jsonrpc: "2.0", id: frame.id, error })}\n`);
+        output.write(`${toShownJson({ jsonrpc: "2.0", id: frame.id, error })}\n`);
       }
+}
+
+/** The library writes a whole message at once: its text reaches an editor's log, or a terminal, without steering it. */
+function shownFrames(output: WritableStream<Uint8Array>): WritableStream<Uint8Array> {
+  const writer = output.getWriter();
+  return new WritableStream({
+    write: (bytes) => writer.write(Buffer.from(escapeUnseen(Buffer.from(bytes).toString("utf8")))),
+    close: () => writer.close(),
+    abort: (reason) => writer.abort(reason),
+  });
 }
 
 /**
@@ -157,7 +168,7 @@ export async function serveAcp(
   const sessions = createAcpSessions(host);
   const connection = createAcpAgent(host, sessions).connect(
     ndJsonStream(
-      Writable.toWeb(streams.output),
+      shownFrames(Writable.toWeb(streams.output) as WritableStream<Uint8Array>),
       Readable.toWeb(Readable.from(admitMessages(streams, limitBytes))) as ReadableStream<Uint8Array>,
       { maxMessageBytes: limitBytes + NEWLINE.length },
     ),

@@ -10,6 +10,7 @@ import {
   type RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
 import { readUpTo } from "../../domain/platform/file-bytes.ts";
+import { escapeUnseen } from "../../domain/platform/json-text.ts";
 import type { McpHost } from "./host.ts";
 import { createMcpServer, createRunningCalls, type RunningCalls, withConnection } from "./mcp-server.ts";
 import { type BadMessage, MESSAGE_BYTES, parseJson, toErrorResponse, tooLong } from "./read-message.ts";
@@ -225,7 +226,7 @@ export function createMcpEndpoint(host: McpHost) {
     // Refused before it reached the server, which therefore answers nothing.
     if (!answered.ok) release();
     endCancelled(session, body.value);
-    return isCall ? watchEnd(answered, over) : answered;
+    return watchEnd(answered, over);
   }
 
   return {
@@ -243,9 +244,16 @@ export function createMcpEndpoint(host: McpHost) {
   };
 }
 
-/** The same answer; `over` is called when all of it was sent, or the reader is gone. */
+/** The same answer, with nothing in it that a terminal would obey; `over` is called when all of it was sent, or the reader is gone. */
 function watchEnd(answered: Response, over: () => void): Response {
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const words = new TextDecoder();
+  // Text outside of JSON is the library's own: names of fields, ids of events.
+  const show = (controller: TransformStreamDefaultController<Uint8Array>, bytes?: Uint8Array) =>
+    controller.enqueue(Buffer.from(escapeUnseen(words.decode(bytes, { stream: bytes !== undefined }))));
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (bytes, controller) => show(controller, bytes),
+    flush: (controller) => show(controller),
+  });
   const sent = answered.body?.pipeTo(writable) ?? Promise.resolve();
   void sent.catch(() => {}).finally(over);
   const { status, headers } = answered;

@@ -3,7 +3,7 @@ import { createPause } from "../../application/platform/give-way.ts";
 import type { FileDifference, JournalLine, StoredJob } from "../../application/ports/jobs.ts";
 import type { DiffHunk } from "../../domain/patch/compare-lines.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
-import { actionButton, html, type Markup, type Piece, visible } from "./markup.ts";
+import { actionButton, html, type Markup, type Piece, visible, visiblePath } from "./markup.ts";
 import type { PageContext } from "./page-context.ts";
 
 /** One line of a difference; both numbers where it is unchanged. */
@@ -166,7 +166,7 @@ export function fileDiffView(
   links?: LineLinks,
 ): Markup {
   return html`<details class="diff" ${folded ? null : html`open`}>
-<summary><span class="kind ${file.kind}">${t.changeKinds[file.kind]}</span> <span class="path">${visible(file.path)}</span>
+<summary><span class="kind ${file.kind}">${t.changeKinds[file.kind]}</span> <span class="path">${visiblePath(file.path)}</span>
 ${file.added + file.removed > 0 && html`<span class="counts"><span class="plus">+${file.added}</span> <span class="minus">−${file.removed}</span></span>`}</summary>
 ${diffLines(t, file, view, links)}</details>`;
 }
@@ -186,7 +186,7 @@ export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView, li
       : html`<a href="${links.why(file.path, line, side)}" title="${t.whyLine}">${line}</a>`;
   const first = file.rows.find(({ kind }) => kind === "added")?.after ?? 1;
   return html`${links?.editor != null && file.kind !== "deleted" && html`<p class="note"><a href="${links.editor(file.path, first)}">${t.openInEditor}</a></p>`}
-${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visible(file.path)}">${view === "split" ? splitTable(t, file.rows, number) : inlineTable(t, file.rows, number)}</div>`}
+${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visiblePath(file.path)}">${view === "split" ? splitTable(t, file.rows, number) : inlineTable(t, file.rows, number)}</div>`}
 ${note}`;
 }
 
@@ -219,7 +219,7 @@ function filesInFolder(folder: string, journal: readonly JournalLine[]): string[
 /** A changed folder in a card: how many files it had, and each of them folded. */
 export function folderDiff(t: ConsoleMessages, path: string, files: readonly FileDiff[]): Markup {
   const names = files.slice(0, NAMED_FILES).map((file) => file.path.slice(path.length + 1));
-  return html`<p class="note">${visible(t.folderFiles(files.length, names))}</p>${files.map((file) => fileDiffView(t, file, "inline", true))}`;
+  return html`<p class="note">${visiblePath(t.folderFiles(files.length, names))}</p>${files.map((file) => fileDiffView(t, file, "inline", true))}`;
 }
 
 /** Every change of a job: files with their lines, and folders and links without. */
@@ -243,7 +243,7 @@ export function changesView(
       : job.changes.filter(
           ({ path }) => !named.has(path) && !files.some((file) => file.path.startsWith(`${path}/`)),
         );
-  return html`${files.map((file) => fileDiffView(t, file, view, undefined, links))}${bare.slice(0, MOST_FILES).map(({ path, kind }) => html`<details class="diff" open><summary><span class="kind ${kind}">${t.changeKinds[kind]}</span> <span class="path">${visible(path)}</span></summary>${noDiff(t, path, journal)}</details>`)}`;
+  return html`${files.map((file) => fileDiffView(t, file, view, undefined, links))}${bare.slice(0, MOST_FILES).map(({ path, kind }) => html`<details class="diff" open><summary><span class="kind ${kind}">${t.changeKinds[kind]}</span> <span class="path">${visiblePath(path)}</span></summary>${noDiff(t, path, journal)}</details>`)}`;
 }
 
 type NumberView = (line: number | undefined, side: "before" | "after") => Piece;
@@ -348,7 +348,7 @@ ${conflicts.map((conflict) => conflictFile(context, conflict))}
 function conflictFile({ t }: PageContext, { path, meanwhile, draft }: ConflictDiff): Markup {
   const side = (title: string, file: FileDiff | null) =>
     html`<div><p class="meta">${title}</p>${file === null ? html`<p class="note">${t.noLines}</p>` : diffLines(t, file, "inline")}</div>`;
-  return html`<h3>${visible(path)}</h3><div class="three-way">${
+  return html`<h3>${visiblePath(path)}</h3><div class="three-way">${
     meanwhile === null
       ? html`${side(t.conflictBoth, draft)}<p class="note">${t.conflictNoBase}</p>`
       : html`${side(t.conflictMeanwhile, meanwhile)}${side(t.conflictDraft, draft)}`

@@ -24,7 +24,7 @@ import { withoutOutput, wordError, wordEviction, wordStatus } from "../../domain
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
 import { markdown } from "./markdown.ts";
-import { duration, html, ICONS, type Markup, moment, type Piece, visible } from "./markup.ts";
+import { duration, html, ICONS, type Markup, moment, type Piece, visible, visiblePath } from "./markup.ts";
 import type { PageContext } from "./page-context.ts";
 
 /** The first line of the plan or the patch, without the marks of a heading. */
@@ -121,7 +121,7 @@ function caveats({ t }: PageContext, notes: readonly string[]): Markup {
 function changedFile({ t }: PageContext, { jobId, pieces }: JobCard, { path, kind }: Change): Markup {
   const counts = pieces?.facts.lineCounts?.[path];
   const address = `/jobs/${encodeURIComponent(jobId)}`;
-  return html`<details class="diff" data-src="${address}/diff?path=${encodeURIComponent(path)}"><summary><span class="kind ${kind}">${t.changeKinds[kind]}</span> <span class="path">${visible(path)}</span>${counts !== undefined && html`<span class="counts"><span class="plus">+${counts.added}</span> <span class="minus">−${counts.removed}</span></span>`}</summary><div data-slot><p class="note"><a href="${address}">${t.openJob}</a></p></div></details>`;
+  return html`<details class="diff" data-src="${address}/diff?path=${encodeURIComponent(path)}"><summary><span class="kind ${kind}">${t.changeKinds[kind]}</span> <span class="path">${visiblePath(path)}</span>${counts !== undefined && html`<span class="counts"><span class="plus">+${counts.added}</span> <span class="minus">−${counts.removed}</span></span>`}</summary><div data-slot><p class="note"><a href="${address}">${t.openJob}</a></p></div></details>`;
 }
 
 function failedCommand({ command, error, output }: CommandWords): Markup {

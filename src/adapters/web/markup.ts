@@ -1,6 +1,7 @@
 import type { HealthLine } from "../../application/ports/serve.ts";
 import { type AgentName, agentOf, roleOf } from "../../domain/chat/agents.ts";
 import type { Route } from "../../domain/config/configured-kinds.ts";
+import { maskSecrets } from "../../domain/platform/mask.ts";
 import style from "./assets/console.css" with { type: "text" };
 import type { PageContext } from "./page-context.ts";
 import { html, type Markup, type Piece } from "./safe-html.ts";
@@ -30,6 +31,9 @@ export function visible(text: string): string {
     .replaceAll("\r\n", "\n")
     .replace(UNSEEN, (character) => `⟦${(character.codePointAt(0) ?? 0).toString(16).toUpperCase()}⟧`);
 }
+
+/** The name of a file, without a key that may be in it. */
+export const visiblePath = (path: string): string => visible(maskSecrets(path));
 
 /** A drawing of 24 by 24, in the colour of the text beside it. */
 const icon = (path: Markup): Markup =>

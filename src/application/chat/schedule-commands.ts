@@ -135,12 +135,12 @@ async function keepSchedule(
   if (readSlashCommand(message)?.name === "schedule") return createAnswer([say("scheduleUsage")], false);
   if (cron.length > LONGEST_CRON) return createAnswer([say("scheduleLongRule", LONGEST_CRON)], false);
   if (message.length > LONGEST_TASK) return createAnswer([say("scheduleLongTask", LONGEST_TASK)], false);
-  const { channel, chatId, userId } = turn.message;
+  const { channel, chatId, userId, token } = turn.message;
   // A terminal or an editor may be closed at that time; the console keeps the answer.
   const isAway = isOwnersChannel(channel);
   const place = isAway
     ? { channel: "web", chatId: "operator", userId: "operator" }
-    : { channel, chatId, userId };
+    : { channel, chatId, userId, token };
   const made = await schedules.add({ ...place, cron, message });
   if (made === "never") return null;
   if (made === "too-many") return createAnswer([say("scheduleTooMany")], false);

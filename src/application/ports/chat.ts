@@ -35,6 +35,8 @@ export interface IncomingMessage {
   /** Together with the channel, the key of the session: `slack` + `C1:1700000000.1`. */
   readonly chatId: string;
   readonly userId: string;
+  /** The id of the token by which a program wrote, if by one. */
+  readonly token?: string | undefined;
   readonly text: string;
   /** Shown to the model that answers; a message of images alone needs no text. */
   readonly images?: readonly MessageImage[];
@@ -478,6 +480,8 @@ export interface NewChatSchedule {
   readonly channel: string;
   readonly chatId: string;
   readonly userId: string;
+  /** The id of the token by which it is made, if by one: with the token it ends. */
+  readonly token?: string | undefined;
   readonly cron: string;
   readonly message: string;
 }

@@ -394,6 +394,8 @@ export interface Schedule {
   readonly chat: string;
   /** Whose chat it is; default: the chat's own name. */
   readonly user?: string | undefined;
+  /** The id of the token by which it was made, if by one. */
+  readonly token?: string | undefined;
   readonly message: string;
 }
 

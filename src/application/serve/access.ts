@@ -252,6 +252,11 @@ export function createKnownPeople(
 /** Messages of the configuration's own schedules have no sender; those of schedules made in a chat have their maker. */
 const CONFIGURED_SCHEDULE = /^schedule:(?!chat\/)/;
 
+/** Where no token was used, there is none that could be removed. */
+export async function isTokenKept(access: Pick<AccessStore, "tokens">, token: unknown): Promise<boolean> {
+  return typeof token !== "string" || (await access.tokens()).some(({ id }) => id === token);
+}
+
 /** Whether a message that waited may still be carried out: its sender may have been removed meanwhile, or its token. */
 export function createMayStillWrite(
   access: Pick<AccessStore, "tokens">,
@@ -259,8 +264,6 @@ export function createMayStillWrite(
 ) {
   return async ({ channel, userId, eventId, replyTo }: InboundMessage): Promise<boolean> => {
     if (CONFIGURED_SCHEDULE.test(eventId)) return true;
-    const token = replyTo?.token;
-    if (typeof token === "string" && !(await access.tokens()).some(({ id }) => id === token)) return false;
-    return isKnown(channel, userId);
+    return (await isTokenKept(access, replyTo?.token)) && isKnown(channel, userId);
   };
 }

@@ -165,12 +165,14 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
       return fetched.reply;
     }
     const { images } = fetched;
+    const { token } = message.replyTo ?? {};
     const reply = await deps.conversation().handle(
       {
         id,
         channel,
         chatId,
         userId,
+        ...(typeof token === "string" && { token }),
         text: await messageTextWithFiles(deps, message),
         ...(images.length > 0 && { images }),
         sentAt: message.receivedAt,

@@ -20,7 +20,7 @@ export type NextScheduleTime = (after: Date) => Date | null;
 export interface ScheduleDeps {
   readonly store: ScheduleStore;
   readonly timesOf: (schedule: Schedule) => NextScheduleTime | Promise<NextScheduleTime>;
-  /** Whether the person who made it in a chat may still write there. Default: yes. */
+  /** Whether the person who made it in a chat may still write there, and the token by which it was made. Default: yes. */
   readonly mayPost?: (schedule: Schedule) => Promise<boolean>;
   readonly newMessage: (message: InboundMessage) => NewMessage;
   readonly onFired: (message: NewMessage) => void;
@@ -86,10 +86,11 @@ export function runSchedules(schedules: readonly Schedule[], deps: ScheduleDeps)
   };
 }
 
-function toScheduledMessage({ name, chat, user, message }: Schedule, due: Date): InboundMessage {
+function toScheduledMessage({ name, chat, user, token, message }: Schedule, due: Date): InboundMessage {
   const { channel, chatId } = readChatKey(chat);
   const eventId = `schedule:${name}:${due.toISOString()}`;
-  return { channel, eventId, chatId, userId: user ?? chatId, text: message };
+  const replyTo = token === undefined ? {} : { replyTo: { token } };
+  return { channel, eventId, chatId, userId: user ?? chatId, text: message, ...replyTo };
 }
 
 export function configuredSchedules({

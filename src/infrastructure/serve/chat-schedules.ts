@@ -50,7 +50,7 @@ export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {
         ...deps.configured.map((one) => fromConfiguration(one, nextOf)),
       ]);
     },
-    async add({ channel, chatId, userId, cron, message }) {
+    async add({ channel, chatId, userId, token = null, cron, message }) {
       const next = await nextTimeOf(cron, timezone, now());
       if (next === null) return "never";
       const row = await db.transaction().execute(async (within) => {
@@ -62,6 +62,7 @@ export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {
           channel,
           chat_id: chatId,
           user_id: userId,
+          token,
           cron,
           timezone,
           message,

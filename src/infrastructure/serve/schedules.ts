@@ -93,6 +93,7 @@ export function createScheduleStore({ db, workspace, now, messages }: ScheduleSt
         timezone: row.timezone,
         chat: `${row.channel}:${row.chat_id}`,
         user: row.user_id,
+        ...(row.token !== null && { token: row.token }),
         message: row.message,
       }));
     },

@@ -5,6 +5,7 @@ import {
   type ADDED_TABLES,
   addFilePieces,
   addForgeEvents,
+  addTokenOfSchedules,
   addUsageSums,
   createTables,
   type SQLITE_TABLES,
@@ -47,9 +48,11 @@ type TablesOf<Statement extends string> = {
 
 type Tables = TablesOf<(typeof TABLES | typeof SQLITE_TABLES | typeof ADDED_TABLES)[number]>;
 
-export interface Database extends Omit<Tables, "images"> {
+export interface Database extends Omit<Tables, "images" | "chat_schedules"> {
   /** `pieces`: how many an image has; null for one from before there were pieces. */
   images: Tables["images"] & { pieces: number | null };
+  /** `token`: the id of the token by which it was made, if by one. */
+  chat_schedules: Tables["chat_schedules"] & { token: string | null };
   migrations: { name: string; applied_at: string };
 }
 
@@ -196,6 +199,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "103-forge-events", up: addForgeEvents },
     // A process of before would show a model an empty image.
     { name: "104-file-pieces-breaking", up: addFilePieces },
+    { name: "105-token-of-schedules", up: addTokenOfSchedules },
   ];
 
 /** A migration that takes away or changes what an older process uses has a name that ends so; such a process finishes and ends. */

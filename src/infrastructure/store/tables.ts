@@ -250,3 +250,8 @@ export async function addFilePieces(db: Kysely<unknown>): Promise<void> {
   ])
     await sql.raw(statement).execute(db);
 }
+
+/** By which token a schedule was made: with the token it ends. Those of before have none. */
+export async function addTokenOfSchedules(db: Kysely<unknown>): Promise<void> {
+  await sql`alter table chat_schedules add column token text`.execute(db);
+}

@@ -20,6 +20,7 @@ function connectEditor(limitBytes: number) {
   const served = serveAcp(host, { input, output }, stop.signal, limitBytes);
   const answers = output.setEncoding("utf8")[Symbol.asyncIterator]();
   let said = "";
+  const lines: string[] = [];
   const next = async () => {
     while (!said.includes("\n")) {
       const { value, done } = await answers.next();
@@ -27,11 +28,12 @@ function connectEditor(limitBytes: number) {
       said += value;
     }
     const line = said.slice(0, said.indexOf("\n"));
+    lines.push(line);
     said = said.slice(line.length + 1);
     return JSON.parse(line) as Record<string, unknown>;
   };
   const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  return { send, next, input, logged, served, end: () => stop.abort() };
+  return { send, next, lines, input, logged, served, end: () => stop.abort() };
 }
 
 const initialize = (id: number) => ({ id, method: "initialize", params: { protocolVersion: 1 } });
@@ -67,4 +69,16 @@ test("a message is read to its last byte, also when it arrives in pieces", async
   editor.end();
   await editor.served;
   expect(editor.input.destroyed).toBe(true);
+});
+
+test("a message to the editor holds no character that a terminal would obey, and the same value", async () => {
+  const editor = connectEditor(1_000);
+  const id = "a\u202eb\u009bc";
+  editor.send({ id, method: "initialize", params: { protocolVersion: 1 } });
+  expect(await editor.next()).toMatchObject({ id, result: { protocolVersion: 1 } });
+  editor.send({ id, method: "session/prompt", params: { prompt: "x".repeat(5_000) } });
+  expect(await editor.next()).toMatchObject({ id, error: { code: -32600 } });
+  expect(editor.lines.join()).not.toMatch(/[\u202a-\u202e\x7f-\x9f]/);
+  editor.input.end();
+  await editor.served;
 });

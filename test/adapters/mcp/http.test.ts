@@ -56,6 +56,17 @@ describe("who may talk to the HTTP server", () => {
     expect(text).toContain('"name":"picoclaw"');
   });
 
+  test("what a command prints is the same value in a stream, escaped where a terminal would obey it", async () => {
+    const headers = await begin(http.url);
+    const command = String.raw`printf 'a\xe2\x80\xaeb\xc2\x9bc'`;
+    const asked = { jsonrpc: "2.0", id: 7, method: "tools/call" };
+    const params = { name: "execute_command", arguments: { command } };
+    const { text } = await post(http.url, headers, JSON.stringify({ ...asked, params }));
+    expect(text).not.toMatch(/[\u202a-\u202e\x7f-\x9f]/);
+    const [, data = ""] = /^data: (\{.*)$/m.exec(text) ?? [];
+    expect(JSON.stringify(JSON.parse(data).result.structuredContent)).toContain("a\u202eb\u009bc");
+  });
+
   test.each<[string, Headers, number]>([
     ["no token", { authorization: "" }, 401],
     ["another token", { authorization: `Bearer ${TOKEN}x` }, 401],

@@ -77,6 +77,7 @@ test("a fresh store has its migrations pending, then applied, by the first proce
     "102-usage-sums-breaking",
     "103-forge-events",
     "104-file-pieces-breaking",
+    "105-token-of-schedules",
   ]);
   expect(await index.migrate()).toEqual(fresh.pending);
   expect(await index.status()).toEqual({ applied: fresh.pending, pending: [], jobs: 0 });

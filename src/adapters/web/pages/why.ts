@@ -7,7 +7,7 @@ import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import type { LineLinks } from "../diff-view.ts";
 import type { FoundWhy, WebHost } from "../host.ts";
 import { page } from "../layout.ts";
-import { html, type Markup, visible } from "../markup.ts";
+import { html, type Markup, visible, visiblePath } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
 import { type ConsolePages, missingPage, respond } from "../web.ts";
 
@@ -35,16 +35,17 @@ function whyPage(context: PageContext, { job, path, line, seen, found: { why, li
   const { why: address, editor } = lineLinks(context, seen.jobId);
   const first = Math.max(1, line - AROUND);
   const origin = why.ok && why.origin.kind === "job" ? why.origin.job.jobId : null;
-  const title = `${path}:${line}`;
+  const name = visiblePath(path);
+  const title = `${name}:${line}`;
   return page(context, {
     title,
     section: "/jobs",
     wide: true,
     body: html`<p class="crumb"><a href="/jobs">${t.nav.jobs}</a> · <a href="/jobs/${encodeURIComponent(seen.jobId)}">${nameJob(job)}</a></p>
 <h1>${t.whyLine}</h1>
-<pre class="output wrap" tabindex="0">${visible(wordWhy(historyMessagesFor(t.locale), path, why))}</pre>
+<pre class="output wrap" tabindex="0">${visible(wordWhy(historyMessagesFor(t.locale), name, why))}</pre>
 <p class="actions">${origin !== null && origin !== seen.jobId && html`<a href="/jobs/${encodeURIComponent(origin)}">${t.openJob}</a>`}${editor !== null && html` <a href="${editor(path, line)}">${t.openInEditor}</a>`}</p>
-<div class="diff"><div class="scroll" tabindex="0" role="region" aria-label="${visible(title)}"><table class="lines inline"><caption class="unseen">${visible(path)}</caption><tbody>${lines
+<div class="diff"><div class="scroll" tabindex="0" role="region" aria-label="${title}"><table class="lines inline"><caption class="unseen">${name}</caption><tbody>${lines
       .slice(first - 1, line + AROUND)
       .map((text, n) => {
         const at = first + n;
