@@ -105,7 +105,7 @@ withChecks("where one of two changed files is noticed, the other one is named", 
     },
   );
   const ran = cli.chat("/code3 comment src/one.mjs and src/tool.mjs");
-  expect(ran.out).toStartWith("Applied: 2 files, npm test 1 passed\n");
+  expect(ran.out).toStartWith("Applied: 2 files, npm test 1 passed (1 changed file not noticed)\n");
   expect(ran.out).toContain("The tests do not notice when it is broken: src/tool.mjs");
 });
 

@@ -458,7 +458,7 @@ export type ListenAt =
 export type Proxy = Awaited<ReturnType<typeof startProxy>>;
 
 /** A proxy for clients that another server takes. */
-export function createProxy(deps: ProxyDeps) {
+function createProxy(deps: ProxyDeps) {
   const limits = { ...LIMITS, ...deps.limits };
   const { resolve, connect, ownAddresses, upstream } = deps;
   const dialling: DialDeps = {
