@@ -137,6 +137,24 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       expect(reply).toContain("/allow 127.0.0.3:");
     });
 
+    test("reach an IPv6 address only as an exact entry", async () => {
+      const heard: string[] = [];
+      const v6 = createServer((request, response) => {
+        heard.push(request.url ?? "");
+        response.end("yes");
+      });
+      await new Promise<void>((resolve) => v6.listen(0, "::1", () => resolve()));
+      const address = v6.address();
+      const entry = `[::1]:${typeof address === "object" ? address?.port : 0}`;
+      const line = [`NO_PROXY= no_proxy= curl -g -sS -m 5 http://${entry}/six; true`];
+      expect(await code(line)).toContain(`/allow ${entry}`);
+      expect(heard).toEqual([]);
+      await target.runAsync(["chat", `/allow ${entry}`]);
+      expect(await code(line)).toContain("commands of the model reached ::1 (1)");
+      expect(heard).toEqual(["/six"]);
+      v6.close();
+    });
+
     test("have their own loopback", async () => {
       const reply = await code([
         `${process.execPath} -e 'Bun.serve({port:4567,hostname:"127.0.0.1",fetch:()=>new Response("mine")})' & curl -sS --retry 20 --retry-delay 0 --retry-connrefused -m 8 http://127.0.0.1:4567/ > mine.txt`,
@@ -200,6 +218,17 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       const env = { JAVA_TOOL_OPTIONS: "-Dmine=1", PICOCLAW_WORKER_ENV_PASS: "JAVA_TOOL_OPTIONS" };
       await code(["echo $JAVA_TOOL_OPTIONS > java.txt"], env);
       expect(target.read("java.txt")).toMatch(/^-Dmine=1 -Dhttp.proxyHost=127.0.0.1 /);
+    });
+
+    test("in a folder that an earlier version trusted get the hosts that it names after the next trust, and doctor says so", () => {
+      const file = join(target.home, "trust.json");
+      const sentence = "hosts that its own files and remotes name count after: picoclaw trust";
+      const doctor = () => target.run(["doctor"]).out;
+      expect(target.run(["trust"]).code).toBe(0);
+      expect(doctor()).not.toContain(sentence);
+      writeFileSync(file, readFileSync(file, "utf8").replace(/"hosts":\s*\[[^\]]*\],/, ""));
+      expect(doctor()).toContain(sentence);
+      rmSync(file);
     });
 
     test("a person whose earlier jobs had the open network is told once", async () => {

@@ -79,6 +79,8 @@ export function diagnoseHome(
 export async function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
   { messages, workspace, config }: OpenedWorkspace,
+  /** An earlier version recorded that the folder is trusted, and no hosts. */
+  isWithoutHosts: boolean,
 ): Promise<DoctorCheck[]> {
   const { root, storage, staging } = workspace;
   const places = {
@@ -99,7 +101,10 @@ export async function diagnoseSandbox(
   const modelNetworkCheck = (holds: boolean): DoctorCheck => ({
     name: "promise-model-network",
     ok: holds || mode !== "off",
-    text: said.modelNetworkPromise(mode, holds, further),
+    text: [
+      said.modelNetworkPromise(mode, holds, further),
+      ...(mode === "allow_list" && holds && isWithoutHosts ? [said.trustedWithoutHosts] : []),
+    ].join(" "),
     remedy: messages.remedy("install-bubblewrap"),
   });
   const limitsCheck = (holds: boolean): DoctorCheck => ({

@@ -40,6 +40,25 @@ describe("a request through the proxy", () => {
     ]);
   });
 
+  test.each([
+    ["a public address", "CONNECT twice.example:443 HTTP/1.1\r\n\r\n", PUBLIC, [`${PUBLIC} 443`]],
+    ["an IPv6 address", "CONNECT twice.example:443 HTTP/1.1\r\n\r\n", "2606:4700::1", ["2606:4700::1 443"]],
+    ["a loopback address", "CONNECT twice.example:443 HTTP/1.1\r\n\r\n", "::1", []],
+  ])(
+    "to a name that resolves twice differently, first to %s, dials what was judged alone",
+    async (_, head, first, dials) => {
+      const { port: to } = await host(GREETING);
+      let times = 0;
+      const { port, dialled } = await proxy({
+        allowed: ["twice.example"],
+        resolve: async () => (times++ === 0 ? [first] : first === "::1" ? [PUBLIC] : ["127.0.0.1"]),
+        to,
+      });
+      const status = statusOf(await ask(port, head, "GET / HTTP/1.1\r\n\r\n"));
+      expect([times, dialled, status]).toEqual([1, [...dials], dials.length === 0 ? 403 : 200]);
+    },
+  );
+
   test("in a tunnel is carried both ways untouched", async () => {
     const { port: to } = await host(
       (heard, socket) => void socket.end(heard.toUpperCase()),
