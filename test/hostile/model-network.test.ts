@@ -74,6 +74,11 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       expect(red).not.toContain("/allow");
     });
 
+    test("open no socket to the host of a virtual machine", async () => {
+      const line = `perl -e 'print socket(my $s, 40, 1, 0) ? "opened" : "refused: $!"'`;
+      expect(await code([line])).toContain("refused: Address family not supported");
+    });
+
     test("reach an exact host:port of the user's own file, and the reply names it with its count", async () => {
       const reply = await code([`curl -sS http://${at}/a; curl -sS http://${at}/b`], list(at));
       expect(asked).toEqual(["/a", "/b"]);

@@ -1,14 +1,55 @@
 /**
  * Filters of system calls in the kernel's format, for what namespaces and Landlock leave open. `machine`: the number by which the
  * kernel knows a machine. `keys`: `add_key`, `request_key`, `keyctl`, which reach a session's keyring through every namespace.
- * The other calls change any process of the same user.
+ * `setpriority`, `ioprio_set` and `prlimit64` change any process of the same user. `socket` opens a socket of a family that no network
+ * namespace holds; `socketcall` is its older form, whose arguments a filter cannot read.
  */
 const MACHINES = [
-  { machine: 0xc000003e, keys: [248, 250], setpriority: 141, ioprio_set: 251, prlimit64: 302 },
-  { machine: 0x40000003, keys: [286, 288], setpriority: 97, ioprio_set: 289, prlimit64: 340 },
-  { machine: 0xc00000b7, keys: [217, 219], setpriority: 140, ioprio_set: 30, prlimit64: 261 },
-  { machine: 0x40000028, keys: [309, 311], setpriority: 97, ioprio_set: 314, prlimit64: 369 },
-  { machine: 0xc00000f3, keys: [217, 219], setpriority: 140, ioprio_set: 30, prlimit64: 261 },
+  {
+    machine: 0xc000003e,
+    keys: [248, 250],
+    setpriority: 141,
+    ioprio_set: 251,
+    prlimit64: 302,
+    socket: 41,
+    socketcall: null,
+  },
+  {
+    machine: 0x40000003,
+    keys: [286, 288],
+    setpriority: 97,
+    ioprio_set: 289,
+    prlimit64: 340,
+    socket: 359,
+    socketcall: 102,
+  },
+  {
+    machine: 0xc00000b7,
+    keys: [217, 219],
+    setpriority: 140,
+    ioprio_set: 30,
+    prlimit64: 261,
+    socket: 198,
+    socketcall: null,
+  },
+  {
+    machine: 0x40000028,
+    keys: [309, 311],
+    setpriority: 97,
+    ioprio_set: 314,
+    prlimit64: 369,
+    socket: 281,
+    socketcall: 102,
+  },
+  {
+    machine: 0xc00000f3,
+    keys: [217, 219],
+    setpriority: 140,
+    ioprio_set: 30,
+    prlimit64: 261,
+    socket: 198,
+    socketcall: null,
+  },
 ] as const;
 /** The other numbering of calls that an x86-64 kernel may know. */
 const X32 = 0x40000000;
@@ -26,12 +67,33 @@ const RETURN = 0x06;
 const ALLOW: Step = [RETURN, 0, 0, 0x7fff0000];
 const NO_SUCH_CALL: Step = [RETURN, 0, 0, 0x00050000 | 38];
 const NOT_PERMITTED: Step = [RETURN, 0, 0, 0x00050000 | 1];
+const NO_SUCH_FAMILY: Step = [RETURN, 0, 0, 0x00050000 | 97];
+/** The family of sockets between a virtual machine and its host. */
+const AF_VSOCK = 40;
+/** `io_uring_setup`, by one number on every machine: its requests open sockets that no filter sees. */
+const IO_URING_SETUP = 425;
 const CALL = 0;
 const MACHINE = 4;
 const argument = (index: number) => 16 + 8 * index;
 
-/** The calls for keys answer that they do not exist. */
-export const keyringFilter = () => assemble(({ keys }) => refuseKeys(keys));
+/** The calls for keys answer that they do not exist. If the sandbox has no network of the machine's, no socket leads to its host either. */
+export const sandboxFilter = ({ hasHostNetwork }: { readonly hasHostNetwork: boolean }) =>
+  assemble(({ keys, socket, socketcall }) => [
+    ...refuseKeys(keys),
+    ...(hasHostNetwork ? [] : refuseHostSockets(socket, socketcall)),
+  ]);
+
+function refuseHostSockets(socket: number, socketcall: number | null): Step[] {
+  const absent = [IO_URING_SETUP, ...(socketcall === null ? [] : [socketcall])];
+  return [
+    ...absent.flatMap((call): Step[] => [[EQUAL, 0, 1, call], NO_SUCH_CALL]),
+    [EQUAL, 0, 4, socket],
+    [LOAD, 0, 0, argument(0)],
+    [EQUAL, 0, 1, AF_VSOCK],
+    NO_SUCH_FAMILY,
+    ALLOW,
+  ];
+}
 
 /** The same, and a process changes priorities and limits of itself alone. */
 export const foreignProcessFilter = () =>

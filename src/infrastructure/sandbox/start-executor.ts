@@ -12,7 +12,7 @@ import type { View } from "../../application/ports/platform-view.ts";
 import { ChannelClosed, type LayeredPath, SILENT_SANDBOX } from "../../application/ports/sandbox.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside } from "../../domain/platform/paths.ts";
-import { keyringFilter } from "../platform/call-filter.ts";
+import { sandboxFilter } from "../platform/call-filter.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";
 import { SYSTEM_PATH } from "../platform/find-program.ts";
 import { type Installation, runtimeArguments } from "../platform/installation.ts";
@@ -324,13 +324,13 @@ export async function startExecutor(
 
 /** Closes the ends of the channels that belong to the child. */
 function spawnSandbox(
-  { confined, job }: SandboxPlan,
+  { confined, job, network }: SandboxPlan,
   argv: () => readonly string[],
   env: Readonly<Record<string, string>>,
   { channels, bound }: Pick<SpawnedSandbox, "channels" | "bound">,
 ): SpawnedChild | { readonly complaint: string } {
   const { calls, answers, requests, replies, complaints, filter } = channels;
-  writeFrame(filter.writeEnd, keyringFilter());
+  writeFrame(filter.writeEnd, sandboxFilter({ hasHostNetwork: network === "host" }));
   closeSync(filter.writeEnd);
   const ends = [
     requests.readEnd,
