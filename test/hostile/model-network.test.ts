@@ -192,11 +192,11 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
           { command: `${leak().slice(0, -6)}; echo ran > ran.txt` },
           env,
         );
-      await execute();
+      expect(await execute()).toContain(`To allow it: /allow ${at}`);
       expect(asked).toEqual([]);
       expect(target.read("ran.txt")).toBe("ran\n");
       expect(target.run(["show"]).out).toContain(`/allow ${at}`);
-      await execute(list(at));
+      expect(await execute(list(at))).toContain(`reached ${HOST} (1)`);
       expect(asked).toHaveLength(1);
     });
 

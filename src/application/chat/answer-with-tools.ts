@@ -1,6 +1,6 @@
 import { systemPrompt } from "../../domain/chat/agents.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
-import { type Change, nameByNumber, type RanJob } from "../../domain/jobs/result.ts";
+import { type Change, type Note, nameByNumber, type RanJob } from "../../domain/jobs/result.ts";
 import {
   isWorkerOutput,
   readWorkerOutput,
@@ -89,6 +89,7 @@ export function toolFacts(
         .map((one) => nameByNumber(withNumbers(workspace.archive, one)))
         .map(({ evicted, quotaBytes }) => ({ evicted, quotaBytes })),
       guarded: [...new Set(facts.flatMap(guardedPaths))],
+      notes: limitNotes(facts),
       failures: facts.filter(({ jobId }) => landed.has(jobId)).flatMap(failuresOf),
       undo: actions.length === 0 ? null : nameTogether(committed.filter(({ kind }) => kind !== "none")),
     }),
@@ -102,6 +103,28 @@ function guardedPaths({ commands }: RanJob): readonly string[] {
   return commands
     .flatMap(({ notes }) => notes)
     .flatMap((note) => (typeof note === "object" && note.code === "protected-created" ? note.paths : []));
+}
+
+const LIMITS: ReadonlySet<string> = new Set([
+  "host-refused",
+  "network-limited",
+  "secret-hidden",
+  "model-network",
+  "model-network-open",
+]);
+
+/** What limits of the network and of secret files did to the jobs of a loop; each note once, and hosts that were reached counted together. */
+function limitNotes(facts: readonly RanJob[]): readonly Note[] {
+  const found = new Map<string, Note>();
+  const reached = new Map<string, number>();
+  for (const note of facts.flatMap((one) => [...one.commands.flatMap(({ notes }) => notes), ...one.notes])) {
+    if (typeof note === "string") continue;
+    if (LIMITS.has(note.code)) found.set(JSON.stringify({ ...note, count: 0 }), note);
+    if (note.code !== "hosts-reached") continue;
+    for (const { host, count } of note.hosts) reached.set(host, (reached.get(host) ?? 0) + count);
+  }
+  const hosts = [...reached].map(([host, count]) => ({ host, count }));
+  return [...found.values(), ...(hosts.length === 0 ? [] : [{ code: "hosts-reached", hosts } as const])];
 }
 
 /** The commands that failed, from the journal: a model may claim otherwise. */

@@ -2,6 +2,7 @@ import { type ChecksRecord, isJudgedGreen } from "../../domain/checks/findings.t
 import {
   type Change,
   type CommandResult,
+  type Note,
   nameByNumber,
   type RanJob,
   type RedReason,
@@ -12,7 +13,13 @@ import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { type Messages, messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
-import { changeLines, describeConflicts, type ShownAt, type Surface } from "../../domain/texts/jobs-notes.ts";
+import {
+  changeLines,
+  describeConflicts,
+  type ShownAt,
+  type Surface,
+  wordNote,
+} from "../../domain/texts/jobs-notes.ts";
 import {
   countNotRun,
   explainFailure,
@@ -138,6 +145,8 @@ export interface LoopFacts {
   readonly evictions: readonly Pick<RanJob, "evicted" | "quotaBytes">[];
   /** New files that match a protected pattern; absent in replies of older versions. */
   readonly guarded?: readonly string[];
+  /** Hosts that its commands reached or were refused, and secret files that they may not read. */
+  readonly notes?: readonly Note[];
   /** Commands that failed in jobs that landed, and why; absent in replies of older versions. */
   readonly failures?: readonly { readonly command: string; readonly why: string }[];
   /** The job or group that `/undo` undoes; null if there is none. */
@@ -239,6 +248,7 @@ function wordPiece(locale: Locale, piece: ReplyPiece, shownAt: ShownAt, job?: Ra
         piece.outward === null ? "" : wordOutward(messages, chat, piece.outward),
         ...piece.evictions.map((one) => wordEviction(messages, one)),
         (piece.guarded ?? []).length === 0 ? "" : messages.protectedCreated(piece.guarded ?? []),
+        (piece.notes ?? []).map((note) => wordNote(messages, note)).join("\n"),
         piece.undo === null || shownAt === "console"
           ? ""
           : reportMessages(locale).swapHint(at, "undo", piece.undo),
