@@ -99,7 +99,7 @@ describe("a preview", () => {
     expect(cli.run(["apply", "--job", job])).toEqual({
       code: 2,
       out: "",
-      err: `Refused\n#${job} is not a preview: there is nothing to apply or discard.\n`,
+      err: `Refused\n#${job} is already applied; nothing was changed now.\n`,
     });
   });
 

@@ -96,7 +96,7 @@ export async function openDraftBefore(
   const state = stack.openBefore(place);
   if (state.unknown.length > 0) return { ok: false, gone: state.unknown };
   const kept = state.edits().filter(({ path }) => !other.has(path));
-  const others = [...other].map(([path, { bytes = null, mode }]) => toEdit([path, bytes], mode ?? undefined));
+  const others = [...other].map(([path, { bytes = null, mode }]) => toEdit([path, bytes, mode]));
   const opened = await openDraftWith(workspace, [...kept, ...others], { source, signal });
   if (!opened.ok) return opened;
   const { draft } = opened;
@@ -130,13 +130,15 @@ export async function openDraftWith(
 
 const encoder = new TextEncoder();
 
-export function toEdit(
-  [path, content]: readonly [string, Uint8Array | string | null],
-  mode = 0o644,
-): TakenEdit {
+/** Its one parameter is a tuple, so that `map` over the entries of a map hands over nothing else. */
+export function toEdit([path, content, mode]: readonly [
+  path: string,
+  content: Uint8Array | string | null,
+  mode?: number | null,
+]): TakenEdit {
   if (content === null) return { path, entry: { kind: "missing" }, bytes: null };
   const bytes = typeof content === "string" ? encoder.encode(content) : content;
-  return { path, entry: { kind: "file", mode, size: bytes.length }, bytes };
+  return { path, entry: { kind: "file", mode: mode ?? 0o644, size: bytes.length }, bytes };
 }
 
 /** The files that differ between two states of the workspace. Both sides are undefined where a state is gone. */

@@ -3,6 +3,7 @@
  * runners, and ends as a preview, or lands with its doubt or its fact in the reply.
  */
 import { afterEach, describe, expect, test } from "bun:test";
+import { execSync } from "node:child_process";
 import { requirePart } from "../../require.ts";
 import { proposal, replace } from "../chat/chat-kit.ts";
 import { type OpenedConversation, openConversation } from "../chat/conversation-kit.ts";
@@ -159,6 +160,11 @@ def pytest_runtest_makereport(item, call):
     ]);
   });
 
+  const pytestVersion = () => {
+    const ask = "python -m pytest --version 2>&1 || python3 -m pytest --version 2>&1";
+    return Number(/pytest (\d+)/.exec(execSync(ask, { encoding: "utf8" }))?.[1]);
+  };
+
   const PRINTS =
     'print("tests/test_calc.py::test_adds PASSED\\ntests/test_names.py::test_full PASSED\\n2 passed in 0.01s")\nraise SystemExit(0)\n';
 
@@ -188,7 +194,9 @@ def pytest_runtest_makereport(item, call):
       false,
       expect.stringContaining("Not applied: checks got worse"),
     ]);
-    expect(reply.text).toContain(`Passes only with the changed version of: ${named}`);
+    // Older versions of pytest do not read this file, so the lie is red by itself.
+    const isRead = named !== "pytest.toml" || pytestVersion() >= 9;
+    expect(reply.text.includes(`Passes only with the changed version of: ${named}`)).toBe(isRead);
   });
 });
 

@@ -124,6 +124,7 @@ describe("signing in", () => {
       role: "user",
       scopes: ["read"],
       also: [],
+      token: token.id,
     });
     expect((await access.tokens())[0]?.lastUsedAt).not.toBeNull();
     await access.removeToken(token.id);
