@@ -130,7 +130,7 @@ describe.if(requirePart("git"))("files that make a folder look like a repository
       ] as const)
         target.write(path, text);
       const tool = target.run(["tool", "git_status_summary", "{}"]);
-      expect(tool.out).toContain("cannot use bare repository");
+      expect(tool.out).toContain("not in a git repository");
       const add = { type: "git_operation", action: "add", target: "." };
       const env = { PICOCLAW_WORKER_TRANSACTION: "none", PICOCLAW_WORKER_CONFINE: "off" };
       expect(target.apply([add], [], { env }).out).toContain("cannot use bare repository");
