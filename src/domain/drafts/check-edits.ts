@@ -142,8 +142,8 @@ export function doubtfulEdits(
     if (action !== "create" && action !== "update") continue;
     const current = files.judges(path) ? readFileText(files, path) : null;
     const before = written.has(path) ? null : current;
-    // Two blocks under one path may each be a part of the file.
-    const isWrittenBefore = written.has(path);
+    // Two fences of one path may each be a part of the file; a coder that insists means the last. Commands are ordered by meaning.
+    const isWrittenBefore = written.has(path) && metadata?.language !== undefined && !seen.told(path);
     const replaced = written.get(path) ?? current ?? "";
     written.set(path, content);
     const found = marksIn(path, withoutExamples(path, content.split("\n")), current ?? "");

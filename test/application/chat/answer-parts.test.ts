@@ -1,5 +1,7 @@
 /** No part of a coder's answer is lost: it is carried out, sent back to the coder, or reported. */
+
 import { afterEach, describe, expect, test } from "bun:test";
+import { requirePart } from "../../require.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
@@ -342,7 +344,7 @@ describe("a sentence of the coder about results", () => {
     expect(reply.text).toContain(`【Plan】コーダー自身の言葉です（結果ではありません）\n${claim}`);
   });
 
-  test("is marked where the verdict is worse, also its last words", async () => {
+  test.if(requirePart("bwrap"))("is marked where the verdict is worse, also its last words", async () => {
     at = await openConversation(
       (_, turn) => (turn === 0 ? proposal(claim, patch) : proposal("The tests pass.", "")),
       {
@@ -362,7 +364,7 @@ describe("a sentence of the coder about results", () => {
     expect(reply.text).toContain("Nothing was changed. The coder's words: I ran the tests, 42 passed");
   });
 
-  test("is the plan where the checks are green", async () => {
+  test.if(requirePart("bwrap"))("is the plan where the checks are green", async () => {
     at = await openConversation(() => proposal(claim, patch), {
       config: "checks: { command: 'grep -q value src/app.py' }",
     });

@@ -1,5 +1,7 @@
 /** A patch that a coder sends again within one message: what its own attempts made already is no failure. */
+
 import { afterEach, expect, test } from "bun:test";
+import { requirePart } from "../../require.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
@@ -124,19 +126,22 @@ test("a line that an attempt changed is not taken for one that it removed", asyn
   expect(at.read("a.txt")).toBe(LINES);
 });
 
-test("a file that the coder made and removed again was not changed by others", async () => {
-  const bad = "```txt:bad\nx\n```";
-  at = await openConversation(
-    (_, turn) =>
-      [
-        proposal("Try", `${replace("a.py", "value = 1", "value = 2")}\n\n${bad}`),
-        proposal("Clean", "```bash\nrm bad\n```"),
-      ][turn] ?? "Nothing more.",
-    { config: "checks: { command: 'test ! -e bad' }" },
-  );
-  at.write("a.py", "value = 1\n");
-  const reply = await at.send("/code3 do it");
-  expect(reply.ok).toBe(true);
-  expect(at.tree()).toEqual({ "a.py": "value = 2\n" });
-  expect(at.asked).toHaveLength(2);
-});
+test.if(requirePart("bwrap"))(
+  "a file that the coder made and removed again was not changed by others",
+  async () => {
+    const bad = "```txt:bad\nx\n```";
+    at = await openConversation(
+      (_, turn) =>
+        [
+          proposal("Try", `${replace("a.py", "value = 1", "value = 2")}\n\n${bad}`),
+          proposal("Clean", "```bash\nrm bad\n```"),
+        ][turn] ?? "Nothing more.",
+      { config: "checks: { command: 'test ! -e bad' }" },
+    );
+    at.write("a.py", "value = 1\n");
+    const reply = await at.send("/code3 do it");
+    expect(reply.ok).toBe(true);
+    expect(at.tree()).toEqual({ "a.py": "value = 2\n" });
+    expect(at.asked).toHaveLength(2);
+  },
+);
