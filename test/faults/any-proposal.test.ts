@@ -212,7 +212,8 @@ const SURFACES: Readonly<
     open.unshift(() => shown.close());
     await shown.until("codes:");
     await shown.say(`/code3 ${REQUEST}`);
-    await shown.until(/✓ Applied|unexpected|✗/);
+    // The sign before "try" belongs to an attempt that was sent back.
+    await shown.until(/✓ Applied|unexpected|✗ (?!try)/);
     return { workspace: cli.workspace, said: shown.all(), undo: undoBy(cli) };
   },
   async serve(one) {
