@@ -11,8 +11,10 @@ export type RuleId =
   | "unseen-script"
   | "not-allowed"
   | "excluded"
-  | ArgumentRuleId
-  | NameRuleId;
+  | CommandRuleId;
+
+/** The rules with a function of their own. */
+export type CommandRuleId = ArgumentRuleId | NameRuleId;
 
 /** The rules that deny by the program's name. */
 export type NameRuleId =
@@ -58,15 +60,12 @@ export interface Call {
   readonly script: ShellScript;
 }
 
-/** A rule carries its own examples; a test runs them all. */
+/** A rule about one program that a command runs; `test/domain/policy/commands/examples.ts` has its examples. */
 export interface CommandRule {
-  readonly id: RuleId;
+  readonly id: CommandRuleId;
   /** The programs it looks at; absent: every one. */
   readonly programs?: readonly string[];
   matches(call: Call): boolean;
-  /** Scripts that this rule refuses, and scripts that it does not. */
-  readonly match: readonly string[];
-  readonly notMatch: readonly string[];
 }
 
 export interface Refusal {

@@ -10,36 +10,10 @@ export const SHELL_RULES: readonly CommandRule[] = [
       name === "unset"
         ? hasShort(optionsOf(args), "f")
         : args.some((word) => word.value !== "-r" && word.value !== "-p"),
-    match: ["alias ls='rm x'", "hash -p /tmp/x ls", "enable -f ./x.so ls", "f() { ls; }; unset -f f"],
-    notMatch: ["alias", "hash -r", "unset A"],
   },
   {
     id: "sets-variable",
     matches: (call) => assignmentsOf(call).some(changesMeaning),
-    match: [
-      "PATH=/tmp npm test",
-      "export PATH=/tmp:$PATH",
-      "LD_PRELOAD=./x.so ls",
-      "env LD_PRELOAD=./x.so ls",
-      "export BASH_ENV=x",
-      "declare -x ENV=x",
-      "read PATH",
-      "printf -v PATH x",
-      "for PATH in /tmp; do ls; done",
-      "GIT_SSH_COMMAND=x git status",
-      "GIT_EXTERNAL_DIFF=x git diff",
-      "PAGER=x git log",
-      "PATH+=:/tmp",
-    ],
-    notMatch: [
-      "A=1 npm test",
-      "NODE_ENV=test npm test",
-      "export PATH=$PATH:/workspace/tmp/bin",
-      'PATH="$PATH:/x" npm test',
-      "PYTHONPATH=src pytest",
-      "while IFS= read -r line; do echo $line; done",
-      "echo PATH=1",
-    ],
   },
   {
     id: "writes-device",
@@ -52,19 +26,10 @@ export const SHELL_RULES: readonly CommandRule[] = [
           !/^\/dev\/(?:null|zero|u?random|std(?:in|out|err)|tty|fd\/\d+|shm\/.+)$/.test(value)
         );
       }),
-    match: [
-      "echo x > /dev/sda",
-      "cat < /dev/tcp/10.0.0.1/80",
-      "echo 1 > /proc/sys/kernel/x",
-      "{ ls; } > /dev/mem",
-    ],
-    notMatch: ["ls > /dev/null 2>&1", "echo x > out.txt", "echo x >&2", "cat < /dev/stdin"],
   },
   {
     id: "calls-itself",
     matches: ({ name, command }) => command.inFunction !== null && command.inFunction === name,
-    match: [":(){ :|:& };:", "f() { f; }; f", "f() { (f &); }; f"],
-    notMatch: ["f() { ls; }; f", "f() { g; }; g() { ls; }; f", "f() { ls; }; f; f"],
   },
 ];
 

@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { reachesOutward } from "../../../../src/domain/policy/reaches-outward.ts";
 import { OUTWARD_RULES } from "../../../../src/domain/policy/rules/outward.ts";
 import { parseShell } from "../../../../src/infrastructure/policy/parse-shell.ts";
+import { RULE_EXAMPLES } from "./examples.ts";
 
-const SENDING = OUTWARD_RULES.filter(({ id }) => id !== "download-and-run");
+const SENDING = OUTWARD_RULES.flatMap(({ id }) => (id === "download-and-run" ? [] : RULE_EXAMPLES[id]));
 
 test.each([
   ...SENDING.flatMap(({ match }) => match),
