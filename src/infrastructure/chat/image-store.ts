@@ -29,11 +29,7 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
     const found: LoadedImage[] = [];
     for (const { id, name, media_type, pieces } of rows) {
       await giveWay();
-      const whole = pieces === null ? await selectRows(db, "images", { ...inChat(chatKey), id }) : [];
-      const data =
-        pieces === null
-          ? (whole[0]?.data ?? null)
-          : await readPieces(db, { ...inChat(chatKey), file_id: id }, pieces);
+      const data = await readPieces(db, { ...inChat(chatKey), file_id: id }, pieces);
       if (data !== null) found.push({ id, name, mediaType: media_type as ImageType, data });
     }
     return found;
@@ -51,7 +47,7 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
         const kept = { id: newId(), name: storable(name) };
         const of = { ...inChat(chatKey), at: now().toISOString() };
         const pieces = await writePieces(db, { ...of, file_id: kept.id }, bytes);
-        const row = { ...of, ...kept, group_id: null, media_type: mediaType, data: "", pieces };
+        const row = { ...of, ...kept, group_id: null, media_type: mediaType, pieces };
         await insertRows(db, "images", [row]);
         images.push(kept);
       }

@@ -60,8 +60,8 @@ function deleteSome<Table extends "replies" | "messages" | "images" | "forge_del
 }
 
 /**
- * Images are stored apart from their messages, and those of terminals and editors have none. A row of before there were pieces
- * is megabytes long, and a piece a hundred kilobytes: few at once. Pieces go last, so that no image lacks one; so do those
+ * Images are stored apart from their messages, and those of terminals and editors have none. A piece is a hundred kilobytes
+ * long: few at once. Pieces go last, so that no image lacks one; so do those
  * whose image was never finished, because its process died.
  */
 async function forgetImages(within: StoreTransaction, until: string, limit: number): Promise<number> {

@@ -20,7 +20,7 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { openMigratedStore, openSqlite } from "./open-store.ts";
 import { type Database, migrationStatus } from "./schema.ts";
-import { ADDED_TABLES, TABLES } from "./tables.ts";
+import { TABLES } from "./tables.ts";
 
 export type KeptTable = keyof Database;
 
@@ -38,9 +38,9 @@ const PASSING: ReadonlySet<string> = new Set<KeptTable>([
   "fleet_jobs",
 ]);
 
-const KEPT_TABLES = [...TABLES, ...ADDED_TABLES]
-  .flatMap((statement) => /^create table (\w+)/.exec(statement)?.[1] ?? [])
-  .filter((name): name is KeptTable => !PASSING.has(name));
+const KEPT_TABLES = TABLES.flatMap((statement) => /^create table (\w+)/.exec(statement)?.[1] ?? []).filter(
+  (name): name is KeptTable => !PASSING.has(name),
+);
 
 /** Rows that any process writes by itself, so that they do not make a store one in use. */
 const INDEX_TABLES: readonly KeptTable[] = ["jobs", "events", "forge_deliveries"];

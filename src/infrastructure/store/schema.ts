@@ -1,16 +1,7 @@
 import type { Generated, Insertable, Kysely, RawBuilder, Selectable, Transaction } from "kysely";
 import { PostgresAdapter, sql } from "kysely";
 import type { NewerSchema } from "../../domain/store/store-trouble.ts";
-import {
-  type ADDED_TABLES,
-  addFilePieces,
-  addForgeEvents,
-  addTokenOfSchedules,
-  addUsageSums,
-  createTables,
-  type SQLITE_TABLES,
-  type TABLES,
-} from "./tables.ts";
+import { createTables, type SQLITE_TABLES, type TABLES } from "./tables.ts";
 
 /** The first column begins behind the blank. */
 type Trim<Text extends string> = Text extends `${" " | "\n"}${infer Rest}` ? Trim<Rest> : Text;
@@ -46,13 +37,9 @@ type TablesOf<Statement extends string> = {
     : never]: One extends `create table ${string} (${infer Body})` ? Row<Body> : never;
 };
 
-type Tables = TablesOf<(typeof TABLES | typeof SQLITE_TABLES | typeof ADDED_TABLES)[number]>;
+type Tables = TablesOf<(typeof TABLES | typeof SQLITE_TABLES)[number]>;
 
-export interface Database extends Omit<Tables, "images" | "chat_schedules"> {
-  /** `pieces`: how many an image has; null for one from before there were pieces. */
-  images: Tables["images"] & { pieces: number | null };
-  /** `token`: the id of the token by which it was made, if by one. */
-  chat_schedules: Tables["chat_schedules"] & { token: string | null };
+export interface Database extends Tables {
   migrations: { name: string; applied_at: string };
 }
 
@@ -192,15 +179,7 @@ function rename(value: object, part: RegExp, change: (found: string) => string):
 
 /** In order. A store that has a name from before the first of them is of an older version. */
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
-  [
-    { name: "101-tables", up: createTables },
-    // A process of before would write entries that no sum has.
-    { name: "102-usage-sums-breaking", up: addUsageSums },
-    { name: "103-forge-events", up: addForgeEvents },
-    // A process of before would show a model an empty image.
-    { name: "104-file-pieces-breaking", up: addFilePieces },
-    { name: "105-token-of-schedules", up: addTokenOfSchedules },
-  ];
+  [{ name: "201-tables", up: createTables }];
 
 /** A migration that takes away or changes what an older process uses has a name that ends so; such a process finishes and ends. */
 const BREAKING = /-breaking$/;

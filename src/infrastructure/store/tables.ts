@@ -55,6 +55,11 @@ export const TABLES = [
     cost_usd double precision)`,
   `create index usage_by_time on usage_entries (at)`,
   `create index usage_by_group on usage_entries (group_id)`,
+  // All entries of a model within a quarter of an hour; `slice` is when it began, `priced` counts calls of known price.
+  `create table usage_sums (
+    slice text not null, provider text not null, model text not null, calls bigint not null,
+    input_tokens bigint not null, output_tokens bigint not null, cached_tokens bigint not null,
+    cost_usd double precision not null, priced bigint not null, primary key (slice, provider, model))`,
 
   // `position`: microseconds since 1970, never twice the same in one process. `work_id`: the work in the queue that answers
   // the message, or sends the reply; null in a copy of a store, until a process serves the workspace. `body`: the rest of an
@@ -114,6 +119,9 @@ export const TABLES = [
     task_id text not null, position integer not null, at text not null, kind text not null,
     body text not null, primary key (task_id, position))`,
   `create table forge_deliveries (id text primary key, seen_at text not null)`,
+  // Deliveries of forges that were acknowledged and not yet acted on.
+  `create table forge_events (
+    id text primary key, received_at text not null, body text not null, sighted text not null, work_id text)`,
 
   // Work that was claimed at least once and has not ended. `owner`: the process that has it; null when it was given back.
   // `turn`: its place in the line of the chat that is its key: 1 has the turn, higher ones wait, 0 is not in the line.
@@ -165,17 +173,23 @@ export const TABLES = [
   `create index fleet_jobs_by_time on fleet_jobs (created_at)`,
   `create index fleet_jobs_by_change on fleet_jobs (changed_at)`,
   // Images of messages, apart from their texts: few messages have one, and each is large. `group_id`: the message that it
-  // came with, null until that is answered. `data`: base64, empty where the pieces hold it.
+  // came with, null until that is answered. `pieces`: how many it has.
   `create table images (
     workspace text not null, chat_key text not null, id text not null, name text not null, group_id text,
-    at text not null, media_type text not null, data text not null,
+    at text not null, media_type text not null, pieces integer not null,
     primary key (workspace, chat_key, id))`,
   `create index images_by_group on images (workspace, chat_key, group_id)`,
   `create index images_by_time on images (at)`,
+  // Of an image or a long text of a message: as one row it would hold up every other writer. `data`: base64 of whole triples of bytes.
+  `create table file_pieces (
+    workspace text not null, chat_key text not null, file_id text not null, position integer not null,
+    at text not null, data text not null, primary key (workspace, chat_key, file_id, position))`,
+  `create index file_pieces_by_time on file_pieces (at)`,
+  // `token`: the id of the token by which it was made, if by one.
   `create table chat_schedules (
     workspace text not null, number integer not null, channel text not null, chat_id text not null,
     user_id text not null, cron text not null, timezone text not null, message text not null,
-    enabled integer not null, created_at text not null, primary key (workspace, number))`,
+    enabled integer not null, created_at text not null, token text, primary key (workspace, number))`,
   `create table schedule_runs (
     workspace text not null, name text not null, at bigint not null, message_id text,
     asked integer not null, primary key (workspace, name, at))`,
@@ -191,67 +205,15 @@ export const SQLITE_TABLES = [
   `create index work_by_key on work (queue, work_key, seq)`,
 ] as const;
 
-/** All entries of a model within a quarter of an hour; `slice` is when it began, `priced` counts calls of known price. */
-const USAGE_SUMS = `create table usage_sums (
-      slice text not null, provider text not null, model text not null, calls bigint not null,
-      input_tokens bigint not null, output_tokens bigint not null, cached_tokens bigint not null,
-      cost_usd double precision not null, priced bigint not null, primary key (slice, provider, model))`;
-
-const FORGE_EVENTS = `create table forge_events (
-        id text primary key, received_at text not null, body text not null, sighted text not null, work_id text)`;
-
-/** Of an image or a long text of a message: as one row it would hold up every other writer. `data`: base64 of whole triples of bytes. */
-const FILE_PIECES = `create table file_pieces (
-      workspace text not null, chat_key text not null, file_id text not null, position integer not null,
-      at text not null, data text not null, primary key (workspace, chat_key, file_id, position))`;
-
-export const ADDED_TABLES = [USAGE_SUMS, FORGE_EVENTS, FILE_PIECES] as const;
-
 /** The names of all tables that Postgres has. */
-export const POSTGRES_TABLES: readonly string[] = [...TABLES, ...ADDED_TABLES].flatMap(
+export const POSTGRES_TABLES: readonly string[] = TABLES.flatMap(
   (statement) => /^\s*create table (\w+)/.exec(statement)?.[1] ?? [],
 );
 
 export async function createTables(db: Kysely<unknown>): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
-  for (const statement of isPostgres ? TABLES : [...TABLES, ...SQLITE_TABLES])
+  // Byte order, so that names with a common prefix are adjacent in every locale of a server.
+  const byChat = `create index usage_by_chat on usage_entries (chat_key${isPostgres ? ' collate "C"' : ""}, at)`;
+  for (const statement of [...TABLES, byChat, ...(isPostgres ? [] : SQLITE_TABLES)])
     await sql.raw(statement).execute(db);
-}
-
-/** The quarter of an hour of an entry, as both databases say it. */
-const SLICE_OF_ENTRY = `substr(at, 1, 14) || case when substr(at, 15, 2) < '15' then '00' when substr(at, 15, 2) < '30' then '15' when substr(at, 15, 2) < '45' then '30' else '45' end || ':00.000Z'`;
-
-/** Sums of the entries there are, which every later entry is added to. */
-export async function addUsageSums(db: Kysely<unknown>): Promise<void> {
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
-  for (const statement of [
-    USAGE_SUMS,
-    `insert into usage_sums
-      select ${SLICE_OF_ENTRY} as slice, provider, model, count(*), sum(input_tokens), sum(output_tokens),
-        sum(cached_tokens), coalesce(sum(cost_usd), 0), count(cost_usd)
-      from usage_entries group by slice, provider, model`,
-    // Byte order, so that names with a common prefix are adjacent in every locale of a server.
-    `create index usage_by_chat on usage_entries (chat_key${isPostgres ? ' collate "C"' : ""}, at)`,
-  ])
-    await sql.raw(statement).execute(db);
-}
-
-/** Deliveries of forges that were acknowledged and not yet acted on. */
-export async function addForgeEvents(db: Kysely<unknown>): Promise<void> {
-  await sql.raw(FORGE_EVENTS).execute(db);
-}
-
-/** Images in rows that are each written in a moment. Those of before stay as they are. */
-export async function addFilePieces(db: Kysely<unknown>): Promise<void> {
-  for (const statement of [
-    `alter table images add column pieces integer`,
-    FILE_PIECES,
-    `create index file_pieces_by_time on file_pieces (at)`,
-  ])
-    await sql.raw(statement).execute(db);
-}
-
-/** By which token a schedule was made: with the token it ends. Those of before have none. */
-export async function addTokenOfSchedules(db: Kysely<unknown>): Promise<void> {
-  await sql`alter table chat_schedules add column token text`.execute(db);
 }

@@ -75,8 +75,8 @@ function describeStores(name: string, open: () => Promise<Kysely<Database>>): vo
     const { db, damage } = await ready();
     return { routing: createRoutingStore({ db, workspace: "/ws" }), usage: createUsageStore(db), damage };
   });
-  test(`entries that ${name} had before there were sums are in them`, async () => {
-    const { db, damage } = await ready();
+  test(`${name} sums entries by quarter of an hour`, async () => {
+    const { db } = await ready();
     const usage = createUsageStore(db);
     const rest = { sessionId: "s", groupId: "g", role: "chat", provider: "p", model: "m", local: true };
     const tokens = { inputTokens: 1, outputTokens: 2, cachedTokens: 0 };
@@ -93,15 +93,9 @@ function describeStores(name: string, open: () => Promise<Kysely<Database>>): vo
         ...rest,
         ...tokens,
       });
-    const sums = () => db.selectFrom("usage_sums").selectAll().orderBy("slice").execute();
-    const before = await sums();
-    await damage("drop table usage_sums");
-    await damage("drop index usage_by_chat");
-    await damage("delete from migrations where name = '102-usage-sums-breaking'");
-    expect(await migrate(db, now)).toEqual(["102-usage-sums-breaking"]);
-    expect(await sums()).toEqual(before);
+    const sums = await db.selectFrom("usage_sums").selectAll().orderBy("slice").execute();
     expect(
-      before.map(({ slice, calls, priced }) => [slice.slice(11, 16), Number(calls), Number(priced)]),
+      sums.map(({ slice, calls, priced }) => [slice.slice(11, 16), Number(calls), Number(priced)]),
     ).toEqual([
       ["00:00", 2, 1],
       ["00:15", 1, 1],
@@ -171,7 +165,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     const url = server.newDatabase();
     const db = openPostgres(url);
     await migrate(db, now);
-    await sql`update migrations set name = '016-chat-turns-breaking' where name = '101-tables'`.execute(db);
+    await sql`update migrations set name = '016-chat-turns-breaking' where name = '201-tables'`.execute(db);
     await db.destroy();
     for (const options of [{ migrate: true }, { migrate: false }]) {
       const opened = await openMigratedStore({ home: "/nowhere", databaseUrl: url }, now, options);

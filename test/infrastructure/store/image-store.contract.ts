@@ -86,21 +86,17 @@ export function describeImageStore(name: string, open: () => Promise<Kysely<Data
       expect(await storeIn("/ws").loadText("web:a", written.done)).toBe(null);
     });
 
-    test("those of before there were pieces are read beside the others, in the order of their messages", async () => {
-      const old = { workspace: "/ws", chat_key: "web:a", id: "old", name: "old.png", group_id: "g1" };
-      const rest = { at: "2026-02-01T00:00:00.000Z", media_type: "image/png", data: PNG_BASE64 };
-      await db
-        .insertInto("images")
-        .values({ ...old, ...rest, pieces: null })
-        .execute();
+    test("those of several messages are read in the order of their messages, those that are named in the order of the names", async () => {
+      const { id: first } = await keep("web:a", Buffer.from(PNG_BASE64, "base64"));
+      await storeIn("/ws").attach("web:a", [first], "g1");
       const { id } = await keep("web:a", LARGE);
       await storeIn("/ws").attach("web:a", [id], "g2");
       const found = await storeIn("/ws").ofGroups("web:a", ["g1", "g2"], 4);
       expect(found.map((image) => [image.id, image.groupId, image.data.length])).toEqual([
-        ["old", "g1", PNG_BASE64.length],
+        [first, "g1", PNG_BASE64.length],
         [id, "g2", LARGE.toString("base64").length],
       ]);
-      expect((await storeIn("/ws").load("web:a", [id, "old"])).map((image) => image.id)).toEqual([id, "old"]);
+      expect((await storeIn("/ws").load("web:a", [id, first])).map((image) => image.id)).toEqual([id, first]);
     });
 
     test("one that its process did not finish is absent, and is removed with the messages of its day", async () => {
