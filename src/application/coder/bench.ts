@@ -9,10 +9,12 @@ import {
   type RedReason,
   type RefusedJob,
   refuseJob,
+  succeededResult,
 } from "../../domain/jobs/result.ts";
-import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ParsedPatch, PatchCommand, SkippedPart } from "../../domain/patch/patch-command.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { decodeText, isLockFile, isSameFile } from "../../domain/platform/file-bytes.ts";
+import { isInside } from "../../domain/platform/paths.ts";
 import { holdsNoSources } from "../../domain/policy/protection.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import { type Landing, landDraft } from "../drafts/land-draft.ts";
@@ -29,7 +31,7 @@ import type { FileDifference, JobArchive, JobEvent } from "../ports/jobs.ts";
 import type { CheckRun, Draft, DraftRequest, MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { WorkspaceFiles } from "../ports/platform-view.ts";
+import type { TakenEdit, WorkspaceFiles } from "../ports/platform-view.ts";
 
 /** Carries out and judges one coder's proposals, each over the files that the earlier ones left. The workspace changes only at `land`. */
 export interface Bench {
@@ -48,6 +50,8 @@ export interface Bench {
    * Absent, or null, where there is no such view.
    */
   readonly tryOut?: (command: string) => Promise<TryOutResult | TryOutRefusal | null>;
+  /** What the runs left in the scratch view, all of it or at these paths. Absent where there is no such view. */
+  readonly readScratch?: (paths: readonly string[] | null) => Promise<ScratchPatch | TryOutRefusal>;
   /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
   readonly lend?: () => Promise<Lending | null>;
   /** Whether the draft received work of sub-agents since the last attempt. */
@@ -78,6 +82,18 @@ export interface TryOutRefusal {
   readonly refused: string;
 }
 
+/** The difference of a scratch view as a patch. */
+export interface ScratchPatch {
+  readonly edits: readonly TakenEdit[];
+  /** One for each edit, without contents: the edits are exact bytes. */
+  readonly commands: readonly PatchCommand[];
+  /** For people and the journal. */
+  readonly diff: string;
+  readonly skipped: readonly SkippedPart[];
+  /** Files whose edits contain what others saved meanwhile. */
+  readonly merged: ReadonlySet<string>;
+}
+
 export interface TryOutResult {
   /** Null if the command did not end by itself. */
   readonly exitCode: number | null;
@@ -90,6 +106,8 @@ interface BenchAttempt {
   readonly proposal: Proposal;
   readonly parsed: ParsedPatch;
   readonly commands: readonly PatchCommand[];
+  /** Edits from the scratch view, which are made before the commands. */
+  readonly scratch?: ScratchPatch | null;
   /** Files whose blocks were merged with changes of others: the commands then differ from those of the patch. */
   readonly merged?: readonly MergedNote[];
 }
@@ -184,6 +202,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     proposal,
     parsed,
     commands,
+    scratch = null,
     merged = [],
   }: BenchAttempt): Promise<CarryOutResult> {
     const opened = await open();
@@ -196,6 +215,9 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     const { now, later, checked, ...sorted } = await sortCommands(deps, commands);
     held.splice(0, held.length, ...later);
     covered = sorted.covered;
+    const taken = scratch === null ? [] : await takeScratch(opened, scratch, number);
+    const refused = taken.filter(({ success }) => !success);
+    if (refused.length > 0) return { kind: "ran", results: refused, stale: [] };
     const ran = await opened.run({
       attempt: number,
       work: merged.length === 0 ? { patch: proposal.patch, parsed, commands: now } : { commands: now },
@@ -209,11 +231,70 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     });
     if (ran.about === "refusal") return { kind: "refused", result: ran };
     if (ran.aborted) return { kind: "aborted" };
-    const stale = await findOverwritten(ran.results, own);
-    if (stale.length === 0) rememberOwn(ran.results);
+    const inDraft = [...taken, ...ran.results];
+    const stale = await findOverwritten(inDraft, own, scratch);
+    if (stale.length === 0) rememberOwn(inDraft);
     const ofChecks = await runChecksOf(deps, opened, number, checked);
     await opened.addResults(ofChecks, number);
-    return { kind: "ran", results: [...ran.results, ...ofChecks], stale };
+    return { kind: "ran", results: [...inDraft, ...ofChecks], stale };
+  }
+
+  async function takeScratch(opened: Draft, scratch: ScratchPatch, number: number): Promise<CommandResult[]> {
+    const refusal = await opened.takeIn(scratch.edits, number);
+    return scratch.commands.map((command) =>
+      refusal === null
+        ? succeededResult(command, [
+            { path: command.target, kind: SCRATCH_KINDS[command.action] ?? "modified" },
+          ])
+        : { ...succeededResult(command, []), success: false, error: refusal.message },
+    );
+  }
+
+  async function readScratch(paths: readonly string[] | null): Promise<ScratchPatch | TryOutRefusal> {
+    const opened = await open({ checked: true });
+    if ("code" in opened) return { refused: opened.message };
+    const read = await opened.readScratch?.(`after ${attempts}`);
+    if (read?.ok !== true) return { refused: read?.message ?? "there is no scratch view here" };
+    const isAsked = (path: string) =>
+      paths?.some((one) => isInside(one.replace(/^\.?\/|\/$/g, ""), path)) ?? true;
+    const own = ownPaths();
+    const edits: TakenEdit[] = [];
+    const merged = new Set<string>();
+    for (const edit of read.edits) {
+      const bytes = isAsked(edit.path) ? await mergeScratch(edit, own) : null;
+      if (isAsked(edit.path)) edits.push(bytes === null ? edit : { ...edit, bytes });
+      if (bytes !== null) merged.add(edit.path);
+    }
+    const commands = edits.map(({ path, entry }): PatchCommand => {
+      const isNew = opened.files.look(path).kind === "missing";
+      const action = entry.kind === "missing" ? "delete" : isNew ? "create" : "update";
+      return { type: "file_edit", action, target: path, content: "" };
+    });
+    const { diffText } = await import("../jobs/job-facts.ts");
+    const diff = await diffText(
+      edits.map(({ path, bytes }) => ({ path, before: readOrNull(opened.files, path), after: bytes })),
+    );
+    const missed = (paths ?? []).filter(
+      (one) => !edits.some(({ path }) => isInside(one.replace(/^\.?\/|\/$/g, ""), path)),
+    );
+    const left = read.left.filter(({ path, isOwn }) => isAsked(path) && (paths !== null || isOwn === true));
+    const skipped = [
+      ...left.map(({ path, why }) => ({ line: 1, text: path, why: LEFT_OUT[why] })),
+      ...missed
+        .filter((one) => !left.some(({ path }) => isInside(one, path)))
+        .map((path) => ({ line: 1, text: path, why: "not changed in the scratch view" })),
+    ];
+    return { edits, commands, diff, skipped, merged };
+  }
+
+  /** What others saved since the coder saw the file is kept where both can be. */
+  async function mergeScratch({ path, bytes: ours }: TakenEdit, own: ReadonlySet<string>) {
+    const base = deps.shown.bytes(path);
+    const theirs = readOrNull(workspace.files, path);
+    if (own.has(path) || ours === null || !base || theirs === null || isSameFile(base, theirs)) return null;
+    const { mergeFile } = await import("../../domain/platform/merge.ts");
+    const merged = mergeFile({ base, ours, theirs });
+    return merged.kind === "clean" ? merged.bytes : null;
   }
 
   /** A command that the checks cover gets their result; if no check ran it, it is run, unless the draft is red. */
@@ -260,8 +341,10 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
   async function findOverwritten(
     results: readonly CommandResult[],
     own: ReadonlySet<string>,
+    scratch: ScratchPatch | null,
   ): Promise<readonly StaleEdit[]> {
-    const isEdit = ({ command }: CommandResult) => command.type === "file_edit";
+    const isEdit = ({ command }: CommandResult) =>
+      command.type === "file_edit" && scratch?.commands.includes(command) !== true;
     const paths = (some: readonly CommandResult[]) =>
       new Set(some.flatMap(({ changes }) => changes.map(({ path }) => path)));
     const edited = paths(results.filter(isEdit));
@@ -270,15 +353,20 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       (path) =>
         !edited.has(path) &&
         !own.has(path) &&
+        scratch?.merged.has(path) !== true &&
         !isLockFile(path) &&
         !path.split("/").slice(0, -1).some(holdsNoSources),
     );
-    const stale = await Promise.all(written.map(overwrittenFile));
+    const stale = await Promise.all(
+      written.map((path) =>
+        overwrittenFile(path, scratch?.edits.some((edit) => edit.path === path) === true),
+      ),
+    );
     return stale.filter((one) => one !== null);
   }
 
   /** Null: the coder saw the file as it was, or the change of others is still in it. */
-  async function overwrittenFile(path: string): Promise<StaleEdit | null> {
+  async function overwrittenFile(path: string, isEdited: boolean): Promise<StaleEdit | null> {
     const theirs = readOrNull(workspace.files, path);
     if (theirs === null) return null;
     const base = deps.shown.bytes(path);
@@ -286,7 +374,9 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     const ours = readOrNull(mustBeOpen().files, path);
     if (ours !== null) {
       const { keepsOthersLines } = await import("../../domain/platform/merge.ts");
-      if (isSameFile(ours, theirs) || keepsOthersLines({ base, ours, theirs })) return null;
+      // An edit of known lines recomputes nothing: where both cannot be merged, it is a conflict.
+      const mayKeep = !isEdited || base === undefined;
+      if (isSameFile(ours, theirs) || (mayKeep && keepsOthersLines({ base, ours, theirs }))) return null;
     }
     const text = (bytes: Uint8Array | null | undefined) =>
       bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
@@ -383,6 +473,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       const [run] = tried.runs;
       return run === undefined ? null : { exitCode: run.exitCode, output: run.output };
     },
+    readScratch,
     async lend() {
       if (lending !== null) return lending;
       const opened = await open({ checked: true });
@@ -452,6 +543,14 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
 function readOrNull(files: WorkspaceFiles, path: string): Uint8Array | null {
   return attemptOr(null, () => (files.look(path).kind === "file" ? files.read(path) : null));
 }
+
+const SCRATCH_KINDS: Readonly<Record<string, Change["kind"]>> = { create: "added", delete: "deleted" };
+
+const LEFT_OUT = {
+  protected: "protected: it stays as it is",
+  ignored: "ignored by git",
+  tools: "in a folder that tools fill",
+} as const;
 
 /** The kernel's clock for files runs a few milliseconds behind. */
 const CLOCK_SLACK_MS = 20;

@@ -489,7 +489,9 @@ async function takeAnswer(
   const unread = loop.planOnly ? null : await returnUnreadPatch(loop, state, read);
   if (unread !== null) return unread;
   const isProposal = read.kind === "proposal";
-  const isEmpty = !isProposal || (read.parsed.ok && read.parsed.commands.length === 0);
+  const isEmpty =
+    !isProposal ||
+    (read.parsed.ok && read.parsed.commands.length === 0 && read.proposal.scratch === undefined);
   const said = takeDeclared(loop, state, isProposal ? read.proposal.plan : read.text, isEmpty);
   const { words } = said;
   for (const step of ANSWER_STEPS) {
@@ -686,11 +688,21 @@ async function attemptProposal(
   loop: CoderLoop,
   state: LoopState,
   { shown }: Extract<CoderAnswer, { ok: true }>,
-  proposal: Proposal,
+  written: Proposal,
   parsed: ParsedPatch,
 ): Promise<CoderStep> {
   const { bench, limits, tell } = loop;
   const { commands } = parsed;
+  const scratch = written.scratch === undefined ? null : await readScratch(loop, written.scratch.paths);
+  if (scratch !== null && "refused" in scratch)
+    return sendBack(loop, state, {
+      report: `Your patch is the scratch view: ${scratch.refused}.`,
+      commands: [],
+      reason: { kind: "unread" },
+    });
+  // Two patches of the scratch view differ by what they change.
+  const proposal = scratch === null ? written : { ...written, patch: `${written.patch}\n${scratch.diff}` };
+  if (scratch !== null) state.skipped = [...state.skipped, ...scratch.skipped];
   const doubts = loop.advise("doubtful edits", [], () =>
     doubtfulEdits(commands, bench.files().source, {
       shown,
@@ -712,12 +724,17 @@ async function attemptProposal(
   const isContested = settled.stale.length > 0 && state.conflicts >= CONFLICT_ROUNDS;
   if (settled.stale.length > 0 && !isContested) return sendConflictBack(loop, state, settled.stale);
   const number = state.attempts + 1;
-  tell({ type: "proposed", attempt: number, proposal, commands });
+  const all = [...(scratch?.commands ?? []), ...commands];
+  tell({ type: "proposed", attempt: number, proposal, commands: all });
   if (state.proposal !== null) state.tried.push(state.proposal.plan);
   state.proposal = proposal;
   tell({ type: "doing", attempt: number, doing: "running" });
   const { merged } = settled;
-  const carried = await bench.carryOut({ number, proposal, parsed, commands: settled.commands, merged });
+  const carried = await bench.carryOut({
+    ...{ number, proposal, scratch, merged },
+    parsed: scratch === null ? parsed : { ...parsed, skipped: state.skipped },
+    commands: settled.commands,
+  });
   if (carried.kind === "refused") return { end: { kind: "refused", result: carried.result } };
   if (carried.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
   const { stale } = carried;
@@ -734,7 +751,14 @@ async function attemptProposal(
   }
   const { results } = carried;
   const failed = results.filter(({ success }) => !success);
-  return judgeAttempt(loop, state, { number, results, failed, commands }, limits.attempts);
+  return judgeAttempt(loop, state, { number, results, failed, commands: all }, limits.attempts);
+}
+
+async function readScratch({ bench }: CoderLoop, paths: readonly string[] | null) {
+  const read = (await bench.readScratch?.(paths)) ?? { refused: "there is none here; write the change" };
+  if ("refused" in read || read.edits.length > 0) return read;
+  const why = read.skipped.map((part) => `${part.text}: ${part.why}`).join("; ");
+  return { refused: why || "nothing of it differs from your draft, and each proposal begins a new view" };
 }
 
 function notWholeFor({ request, parses }: ModelCoder, { plan }: Proposal) {

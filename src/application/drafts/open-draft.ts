@@ -34,6 +34,7 @@ import type {
   MergedNote,
   OpenedDraft,
   Rebased,
+  ScratchChange,
 } from "../ports/jobs-draft.ts";
 import type { Layers } from "../ports/jobs-transaction.ts";
 import type { WorkspaceDeps } from "../ports/jobs-workspace.ts";
@@ -288,6 +289,16 @@ class OpenDraft implements Draft {
     const aside = run().finally(() => this.#asides.delete(aside));
     this.#asides.add(aside);
     return aside;
+  }
+
+  readScratch(scratch: string): Promise<ScratchChange> {
+    return this.#inTurn(async () => {
+      const refusal = await this.#ensure(true);
+      if (refusal !== null) return { ok: false, message: refusal.message };
+      await this.#layers.rest();
+      const { readScratchChange } = await import("./scratch-change.ts");
+      return readScratchChange(this.#layers, this.#deps.policy.protection, scratch);
+    });
   }
 
   async takeTurn(): Promise<() => void> {

@@ -66,6 +66,8 @@ export interface Draft {
    * without network; where nothing can confine them, they are refused in a folder that is not trusted.
    */
   check(request: CheckRequest): Promise<Checked>;
+  /** What the checks of this name left in their view, which stays as it is. Absent, or refused, where there is no such view. */
+  readonly readScratch?: (scratch: string) => Promise<ScratchChange>;
   /** The files that commands left in the private home. Absent, or null, where checks cannot be kept from it. */
   readonly homes?: () => HomeTraces | null;
   changes(): readonly Change[];
@@ -89,6 +91,18 @@ export interface Draft {
   keep(red?: RedReason): Promise<RanJob>;
   /** Discards the draft; its journal stays. Idempotent, and harmless after its end. */
   discard(reason: string): Promise<void>;
+}
+
+/** The difference between a scratch view and its draft. */
+export type ScratchChange =
+  | { readonly ok: true; readonly edits: readonly TakenEdit[]; readonly left: readonly LeftOutPath[] }
+  | { readonly ok: false; readonly message: string };
+
+/** A path of a scratch view that is no part of the difference. `isOwn`: the project has it without the view, too. */
+export interface LeftOutPath {
+  readonly path: string;
+  readonly why: "protected" | "ignored" | "tools";
+  readonly isOwn?: boolean;
 }
 
 /** A file into which a change of others was merged. `by`: their job; null if it was made outside of PicoClaw. */

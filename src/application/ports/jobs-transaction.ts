@@ -240,6 +240,10 @@ export interface CheckView {
   readonly maskFiles?: (text: string) => string;
   /** Whether `keepBuilt` kept something that shows here. */
   readonly hasBuilt: boolean;
+  /** The paths at which its commands may have changed anything; a folder stands for all below it. Absent where that is unknown. */
+  readonly touched?: () => readonly string[];
+  /** Files of the workspace that its commands do not see, although nothing removed them. */
+  readonly hiddenFiles?: readonly string[];
   /** Keeps what was written below these paths of the workspace for later checks. Called when nothing runs, before `close`. */
   readonly keepBuilt?: (paths: readonly string[]) => Promise<void>;
   /** Ends its processes and discards its changes. Idempotent. */

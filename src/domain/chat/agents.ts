@@ -136,13 +136,17 @@ const SUB_AGENT =
 const DELEGATES =
   "Hand large, separate parts of the work to sub-agents with delegate, one call per part. The changes of sub-agents with write are already in your draft: propose only the rest, or an empty patch.";
 
+const AS_TRIED =
+  "A change that you made and tested in run is not written again: the patch `as in the scratch view`, or `as in the scratch view: PATH, PATH`, is what run changed there, without ignored and protected files.";
+
 const ASK_IN_WORDS =
   "If you need to see more first, answer instead with a section ## Files (one path or path:from-to on each line), or ## Search (one text or regular expression on each line), or both.";
 
 function askByTools(tools: readonly string[]): string {
   const looks = tools.filter((name) => name !== "delegate");
   const text = `If you need to see more first, call ${looks.join(", ")}, several at once where possible. They change nothing: put every change into the proposal.`;
-  return looks.length === tools.length ? text : `${text} ${DELEGATES}`;
+  const beside = [tools.includes("run") ? AS_TRIED : "", looks.length === tools.length ? "" : DELEGATES];
+  return [text, ...beside.filter((part) => part !== "")].join(" ");
 }
 
 const ASKS_FOR_SUB_AGENTS =

@@ -15,6 +15,8 @@ export interface Proposal {
   readonly costHint: string;
   /** A command line that tests the change, where the project's own checks cannot. */
   readonly check?: string;
+  /** Set if the patch is what the coder's runs left in their scratch view: all of it, or these paths. */
+  readonly scratch?: { readonly paths: readonly string[] | null };
   /** `uses_browser` and any other flag that the coder set. */
   readonly flags: Readonly<Record<string, boolean>>;
 }
@@ -186,9 +188,9 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
     const inside = readProposalText(whole, { unwrap: false });
     if (inside.kind !== "none") return inside;
   }
-  const parsed = parseAnswer(text);
+  const { scratch, parsed } = parseBeside(text);
   const isEmpty = parsed.ok && parsed.commands.length === 0 && !/^\s*\[\s*\]\s*$/.test(text);
-  if (!parsed.ok || isEmpty) return { kind: "none", text };
+  if (!parsed.ok || (isEmpty && scratch === undefined)) return { kind: "none", text };
   const proposal: Proposal = {
     plan: plan || proseBefore(text),
     patch: text,
@@ -196,6 +198,7 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
     costHint: named.cost?.trim() ?? "",
     ...checkOf(named.check),
     flags: flagsOf(named.flags ?? ""),
+    ...(scratch !== undefined && { scratch }),
   };
   return { kind: "proposal", proposal, parsed, isBare: true };
 }
@@ -226,8 +229,60 @@ function withFilesBeside(read: ProposalRead, text: string, beside: string): Prop
 type ProposalRead = Extract<ReadProposal, { kind: "proposal" }>;
 
 function parseProposal(written: Proposal): ProposalRead {
+  const { scratch, parsed } = parseBeside(written.patch);
+  if (scratch !== undefined) return { kind: "proposal", proposal: { ...written, scratch }, parsed };
   const proposal = { ...written, ...emptied(written) };
-  return { kind: "proposal", proposal, parsed: parseAnswer(proposal.patch) };
+  return { kind: "proposal", proposal, parsed: proposal.patch === written.patch ? parsed : parseAnswer("") };
+}
+
+/** What a patch says beside the scratch view; prose beside it is no mistake. */
+function parseBeside(patch: string): Pick<Proposal, "scratch"> & { readonly parsed: ParseResult } {
+  if (!/in (?:the|my) scratch view/i.test(patch)) return { parsed: parseAnswer(patch) };
+  const lone = loneBlock(patch)?.trim() ?? "";
+  const { paths, others } = readScratchLines(SCRATCH.test(lone.split("\n", 1)[0] ?? "") ? lone : patch);
+  if (paths === undefined) return { parsed: parseAnswer(patch) };
+  const parsed = parseAnswer(others);
+  const isProse = !parsed.ok && parsed.failure.code === "not-a-patch";
+  return { scratch: { paths }, parsed: isProse ? parseAnswer("") : parsed };
+}
+
+/** `as in the scratch view`, alone or with paths: behind it, or in a list below it. */
+const SCRATCH =
+  /^[ \t]{0,12}(?:[-*+][ \t]{1,4})?[*`]{0,3}(?:Patch[*`]{0,3}[:：][*`]{0,3}[ \t]{0,4})?as in (?:the|my) scratch view[*`]{0,3}[ \t]{0,4}(?:[:：][*`]{0,3}(.*)|[.。]?[*`]{0,3}\s*)$/i;
+const SCRATCH_PATH = /^[ \t]{0,12}[-*+][ \t]{1,4}`?([^\s`]{1,400})`?[ \t]*$/;
+
+/** `others`: the patch without these lines, whose places stay. `paths`: undefined without such a line, null if it names none. */
+function readScratchLines(patch: string) {
+  const named: string[] = [];
+  let state: "before" | "list" | "after" = "before";
+  const others = linesOutside(patch, (line) => {
+    const rest = state === "before" ? SCRATCH.exec(line) : null;
+    if (rest !== null) named.push(...(rest[1] ?? "").split(","));
+    const listed = state === "list" ? SCRATCH_PATH.exec(line)?.[1] : undefined;
+    if (listed !== undefined) named.push(listed);
+    if (rest !== null) state = "list";
+    else if (state === "list" && listed === undefined && line.trim() !== "") state = "after";
+    return rest !== null || listed !== undefined;
+  }).map((line) => line ?? "");
+  const paths = named.map((path) => path.replace(/[`*]/g, "").trim()).filter((path) => path !== "");
+  const isThere = (state as string) !== "before";
+  return {
+    others: others.join("\n"),
+    paths: isThere ? (paths.length === 0 ? null : [...new Set(paths)]) : undefined,
+  };
+}
+
+/** The lines of a text, null for each outside of its blocks that is taken. */
+function linesOutside(text: string, takes: (line: string) => boolean): (string | null)[] {
+  const pieces = walkReply(text);
+  let piece = pieces.next().value;
+  let next = 0;
+  return text.split("\n").map((line) => {
+    const from = next;
+    next += line.length + 1;
+    while (piece && piece.end <= from) piece = pieces.next().value;
+    return (piece && startOf(piece) < next) || !takes(line) ? line : null;
+  });
 }
 
 /** Whether an answer without a readable proposal was meant as one; else it is an answer in words, or a question. */
@@ -247,18 +302,12 @@ export function readNoChange(words: string): { readonly reasons: string[]; reado
   const inside = lone === undefined ? undefined : readNoChange(lone);
   if (inside?.others === "") return inside;
   const reasons: string[] = [];
-  const pieces = walkReply(words);
-  let piece = pieces.next().value;
-  let next = 0;
-  const others = words.split("\n").filter((line) => {
-    const from = next;
-    next += line.length + 1;
-    while (piece && piece.end <= from) piece = pieces.next().value;
-    const found = piece && startOf(piece) < next ? null : NO_CHANGE.exec(line);
+  const others = linesOutside(words, (line) => {
+    const found = NO_CHANGE.exec(line);
     const reason = line.slice(found?.[0].length).trim();
     if (found !== null) reasons.push(reason.replace(/^([^`]*)`$/, "$1"));
-    return found === null;
-  });
+    return found !== null;
+  }).filter((line) => line !== null);
   return { reasons, others: others.join("\n").trim() };
 }
 

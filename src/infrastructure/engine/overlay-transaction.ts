@@ -51,6 +51,7 @@ import {
   lookThrough,
   lowerFolderOf,
   originalBytes,
+  walkUpper,
 } from "./overlay-layers.ts";
 import { baseOfFolder, sealUpper } from "./overlay-seal.ts";
 import { createFlushAhead, gatherSealedRoots, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
@@ -97,7 +98,8 @@ function createOverlayChecks(parts: OverlayChecks) {
     const builtLayers = roots.map((_, i) => join(folder.path, BUILT_FOLDER, `u${i}`));
     const hasBuilt = built && builtLayers.some((layer) => existsSync(layer));
     const lifted = parts.liftTo === null ? null : makeLift(parts.liftTo);
-    const screens = hideFrom(roots, parts.secretFiles(startedBy), lifted ?? into);
+    const secrets = parts.secretFiles(startedBy);
+    const screens = hideFrom(roots, secrets, lifted ?? into);
     const lower = (layer: string) => (lifted === null ? layer : liftLayer(layer, lifted));
     const remove = () => {
       removeTree(into);
@@ -141,6 +143,8 @@ function createOverlayChecks(parts: OverlayChecks) {
         confined: opened.sandbox.confined,
         ...(maskFiles !== undefined && { maskFiles }),
         hasBuilt,
+        touched: () => laid.flatMap((root) => touchedIn(root, workspace)),
+        hiddenFiles: secrets.map((path) => relative(workspace, path)),
         async keepBuilt(paths) {
           await stop();
           for (const layer of builtLayers) removeTree(layer);
@@ -159,6 +163,17 @@ function createOverlayChecks(parts: OverlayChecks) {
       },
     };
   };
+}
+
+/** Folders that show nothing, or another folder, of the layers below count as a whole. */
+function touchedIn(root: LaidRoot, workspace: string): string[] {
+  const paths: string[] = [];
+  for (const { path, kind, inherits, source } of walkUpper(root)) {
+    if (kind === "directory" || kind === "no-text" || inherits || source !== undefined) continue;
+    const absolute = join(root.path, path);
+    if (absolute !== workspace && isInside(workspace, absolute)) paths.push(relative(workspace, absolute));
+  }
+  return paths;
 }
 
 /** For each root the layer that hides these files, if it holds one of them. */

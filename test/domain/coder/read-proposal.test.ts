@@ -238,3 +238,27 @@ test.each([
   const proposal = { plan: "Look.\nNo change: it is there already", patch: "" };
   expect(read).toMatchObject({ kind: "proposal", proposal, parsed: { ok: true, commands: [] } });
 });
+
+test.each<[string, string[] | null, number]>([
+  ["## Plan\np\n## Patch\nas in the scratch view\n## Risk\nlow", null, 0],
+  ["## Patch: as in the scratch view", null, 0],
+  ["It works.\n\n**Patch:** as in the scratch view.", null, 0],
+  ["## Patch\n```\nAs in the scratch view\n```", null, 0],
+  ["## Patch\nTested:\nas in the scratch view: `src/a.ts`, b/\nDone.", ["src/a.ts", "b/"], 0],
+  ["## Patch\nas in the scratch view:\n- src/a.ts\n* `b.ts`\n\n- not one of them\n", ["src/a.ts", "b.ts"], 0],
+  ["## Patch\nas in the scratch view\nc.ts\n```ts:c.ts\nx\n```\n```bash\nmake\n```", null, 2],
+  [JSON.stringify({ plan: "p", patch: "as in the scratch view: a.ts" }), ["a.ts"], 0],
+])("a patch is the scratch view, or a part of it: %j", (answer, paths, commands) => {
+  const read = readProposal(answer);
+  expect(read).toMatchObject({ kind: "proposal", proposal: { scratch: { paths } }, parsed: { ok: true } });
+  expect(read.kind === "proposal" && read.parsed.ok && read.parsed.commands).toHaveLength(commands);
+});
+
+test.each([
+  "## Patch\n```md:notes.md\nas in the scratch view\n```",
+  "## Patch\n```ts:a.ts\nx\n```\nIt is as in the scratch view that I tested.",
+  "It is the same as in the scratch view\nthat was thrown away.",
+])("words about the scratch view are no patch of it: %j", (answer) => {
+  const read = readProposal(answer);
+  expect(read.kind === "proposal" ? read.proposal.scratch : undefined).toBeUndefined();
+});
