@@ -1,4 +1,5 @@
 import { agentOf, type CoderRole, coderPrompt } from "../../domain/chat/agents.ts";
+import { chooseAnswerForm, filesInQuestion, isSmallModel } from "../../domain/coder/answer-form.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { paragraphs } from "../../domain/texts/jobs-report.ts";
@@ -237,7 +238,7 @@ interface CoderAsk {
 
 function coderRequest(
   deps: AgentDeps,
-  { role, planOnly, isSubAgent, checks, looks }: CoderQuestion,
+  { role, request, planOnly, isSubAgent, checks, looks }: CoderQuestion,
   { model, size, exchange, first, images }: CoderAsk,
 ): AgentRequest {
   const { settings } = deps;
@@ -248,6 +249,7 @@ function coderRequest(
     system: coderPrompt({
       agent: agentOf(role),
       family: model.family,
+      ...askedForm(model, request, first),
       protectedPatterns: settings.protectedPatterns,
       browser: settings.mcpServers.includes("browser"),
       planOnly,
@@ -261,6 +263,22 @@ function coderRequest(
     ],
     ...(tools.length > 0 && { tools }),
   };
+}
+
+/** The form of the answer, by the files that the first message shows. A cloud model is sent the same words each time, for its cache. */
+function askedForm(model: Model, request: string, first: string) {
+  if (!model.local) return { form: "edits", small: false } as const;
+  const shown = filesIn([{ role: "user", text: first }], SHOWN);
+  const asked = filesInQuestion(request, shown);
+  const longest = Math.max(0, ...asked.map((path) => shownLength(first, path)));
+  return { form: chooseAnswerForm(model, longest), path: asked[0], small: isSmallModel(model) };
+}
+
+/** Characters of a file as a message shows it; a file that is not shown whole counts as endless. */
+function shownLength(message: string, path: string): number {
+  const start = message.indexOf(`<file path="${path}">\n`);
+  const end = message.indexOf("\n</file>", start);
+  return start === -1 || end === -1 ? Number.POSITIVE_INFINITY : end - start;
 }
 
 /** For a full context window: the last answer and the reply to it, cut. */

@@ -1,4 +1,6 @@
+import { type AnswerForm, isTestFile } from "../coder/answer-form.ts";
 import type { Route } from "../config/configured-kinds.ts";
+import { ownMember } from "../platform/json-members.ts";
 
 export type AgentName = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 export type AgentRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
@@ -71,40 +73,71 @@ export function systemPrompt(prompt: SystemPrompt): string {
 
 type PromptFamily = "claude" | "openai" | "deepseek" | "gemini" | "other";
 
-const SEARCH_REPLACE = `Change a file with blocks like this, with the path on the line above. SEARCH contains whole lines, copied exactly from the file, enough of them to be unique:
-src/app.ts
+/** Text of an example that occurs in no file: an answer that copies it fails, and goes back. */
+const OLD_LINES = "(the lines to replace, copied from the file)";
+
+const searchReplace = (
+  path: string,
+) => `Change a file with blocks like this, with the path on the line above. SEARCH contains whole lines, copied exactly from the file, enough of them to be unique:
+${path}
 \`\`\`
 <<<<<<< SEARCH
-old lines
+${OLD_LINES}
 =======
-new lines
+(the new lines)
 >>>>>>> REPLACE
 \`\`\`
 A new file is a block \`\`\`ts:path/of/file with all of its content.`;
 
-const V4A = `Change files with one patch:
+const v4a = (path: string) => `Change files with one patch:
 *** Begin Patch
-*** Update File: src/app.ts
+*** Update File: ${path}
 @@ function name
  unchanged line
--old line
-+new line
-*** Add File: src/new.ts
-+content
-*** Delete File: src/old.ts
+-${OLD_LINES}
++(the new lines)
+*** Add File: path/of/new/file
++(the new lines)
+*** Delete File: path/of/old/file
 *** End Patch`;
 
-const PATCH_FORMATS: Readonly<Record<PromptFamily, string>> = {
-  claude: SEARCH_REPLACE,
-  deepseek: SEARCH_REPLACE,
-  gemini: SEARCH_REPLACE,
-  openai: V4A,
-  other: SEARCH_REPLACE,
+const EDITS: Readonly<Record<PromptFamily, (path: string) => string>> = {
+  claude: searchReplace,
+  deepseek: searchReplace,
+  gemini: searchReplace,
+  openai: v4a,
+  other: searchReplace,
 };
+
+/** Small models follow the one form that they are shown, and only that. */
+const wholeFile = (
+  path: string,
+) => `Write the whole new file in one block, with its path after the language, like this:
+\`\`\`${languageOf(path)}:${path}
+all of the new content of ${path}
+\`\`\`
+${isTestFile(path) ? "Leave" : "Do not change existing tests, and leave"} nothing out.`;
+
+const LANGUAGES: Readonly<Record<string, string>> = {
+  ...{ py: "python", rb: "ruby", rs: "rust", kt: "kotlin", cs: "csharp", md: "markdown" },
+  ...{ mjs: "js", cjs: "js", mts: "ts", cts: "ts", yml: "yaml", sh: "bash" },
+};
+
+function languageOf(path: string): string {
+  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "text";
+  return ownMember(LANGUAGES, ending) ?? ending;
+}
+
+const SOME_PATH = "path/of/the/file";
 
 export interface CoderPrompt {
   readonly agent: AgentName;
   readonly family: PromptFamily;
+  readonly form: AnswerForm;
+  /** A model that writes code, but seldom the tests of it. */
+  readonly small: boolean;
+  /** The file that the example names; absent if the request is about none. */
+  readonly path?: string | undefined;
   readonly protectedPatterns: readonly string[];
   readonly browser: boolean;
   readonly planOnly: boolean;
@@ -161,22 +194,28 @@ export function mayDelegate(request: string, files: number): boolean {
   return files > FEW_FILES || Buffer.byteLength(request) > LONG_REQUEST || ASKS_FOR_SUB_AGENTS.test(request);
 }
 
+function patchFormat({ form, family, path = SOME_PATH, small, checks }: CoderPrompt): string {
+  if (form === "whole") return `${wholeFile(path)}${path === SOME_PATH ? RUN : ""}`;
+  const state = checks === "" ? "" : ` ${checks}`;
+  const test = small ? "" : FIX_WITH_TEST;
+  return `${EDITS[family](path)}
+Change existing files, including Markdown, with such edits; write a whole file only if it is new or you have seen all of it, and never replace lines with "...". A block that contains fences needs a longer fence (\`\`\`\`).
+Shell commands go in a \`\`\`bash block at the point where they should run, and only if they are needed. Each block is one script without a terminal; an exit code other than 0 fails it.${state}${test}`;
+}
+
+const RUN = " A command that has to run goes in a ```bash block.";
+const FIX_WITH_TEST =
+  " If the project has tests, a fix includes a test that fails on the old code; a test of code that may hang sets its own time limit.";
+
 /** Kept short on purpose: it is sent with every request. */
 export function coderPrompt(prompt: CoderPrompt): string {
-  const { agent, family, protectedPatterns, browser, planOnly, checks, tools, isSubAgent } = prompt;
+  const { agent, protectedPatterns, browser, planOnly, tools, isSubAgent } = prompt;
   const sections = planOnly ? (isSubAgent ? ANSWER_ONLY : PLAN_ONLY) : ANSWER_SECTIONS;
-  const patchRules = `# Patch format
-${PATCH_FORMATS[family]}
-Change existing files, including Markdown, with such edits; write a whole file only if it is new or you have seen all of it, and never replace lines with "...". A block that contains fences needs a longer fence (\`\`\`\`).
-Shell commands go in a \`\`\`bash block at the point where they should run, and only if they are needed. Each block is one script without a terminal; an exit code other than 0 fails it.${
-    checks === "" ? "" : ` ${checks}`
-  } If the project has tests, a fix includes a test that fails on the old code; a test of code that may hang sets its own time limit.${
+  const patchRules = `# Patch format\n${patchFormat(prompt)}${
     browser
       ? "\nWork in a browser: describe the steps in the plan and add a section ## Flags with the line uses_browser: true."
       : ""
-  }
-
-`;
+  }\n\n`;
   return `You are ${agent}, a coder of PicoClaw. You write a proposal; PicoClaw runs it at once in a draft of the workspace and applies the draft if nothing fails. If something fails, you are shown its output.${tools.length === 0 ? " You run nothing yourself." : ""}${isSubAgent ? ` ${SUB_AGENT}` : ""}
 
 ${sections}

@@ -256,9 +256,13 @@ function hunksOf(edit: Edit): readonly { readonly path: string; readonly hunks: 
 const ELISION =
   /^\s*(?:\/\/|#|\/\*|<!--|--|;|%|\{\/\*)?\s*[([<]?\s*(?:\.{3}|…)\s*[([]?\s*(?:(?:the )?(?:existing|rest|remaining|remainder|unchanged|previous|same as|other|keep|omitted|code)|既存|残り|以下|省略|変更なし|中略|同じ)/iu;
 
-/** The first such comment that was not in the file before. */
+/** A line of the examples that coders are shown, copied in place of code. */
+const EXAMPLE = /^\(the new lines\)$|^all of the new content of \S/;
+
+/** The first such line that was not in the file before. */
 function elisionIn(lines: readonly string[], before: string): string | null {
-  return lines.find((line) => ELISION.test(line) && !before.includes(line.trim()))?.trim() ?? null;
+  const isOmission = (line: string) => ELISION.test(line) || EXAMPLE.test(line);
+  return lines.find((line) => isOmission(line) && !before.includes(line.trim()))?.trim() ?? null;
 }
 
 function readFileText(files: CheckedFiles, path: string): string | null {

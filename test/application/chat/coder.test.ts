@@ -82,12 +82,12 @@ describe("what a coder is sent", () => {
   });
 
   test("each family is asked for the format it writes best", async () => {
-    at = await openConversation(() => proposal("p", ""), { family: "openai" });
+    at = await openConversation(() => proposal("p", ""), { family: "openai", local: () => false });
     await at.send("/code2 x");
     expect(at.asked[0]?.system).toContain("*** Begin Patch");
     expect(at.asked[0]?.system).toStartWith("You are Ao,");
     await at.close();
-    at = await openConversation(() => proposal("p", ""), { family: "claude" });
+    at = await openConversation(() => proposal("p", ""), { family: "claude", local: () => false });
     await at.send("/code x");
     expect(at.asked[0]?.system).toContain("<<<<<<< SEARCH");
     expect(at.asked[0]?.system).toStartWith("You are Gin,");

@@ -8,13 +8,15 @@ import {
   roleOf,
   systemPrompt,
 } from "../../../src/domain/chat/agents.ts";
+import { chooseAnswerForm, filesInQuestion } from "../../../src/domain/coder/answer-form.ts";
 import { ROUTES } from "../../../src/domain/config/configured-kinds.ts";
+import { affectedFiles, doubtfulEdits } from "../../../src/domain/drafts/check-edits.ts";
 import {
   readWorkerOutput,
   readWrittenCall,
   WORKER_CONTRACT,
 } from "../../../src/domain/models/worker-output.ts";
-import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
+import { parseAnswer, parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 
 test("every route has its agent, and CODE is the default coder", () => {
@@ -38,7 +40,20 @@ test("every route has its agent, and CODE is the default coder", () => {
   ]);
 });
 
-const PLAIN = { planOnly: false, checks: "", tools: [], isSubAgent: false };
+const PLAIN = {
+  planOnly: false,
+  checks: "",
+  tools: [],
+  isSubAgent: false,
+  form: "edits",
+  small: false,
+} as const;
+const FORMS = [
+  ...(["claude", "openai", "deepseek", "gemini", "other"] as const).map(
+    (family) => [family, "edits"] as const,
+  ),
+  ["other", "whole"],
+] as const;
 
 describe("prompts", () => {
   const base = { agent: "Shiro", duty: "You look.", today: "2026-03-01", workspace: "/ws" } as const;
@@ -75,12 +90,79 @@ describe("prompts", () => {
     },
   );
 
+  test.each(FORMS)(
+    "the example for %s, %s, names a file in question and goes back if it is copied",
+    (family, form) => {
+      const [path, text] = ["lib/leap.py", "def leap(year):\n    pass\n"];
+      const asked = {
+        agent: "Gin",
+        family,
+        protectedPatterns: [],
+        browser: false,
+        ...PLAIN,
+        form,
+        path,
+      } as const;
+      const prompt = coderPrompt(asked);
+      const parsed = parseAnswer(
+        prompt.slice(prompt.indexOf("# Patch format"), prompt.indexOf("# Behavior")),
+      );
+      if (!parsed.ok) throw new Error("the example is no patch");
+      const commands = parsed.commands.filter(({ target }) => target !== "path/of/file");
+      expect(affectedFiles(commands)).toContain(path);
+      const files = {
+        judges: () => true,
+        look: (one: string) =>
+          one === path
+            ? ({ kind: "file", bytes: Buffer.from(text), mode: 0o644 } as const)
+            : ({ kind: "missing" } as const),
+      };
+      expect(doubtfulEdits(commands, files, { shown: () => true, told: () => true })).not.toEqual([]);
+      expect(prompt).not.toContain("src/app.ts");
+    },
+  );
+
+  test("a small model is asked for whole files and for no test; each rule that it does not need is left out", () => {
+    const asked = { agent: "Gin", family: "other", protectedPatterns: [".env*"], browser: false } as const;
+    const prompt = coderPrompt({ ...asked, ...PLAIN, form: "whole", small: true, path: "leap.py" });
+    expect(prompt).toContain("```python:leap.py\nall of the new content of leap.py\n```");
+    expect(prompt).not.toMatch(/SEARCH|a fix includes a test|```bash/);
+    expect(coderPrompt({ ...asked, ...PLAIN, small: true })).not.toContain("a fix includes a test");
+  });
+
   test("one that asks for a plan alone has no patch format and no rule about tests", () => {
     const asked = { agent: "Gin", family: "claude", protectedPatterns: [".env*"], browser: true } as const;
     const prompt = coderPrompt({ ...asked, ...PLAIN, planOnly: true });
     expect(prompt).not.toMatch(/# Patch format|SEARCH|a fix includes a test|uses_browser/);
     expect(prompt).toContain("Leaves: NAME: reason`.\n\n# Behavior Rules\n");
   });
+});
+
+test("a small local model writes whole files, a large one and a long file are edited", () => {
+  const form = (model: string, longest = 800, local = true) => chooseAnswerForm({ local, model }, longest);
+  expect(["qwen2.5-coder:1.5b", "m", "coder-model.gguf"].map((model) => form(model))).toEqual([
+    "whole",
+    "whole",
+    "whole",
+  ]);
+  expect([form("qwen3-coder:30b"), form("m", 40_000), form("m", 800, false)]).toEqual([
+    "edits",
+    "edits",
+    "edits",
+  ]);
+});
+
+test.each([
+  [
+    "Implement it in leap.py so that the tests in leap_test.py pass.",
+    ["leap.py", "leap_test.py"],
+    ["leap.py"],
+  ],
+  ["The year is wrong.", ["leap.py", "leap_test.py"], ["leap.py"]],
+  ["Add a case to leap_test.py", ["leap.py", "two.py", "leap_test.py"], ["leap_test.py"]],
+  ["The year is wrong.", ["leap.py", "two.py"], []],
+])("%s is about %j: %j", (request, shown, expected) => {
+  expect(filesInQuestion(request, shown)).toEqual(expected);
 });
 
 test("sub-agents are offered where a project or a request is large, or where they are asked for", () => {

@@ -1,0 +1,42 @@
+/**
+ * The form in which a model is asked for a change. In: the model, the request, and the files that it is shown. Out: whole
+ * files or edits, and the files that the request is about. Invariant: the file that an example names is one of those files,
+ * and an example that is copied never changes it.
+ */
+import { billionsOf } from "../models/catalogue.ts";
+import { fileKind, namedFiles } from "./rank-files.ts";
+
+/** `whole`: each changed file in a block of its own. `edits`: the patch format of the model's family. */
+export type AnswerForm = "whole" | "edits";
+
+/** Models of fewer parameters, in billions, copy lines for SEARCH badly. Nothing is known of most local names: they count as small. */
+const CAPABLE = 12;
+/** Characters of a file that a model may be asked to write again. */
+const LONGEST_WHOLE = 12_000;
+
+interface AskedModel {
+  readonly local: boolean;
+  readonly model: string;
+}
+
+export function isSmallModel({ local, model }: AskedModel): boolean {
+  return local && (billionsOf("", model) ?? 0) < CAPABLE;
+}
+
+/** `longest`: characters of the longest file that the request is about. */
+export function chooseAnswerForm(model: AskedModel, longest: number): AnswerForm {
+  return isSmallModel(model) && longest <= LONGEST_WHOLE ? "whole" : "edits";
+}
+
+/** The files that a request is about: those that it names and that are no tests, else the only source that is shown. */
+export function filesInQuestion(request: string, shown: readonly string[]): readonly string[] {
+  const named = namedFiles(request, shown).map(({ path }) => path);
+  const changeable = named.filter((path) => !isTestFile(path));
+  if (changeable.length > 0) return changeable;
+  const sources = shown.filter((path) => fileKind(path) === "source");
+  return sources.length === 1 ? sources : named;
+}
+
+export function isTestFile(path: string): boolean {
+  return fileKind(path) === "test";
+}
