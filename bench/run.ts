@@ -4,6 +4,7 @@
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { CONTEST_OPTIONS, type ContestOptions } from "./exercises-options.ts";
 import type { Row } from "./measure.ts";
 
 interface Options {
@@ -11,6 +12,8 @@ interface Options {
   /** Of `real` the folder of the tasks, of `verdict` that of the projects, of `requests` and `proofs` that of the mirrors, and whether recorded answers take the place of a model. */
   readonly tasks: string | undefined;
   readonly recorded: boolean;
+  /** What only `exercises` takes. */
+  readonly contest: ContestOptions;
 }
 
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = {
@@ -38,20 +41,27 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = 
   workers: async () => (await import("./worker-runs.ts")).workerRuns(),
   solve: async () => (await import("./solve.ts")).solveTasks(),
   real: async (options) => (await import("./real-tasks.ts")).realTasks(options),
+  exercises: async (options) => (await import("./exercises.ts")).exercises(options),
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 
-/** One asks a model that may cost money, two need mirrors of public projects, one takes half an hour: they run only when they are named. */
-const BY_NAME_ONLY = ["real", "requests", "proofs", "soak"];
+/** Two ask a model that may cost money, two need mirrors of public projects, one takes half an hour: they run only when they are named. */
+const BY_NAME_ONLY = ["real", "requests", "proofs", "soak", "exercises"];
 
 const { values, positionals: wanted } = parseArgs({
-  options: { long: { type: "boolean" }, tasks: { type: "string" }, recorded: { type: "boolean" } },
+  options: {
+    long: { type: "boolean" },
+    tasks: { type: "string" },
+    recorded: { type: "boolean" },
+    ...CONTEST_OPTIONS,
+  },
   allowPositionals: true,
 });
 const options: Options = {
   long: values.long === true,
   tasks: values.tasks ?? process.env.PICOCLAW_TEST_REAL_TASKS,
   recorded: values.recorded === true,
+  contest: values,
 };
 const unknown = wanted.filter((name) => !(name in BENCHES));
 if (unknown.length > 0) {
