@@ -248,5 +248,9 @@ export function openChecksOf({
   services: { home, env, config },
 }: OpenedFolder) {
   const place = { home, root, storage: toStorage(root, storage, true).outer, path: env.PATH ?? "" };
-  return openProjectChecks({ ...place, settings: config.checks });
+  const sourceParsers = async () => ({
+    parseShell: await loadShellParser(),
+    parseYaml: (await import("yaml")).parse,
+  });
+  return { ...openProjectChecks({ ...place, settings: config.checks }), sourceParsers };
 }

@@ -76,7 +76,7 @@ export async function openBench(
   const { groupId, sessionKey, signal, preview } = turn;
   const watch = watchCommands(deps, turn);
   const about = { request, groupId, sessionKey, source: `chat:${turn.message.channel}`, startedBy };
-  const { settings, memory, hasProgram } = deps.checks;
+  const { settings, memory, hasProgram, sourceParsers } = deps.checks;
   const now = () => deps.now().getTime();
   const isJudged = judged && !turn.dryRun;
   const found = isJudged ? openChecks({ files: workspace.files, settings, memory, now, hasProgram }) : null;
@@ -102,6 +102,9 @@ export async function openBench(
           memory,
           texts: checksMessagesFor(deps.messages.locale),
           hasProgram,
+          ...(sourceParsers !== undefined && {
+            sources: { files: workspace.files, request, parsers: sourceParsers },
+          }),
           now,
           advise: deps.advise,
           signal,

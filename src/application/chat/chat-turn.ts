@@ -22,7 +22,7 @@ import type {
   Session,
   TalkForm,
 } from "../ports/chat.ts";
-import type { CheckMemory } from "../ports/checks.ts";
+import type { CheckMemory, SourceParsers } from "../ports/checks.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ProjectForges } from "../ports/forges.ts";
 import type { Heads } from "../ports/heads.ts";
@@ -170,6 +170,8 @@ export interface CoderDeps extends AgentDeps, Pick<ChatCommands, "ownCommands">,
     readonly settings: CheckSettings;
     readonly memory: CheckMemory;
     readonly hasProgram: (name: string) => boolean;
+    /** Absent where only the declared checks may judge. */
+    readonly sourceParsers?: () => Promise<SourceParsers>;
   };
   /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
   readonly reachesOutward: (script: string) => Promise<boolean>;

@@ -309,7 +309,7 @@ export function readSmallFile(files: OpenChecksDeps["files"], path: string, most
   return entry.kind === "file" && entry.size <= most ? new TextDecoder().decode(files.read(path)) : null;
 }
 
-function readProject(files: OpenChecksDeps["files"]): ProjectFiles {
+export function readProject(files: OpenChecksDeps["files"]): ProjectFiles {
   const names = files.list("");
   const texts: Record<string, string> = {};
   for (const name of READ_FOR_CHECKS) {

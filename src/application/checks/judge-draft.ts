@@ -61,6 +61,8 @@ export interface JudgeDraftDeps extends BaselineDeps {
   readonly onOutput?: (text: string) => void;
   readonly onProgress?: (progress: CheckProgress) => void;
   readonly advise: Advise;
+  /** A command that nobody declared judges by its exit code only after it was red over broken code. */
+  readonly mustNotice?: boolean;
   /** Default: all of them. */
   readonly steps?: readonly JudgeStep[];
 }
@@ -483,11 +485,13 @@ async function proveSeen(judging: Judging): Promise<null> {
   const { newTests } = findingsByCode(judging);
   if (!mayLand(judgement.verdict) || seesChange(proof, newTests)) return null;
   const known = recallChecks(deps.memory, deps.checks)?.noticed ?? [];
-  const broken = await deps.advise("canary", null, () => breakChanges(proof, known));
+  const isBare = deps.mustNotice === true && judging.results.every(({ results }) => results === null);
+  const broken = await deps.advise("canary", null, () => breakChanges({ ...proof, isBare }, known));
+  if (isBare && broken === null) judging.isBlind = true;
   if (broken === null) return null;
   const { unnoticed, noticed, isBlind } = broken;
   add(judging, { unnoticed });
-  judging.isBlind = isBlind;
+  judging.isBlind = isBlind || (isBare && noticed.length === 0);
   rememberNoticed(deps, noticed);
   return null;
 }

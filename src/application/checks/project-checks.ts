@@ -25,11 +25,12 @@ import {
 } from "../../domain/checks/verdict.ts";
 import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import { type ChecksMessages, type ChecksState, checksMessagesFor } from "../../domain/texts/checks.ts";
-import type { Baseline, CheckRecord } from "../ports/checks.ts";
+import type { Baseline, CheckRecord, Said } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import { type FoundChecks, limitSeconds, measureBaseline, recallChecks } from "./baseline.ts";
 import type { FormatDraft, FormattableDraft } from "./format-draft.ts";
+import { createSourceJudge, type SourceJudgeDeps } from "./judge-by-sources.ts";
 import {
   type DraftJudgement,
   type JudgeDraftDeps,
@@ -158,9 +159,10 @@ function checkCommandLine({ command }: Pick<CheckRun, "command">, checks: readon
 
 export interface ProjectChecksDeps
   extends Pick<
-    JudgeDraftDeps,
-    "settings" | "memory" | "now" | "advise" | "signal" | "onOutput" | "onProgress" | "steps"
-  > {
+      JudgeDraftDeps,
+      "settings" | "memory" | "now" | "advise" | "signal" | "onOutput" | "onProgress" | "steps"
+    >,
+    Pick<SourceJudgeDeps, "sources"> {
   /** From `openChecks`; empty where `none` says why. */
   readonly checks: readonly ProjectCheck[];
   /** Commands of further checks that cannot run here, which the facts name. */
@@ -196,6 +198,8 @@ export interface ProjectChecks {
   readonly hasOwn: boolean;
   /** A command line that the coder proposes; it judges if no check of the project does. */
   propose(command: string | null): void;
+  /** A text with commands: of the request, or one that the coder ran. They judge if no check of the project does. */
+  say(said: Said): void;
   /** Adds the declarations in a plan, or in an agent's last message, to the earlier ones; returns the words without them. */
   declare(words: string): string;
   /** Starts to measure the baseline, while the coder is being asked. */
@@ -232,11 +236,11 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   let last: JudgedAttempt | null = null;
   let sentBack = false;
   let judgedMs = 0;
-  let proposed: string | null = null;
-  /** The fingerprint of the workspace over which a proposed check judged; null where the baseline holds it. */
+  /** The fingerprint of the workspace over which another source judged; null where the baseline holds it. */
   let judgedOver: string | null = null;
   let lastResults: readonly CheckResult[] | null = null;
   const declarations: Declaration[] = [];
+  const sources = createSourceJudge({ ...deps, declarations });
   const formatted = new Set<string>();
   let format: FormatDraft | null = null;
 
@@ -289,10 +293,9 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     await formatFirst(opened, attempt);
     let judged = await judgeByOwn(draft, attempt);
     lastResults = judged.results ?? null;
-    if (proposed !== null && HELPED_BY_PROPOSAL.test(judged.facts.notChecked ?? "")) {
-      judgedOver = memory.fingerprint();
-      judged = await judgeByProposed({ ...deps, declarations }, draft, attempt, { own: judged, proposed });
-    }
+    const over = memory.fingerprint();
+    const helped = await sources.judge(draft, attempt, judged);
+    if (helped !== null) [judged, judgedOver] = [helped, over];
     rememberHung();
     judgedMs += deps.now() - from;
     const { install, missing = [] } = deps;
@@ -324,8 +327,9 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     timeoutSeconds: settings.timeout,
     hasOwn: deps.none === undefined,
     propose(command) {
-      if (command !== null) proposed = command;
+      if (command !== null) sources.propose(command);
     },
+    say: sources.say,
     declare(words) {
       const more = readDeclarations(words);
       declarations.push(...more);
@@ -365,34 +369,6 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
 
 /** After a larger change, the next baseline is measured again. */
 const MOST_COMPARED = 500;
-
-/** If no check judged for one of these reasons, a command that the coder proposes may. */
-const HELPED_BY_PROPOSAL = /^(?:no-checks|slow|unended|dependencies-missing|cannot-run|red-before|blind)$/;
-
-/** Judges by the coder's own command over old and new code. Nothing is remembered: each attempt proves again that it notices the change. */
-async function judgeByProposed(
-  deps: ProjectChecksDeps & { readonly declarations: readonly Declaration[] },
-  draft: JudgedDraft,
-  attempt: number,
-  { own, proposed }: { readonly own: DraftJudgement; readonly proposed: string },
-): Promise<DraftJudgement> {
-  const { fingerprint } = deps.memory;
-  const checks = [{ kind: "test", command: proposed, line: proposed }] as const;
-  const proposedDeps = {
-    ...deps,
-    checks,
-    memory: { fingerprint, recall: () => null, keep: () => {}, running: new Map() },
-  };
-  let measured: Promise<Baseline> | null = null;
-  const baseline = () => {
-    measured ??= measureBaseline(proposedDeps, draft);
-    return measured;
-  };
-  const judged = await judgeDraft({ ...proposedDeps, baseline }, draft, attempt);
-  const why = judged.facts.notChecked;
-  const judgement = why === null ? judged : own;
-  return { ...judgement, facts: withFound(judgement.facts, { proposed: { command: proposed, why } }) };
-}
 
 /** Nothing is worse: the coder reviews the change once; then it lands, and the reply names the doubt. */
 function landsAnyway({ verdict }: ChecksFacts): boolean {

@@ -13,6 +13,8 @@ export interface ProofDeps extends Omit<OldTestsDeps, "baseline"> {
   readonly judgement: Judgement;
   /** Seconds that a run over old or broken code may take. */
   readonly limit: number;
+  /** Only an exit code shows anything, so an import proves nothing. */
+  readonly isBare?: boolean;
   readonly draft: Pick<Draft, "changes">;
   readonly affected: Affected;
 }
@@ -86,7 +88,8 @@ export async function breakChanges(deps: ProofDeps, known: readonly string[]) {
     return instead === null ? [] : [{ path, instead }];
   });
   const isLoaded = loadsByImport(affected.texts, affected.files);
-  const isUnknown = ({ path }: { readonly path: string }) => !known.includes(path) && !isLoaded(path);
+  const isUnknown = ({ path }: { readonly path: string }) =>
+    !known.includes(path) && (deps.isBare === true || !isLoaded(path));
   const asked = broken.filter(isUnknown);
   const unknown = asked.slice(0, MOST_BROKEN);
   const unnoticed: string[] = [];

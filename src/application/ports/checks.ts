@@ -1,5 +1,7 @@
+import type { SourcedCommand, SourceName } from "../../domain/checks/command-sources.ts";
 import type { WhyNotChecked } from "../../domain/checks/findings.ts";
 import type { CheckResult } from "../../domain/checks/verdict.ts";
+import type { ParseShell } from "../../domain/policy/shell-script.ts";
 import type { ProgressFacts } from "../../domain/texts/checks.ts";
 
 /** The stored results of the checks of one workspace. A lost memory costs time, never correctness. */
@@ -12,6 +14,38 @@ export interface CheckMemory {
   keep(record: CheckRecord): void;
   /** Baselines that are being measured, by checks and fingerprint: drafts that begin at the same time share one. */
   readonly running: Map<string, Promise<Baseline>>;
+  /** What is known of commands beside the declared checks; absent where nothing of it is kept. */
+  readonly commands?: {
+    recall(): KnownCommands | null;
+    keep(known: KnownCommands): void;
+  };
+}
+
+/** The parsers of the sources of commands; they are loaded only where a source is asked. */
+export interface SourceParsers {
+  readonly parseShell: ParseShell;
+  readonly parseYaml: (text: string) => unknown;
+}
+
+/** A text with commands beside the project's own files: the request, or a line that the coder ran. */
+export interface Said {
+  readonly name: Extract<SourceName, "request" | "ran">;
+  readonly text: string;
+}
+
+export interface KnownCommands {
+  /** The line that the user chose; it stands alone, as `checks.command` does. */
+  readonly use?: string;
+  /** The command of another source that judged instead of these lines, with its time. */
+  readonly works?: SourcedCommand & {
+    readonly insteadOf: readonly string[];
+    readonly seconds: number;
+    readonly at: number;
+  };
+  /** Commands of other sources that ran the last time; `why`: null where it judged. */
+  readonly tried: readonly (Pick<SourcedCommand, "command" | "from"> & {
+    readonly why: WhyNotChecked | null;
+  })[];
 }
 
 /** The results of the checks over the unchanged workspace, or why there are none. */

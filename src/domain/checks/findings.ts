@@ -1,3 +1,4 @@
+import type { SourcedCommand } from "./command-sources.ts";
 import type { CodePatch } from "./patched-code.ts";
 import type { NewTests, TestCounts } from "./test-results.ts";
 import { type CheckResult, type Judgement, type LowerRung, TEST_CHANGES, type Verdict } from "./verdict.ts";
@@ -67,6 +68,11 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly install: string;
   /** The command that the coder proposed because no check of the project judges; `why`: the reason if it cannot judge either. */
   readonly proposed: { readonly command: string; readonly why: WhyNotChecked | null };
+  /** Where the command that judged is from; `own`: the declared checks, and why they could not judge. */
+  readonly sourced: Pick<SourcedCommand, "from"> & {
+    readonly own: readonly string[];
+    readonly why: WhyNotChecked;
+  };
   /** Changed files that decide how checks run: with their old version, the checks are worse. */
   readonly onlyWith: readonly string[];
   /** Files that the draft's commands installed in the private home: without them, the checks are not green. */
@@ -134,6 +140,7 @@ export function isJudgedGreen(facts: Pick<ChecksFacts, "verdict"> | undefined): 
 /** The findings that a reply words below the verdict, in this order. */
 export const REMARKS = [
   "proposed",
+  "sourced",
   "worse",
   "newFailing",
   "stillRed",

@@ -262,6 +262,12 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       reason === null
         ? [say("proposed", { commands: join(commands) })]
         : [say("proposed-unable", { command, why: whyProposed[reason] ?? why[reason] })],
+    sourced({ from: { name, file }, own, why: reason }, { commands }) {
+      const where = say(`source-${name}`, { file: file ?? "" });
+      const cause =
+        own.length === 0 ? why[reason] : say("sourced-because", { own: join(own), why: why[reason] });
+      return [say("sourced", { commands: join(commands), where, cause })];
+    },
     patches: (lines) => named("patches", linesOf(lines)),
     testRunLines: (lines) => named("testRunLines", linesOf(lines)),
     weakensTests: (_, { weakened }) => (weakened === undefined ? [say("weakensTests")] : []),

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "n
 import { join } from "node:path";
 import type { OpenChecksDeps } from "../../application/checks/baseline.ts";
 import type { JudgedDraft } from "../../application/checks/judge-draft.ts";
-import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts";
+import type { CheckMemory, CheckRecord, KnownCommands } from "../../application/ports/checks.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isSeenAsWhole } from "../../domain/policy/protection.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
@@ -76,6 +76,16 @@ export function createCheckMemory({ home, root, storage }: CheckMemoryDeps): Che
       } catch {
         // Without a record, the next baseline is measured again.
       }
+    },
+    commands: {
+      recall: () =>
+        attemptOr(null, () => JSON.parse(readFileSync(`${file}.commands`, "utf8")) as KnownCommands),
+      keep: (known) =>
+        attemptOr(undefined, () => {
+          mkdirSync(folder, { recursive: true, mode: 0o700 });
+          writeFileSync(`${file}.${process.pid}`, JSON.stringify(known), { mode: 0o600 });
+          renameSync(`${file}.${process.pid}`, `${file}.commands`);
+        }),
     },
   };
 }

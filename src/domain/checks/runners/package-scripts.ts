@@ -168,7 +168,7 @@ export function scriptOfTests(files: ProjectFiles): string | null {
 }
 
 /** `builds`: calls that must succeed first. */
-function withOwnPrograms(command: string, builds: readonly string[] = []): string {
+export function withOwnPrograms(command: string, builds: readonly string[] = []): string {
   const first = builds.length === 0 ? "" : `{ ${builds.join(" && ")}; } || exit; `;
   return `export PATH="$PWD/node_modules/.bin:$PATH"; ${first}${command}`;
 }
@@ -225,7 +225,7 @@ const UNNAMED_OR_WATCHING =
 const NEEDS_OWN_SHELL = /^(?:cd|export|set|source|exit|\.) |[;&|()`$]/;
 
 /** A call of a test runner such that it names every test and ends; any other call as it is. */
-function nameTests(call: string): string {
+export function nameTests(call: string): string {
   const runner = RUNNER_CALL.exec(call)?.[1] ?? "";
   const flags = NAMES_TESTS[runner];
   if (flags === undefined || / --(?:json|test-reporter-destination)\b/.test(call)) return call;
@@ -270,7 +270,7 @@ function managerName(has: (name: string) => boolean): PackageManager["name"] {
   return has("pnpm-workspace.yaml") && !has("package-lock.json") ? "pnpm" : "npm";
 }
 
-function scriptsOf(files: ProjectFiles): Readonly<Record<string, string | undefined>> {
+export function scriptsOf(files: ProjectFiles): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     Object.entries(mapIn(files, "scripts")).filter(([, script]) => typeof script === "string"),
   ) as Record<string, string>;

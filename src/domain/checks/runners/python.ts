@@ -25,6 +25,14 @@ function findPytest(files: ProjectFiles): FoundCommand {
   };
 }
 
+/** A tool of Python as a module of the project's own Python; pytest names its tests. */
+export function pythonLine(files: ProjectFiles, tool: string, args: readonly string[]): string {
+  const own = files.names.includes("src") ? OWN_SOURCES : "";
+  const named = args.filter((word) => !/^(?:-q+|--quiet|-v+)$/.test(word));
+  const flags = tool === "pytest" ? ["-v", PYTEST_NAMES, "--continue-on-collection-errors", ...named] : args;
+  return [`${own}${pythonProgram(files)} -m ${tool}`, ...flags].join(" ");
+}
+
 /** Without a package of tests, discovery from the root finds nothing: the folder is named. */
 function findUnittest(files: ProjectFiles, run: string): { command: string; line: string } {
   const folder =

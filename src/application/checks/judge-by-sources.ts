@@ -1,0 +1,128 @@
+/**
+ * Judges a draft by a command of another source where no declared check can: the first that runs over the old code and over the draft,
+ * and that notices the change. In: the draft, and the judgement without a verdict. Out: a judgement that names its source, or the
+ * first one with what was tried. A command of the project that judged is remembered with its time.
+ */
+import { isOfProject, type SourcedCommand } from "../../domain/checks/command-sources.ts";
+import { nameCheck, type WhyNotChecked, withFound } from "../../domain/checks/findings.ts";
+import type { Baseline, KnownCommands, Said, SourceParsers } from "../ports/checks.ts";
+import type { OpenChecksDeps } from "./baseline.ts";
+import { measureBaseline } from "./baseline.ts";
+import { type DraftJudgement, type JudgeDraftDeps, type JudgedDraft, judgeDraft } from "./judge-draft.ts";
+
+/** If no check judged for one of these reasons, a command of another source may. */
+const HELPED = /^(?:no-checks|slow|unended|dependencies-missing|cannot-run|red-before|blind)$/;
+
+export interface SourceJudgeDeps extends Omit<JudgeDraftDeps, "baseline"> {
+  /** The workspace as it is before the change, and the request; absent: what the coder proposes is the only source. */
+  readonly sources?: Pick<OpenChecksDeps, "files"> & {
+    readonly request: string;
+    readonly parsers: () => Promise<SourceParsers>;
+  };
+}
+
+/** The commands that no declared check names, for one job. */
+export function createSourceJudge(deps: SourceJudgeDeps) {
+  let proposed: string | null = null;
+  const said: Said[] = [];
+  /** Why a command could not judge, by its line; null where it judged an earlier attempt. */
+  const ended = new Map<string, WhyNotChecked | null>();
+  /** The old code does not change between two attempts. */
+  const baselines = new Map<string, Promise<Baseline>>();
+
+  async function readAll(): Promise<readonly SourcedCommand[]> {
+    if (deps.sources === undefined) return [];
+    const { files, request, parsers } = deps.sources;
+    const { findSources } = await import("./find-sources.ts");
+    return findSources({ files, said: [{ name: "request", text: request }, ...said] }, await parsers());
+  }
+  async function findCandidates(): Promise<readonly SourcedCommand[]> {
+    const found = await readAll();
+    const own = deps.checks.flatMap(({ line, runner = line, command }) =>
+      [line, runner, command].map(nameCheck),
+    );
+    const others = found.filter(({ kind, line, command }) => {
+      const names = [line, command].map(nameCheck);
+      return kind === "test" && !names.some((name) => own.includes(name));
+    });
+    const asked: readonly SourcedCommand[] =
+      proposed === null ? [] : [{ kind: "test", command: proposed, line: proposed, from: { name: "coder" } }];
+    const all = [...others, ...asked].filter(({ line }) => (ended.get(line) ?? null) === null);
+    return all.sort((a, b) => Number(ended.has(b.line)) - Number(ended.has(a.line)));
+  }
+  /** Nothing of the project's own checks counts for it, and it proves in each attempt that it notices the change. */
+  async function judgeBy(
+    source: SourcedCommand,
+    draft: JudgedDraft,
+    attempt: number,
+  ): Promise<DraftJudgement> {
+    const { fingerprint } = deps.memory;
+    const { command, line, from } = source;
+    const network = deps.settings.network && /^(?:script|runner|coder)$/.test(from.name);
+    const about = {
+      ...deps,
+      settings: { ...deps.settings, network },
+      checks: [{ kind: "test", command, line }] as const,
+      memory: { fingerprint, recall: () => null, keep: () => {}, running: new Map() },
+      mustNotice: true,
+    };
+    const baseline = () => {
+      const key = `${fingerprint()} ${line}`;
+      const measured = baselines.get(key) ?? measureBaseline(about, draft);
+      baselines.set(key, measured);
+      return measured;
+    };
+    return judgeDraft({ ...about, baseline }, draft, attempt);
+  }
+  function remember(tried: KnownCommands["tried"], works: KnownCommands["works"]): void {
+    const { commands } = deps.memory;
+    const known = commands?.recall() ?? { tried: [] };
+    if (tried.length + (works === undefined ? 0 : 1) > 0)
+      commands?.keep({ ...known, tried, ...(works !== undefined && { works }) });
+  }
+  return {
+    propose(command: string): void {
+      proposed = command;
+    },
+    say(one: Said): void {
+      if (!said.some(({ text }) => text === one.text)) said.push(one);
+    },
+    /** Null where the declared checks need no help, or no command of another source is known. */
+    async judge(draft: JudgedDraft, attempt: number, own: DraftJudgement): Promise<DraftJudgement | null> {
+      if (!HELPED.test(own.facts.notChecked ?? "")) return null;
+      const from = deps.now();
+      const tried: KnownCommands["tried"][number][] = [];
+      let last: DraftJudgement | null = null;
+      for (const source of await findCandidates()) {
+        if (deps.signal.aborted || deps.now() - from > deps.settings.auto_limit * 1000) break;
+        const started = deps.now();
+        const judged = await judgeBy(source, draft, attempt);
+        const why = judged.facts.notChecked;
+        if (why === "aborted") return own;
+        ended.set(source.line, why);
+        const { line, command, kind } = source;
+        if (isOfProject(source)) tried.push({ command, from: source.from, why });
+        const isAsked = source.from.name === "coder";
+        const found = isAsked
+          ? { proposed: { command, why } }
+          : {
+              sourced: {
+                from: source.from,
+                own: own.facts.commands,
+                why: own.facts.notChecked ?? "no-checks",
+              },
+            };
+        if (why === null) {
+          const seconds = Math.max(1, Math.round((deps.now() - started) / 1000));
+          const insteadOf = deps.checks.map((check) => check.line);
+          const works = { kind, line, command, from: source.from, insteadOf, seconds, at: deps.now() };
+          remember(tried, isOfProject(source) ? works : undefined);
+          return { ...judged, facts: withFound(judged.facts, found) };
+        }
+        last = isAsked ? { ...own, facts: withFound(own.facts, found) } : last;
+      }
+      remember(tried, undefined);
+      return last;
+    },
+  };
+}

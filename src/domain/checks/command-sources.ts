@@ -1,0 +1,283 @@
+/**
+ * The sources of commands that may judge a project where its declared check cannot: other scripts, runners that are configured, CI
+ * files, task runners, documents, the request, and what the coder ran. In: their texts as they were before the change. Out: calls
+ * whose parsed program tests, checks types, lints or builds. No other program comes out, and no word that only a running shell knows.
+ */
+import { baseName, type ParseShell, type ShellCommand } from "../policy/shell-script.ts";
+import type { ProjectCheck, ProjectFiles } from "./runners/check-runner.ts";
+import { nameTests, scriptsOf, withOwnPrograms } from "./runners/package-scripts.ts";
+import { pythonLine } from "./runners/python.ts";
+
+/** In the order in which they are asked. `coder`: proposed beside a patch. `ran`: by the coder, in this job. */
+export const SOURCES = ["script", "runner", "ci", "tasks", "docs", "request", "coder", "ran"] as const;
+export type SourceName = (typeof SOURCES)[number];
+
+export type CallKind = "test" | "types" | "lint" | "build";
+
+/** A command with its source. `kind` is that of its strongest call: a test before types, a linter and a build. */
+export interface SourcedCommand extends Pick<ProjectCheck, "command" | "line"> {
+  readonly kind: CallKind;
+  readonly from: { readonly name: SourceName; readonly file?: string };
+}
+
+/** A source of the project is known for later jobs; a line of one request, or of one coder, is for its own job. */
+export function isOfProject({ from }: Pick<SourcedCommand, "from">): boolean {
+  return SOURCES.indexOf(from.name) < SOURCES.indexOf("request");
+}
+
+const KINDS: readonly CallKind[] = ["test", "types", "lint", "build"];
+
+/** What a program does: always, or with one of these words after it. */
+const PROGRAMS: Readonly<Record<CallKind, Readonly<Record<string, RegExp | true>>>> = {
+  test: {
+    ...Object.fromEntries(
+      "ava ctest jasmine jest mocha phpunit pytest rspec tap tape unittest uvu"
+        .split(" ")
+        .map((name) => [name, true]),
+    ),
+    vitest: /^(?:run|related|--\S+|\S+\.\w+)$/,
+    node: /^--test$/,
+    ...Object.fromEntries("bun deno dotnet go mix swift".split(" ").map((name) => [name, /^test$/])),
+    cargo: /^(?:test|nextest)$/,
+    mvn: /^(?:test|verify)$/,
+    gradle: /^(?:test|check)$/,
+    rake: /^(?:test|spec)$/,
+  },
+  types: {
+    tsc: /^--noEmit$/,
+    "vue-tsc": /^--noEmit$/,
+    mypy: true,
+    pyright: true,
+    cargo: /^check$/,
+    go: /^vet$/,
+  },
+  lint: {
+    ...Object.fromEntries("eslint flake8 oxlint pylint stylelint".split(" ").map((name) => [name, true])),
+    biome: /^(?:check|ci|lint)$/,
+    ruff: /^check$/,
+    cargo: /^clippy$/,
+    "golangci-lint": /^run$/,
+  },
+  build: { tsc: true, cargo: /^build$/, go: /^build$/, mvn: /^compile$/, gradle: /^(?:assemble|classes)$/ },
+};
+
+/** Options with which a program changes files, waits for changes, or only prints. */
+const UNSUITED =
+  /^(?:--fix\S*|--write|-w|--watch\S*|-u|--update\S*|--unsafe-fixes|--help|-h|--version|--ui|--co|--collect-only|watch|dev)$/;
+
+/** What starts the program that follows: a package manager, an environment, variables. */
+const STARTERS: readonly (readonly [RegExp, number])[] = [
+  [/^(?:npx|pnpx|bunx|cross-env|time|xvfb-run|nyc|c8)$/, 1],
+  [
+    /^(?:(?:pnpm|yarn|npm) exec|(?:uv|poetry|pdm|hatch|pipenv|rye|coverage) run|bundle exec|python3? -m|py -m)$/,
+    2,
+  ],
+];
+
+/** A word whose value is known; a pattern of files is its own value. */
+interface KnownWord {
+  readonly text: string;
+  readonly value: string;
+}
+
+const ASSIGNS = /^[A-Za-z_]\w*=/;
+
+/** The words from the program on, without what starts it. */
+function fromProgram(words: readonly KnownWord[]): readonly KnownWord[] {
+  const [first = "", second = ""] = words.map(({ value }) => value);
+  const starts = ([start, length]: (typeof STARTERS)[number]) =>
+    start.test(length === 1 ? baseName(first) : `${baseName(first)} ${second}`);
+  const taken = STARTERS.find(starts)?.[1] ?? (ASSIGNS.test(first) ? 1 : 0);
+  if (taken === 0) return words;
+  const rest = words.slice(taken);
+  const own = rest.findIndex(({ value }) => !/^-/.test(value) && !ASSIGNS.test(value));
+  return own === -1 ? [] : fromProgram(rest.slice(own));
+}
+
+function kindOf([program = "", ...args]: readonly string[]): CallKind | null {
+  const name = baseName(program)
+    .replace(/^(mvn|gradle)w$/, "$1")
+    .replace(/^py\.test$/, "pytest");
+  if (args.some((word) => UNSUITED.test(word))) return null;
+  const isIt = (by: RegExp | true | undefined) =>
+    by === true || (by !== undefined && args.some((word) => by.test(word)));
+  return KINDS.find((kind) => Object.hasOwn(PROGRAMS[kind], name) && isIt(PROGRAMS[kind][name])) ?? null;
+}
+
+interface ReadCall {
+  readonly kind: CallKind;
+  readonly line: string;
+}
+
+const SCRIPT_CALL = /^(?:npm|pnpm|yarn|bun)$/;
+/** What may be in a call's redirections: its errors beside its output, or nothing at all. */
+const QUIET = /^(?:1|\/dev\/null)$/;
+const MOST_NESTED = 3;
+
+/** The calls of one line; null where any part of it is something else. */
+function readLine(text: string, about: SourceDeps, depth = 0): readonly ReadCall[] | null {
+  const parsed = about.parse(text, "bash");
+  // A call in the background ends at another time than its line.
+  if (!parsed.ok || parsed.script.functions.length > 0 || /(?<![&>])&(?![&>\d])/.test(text)) return null;
+  const calls: ReadCall[] = [];
+  let place = "";
+  for (const command of parsed.script.commands) {
+    const words = knownWords(command);
+    if (words === null) return null;
+    const [first, folder] = words;
+    if (first?.value === "cd" && /^(?!\/|.*\.\.)[\w./@-]+$/.test(folder?.value ?? "")) {
+      place = `cd ${folder?.value} && `;
+      continue;
+    }
+    const read = readCall(words, about, depth);
+    if (read === null) return null;
+    calls.push(...read.map((call) => ({ ...call, line: `${place}${call.line}` })));
+  }
+  return calls;
+}
+
+/** The folder of a user, and what a word selects otherwise, is known only to a running shell. */
+const PATTERN = /^[\w./@*?,{}[\]!-]+$/;
+
+function knownWords({ words, assignments, redirects, input }: ShellCommand): readonly KnownWord[] | null {
+  const all = words.flatMap(({ text, value }) =>
+    value !== null ? [{ text, value }] : PATTERN.test(text) ? [{ text, value: text }] : [],
+  );
+  const set = assignments.flatMap(({ name, value }) =>
+    value.value === null ? [] : [{ text: `${name}=${value.text}`, value: `${name}=${value.value}` }],
+  );
+  const isKnown = all.length === words.length && set.length === assignments.length && words.length > 0;
+  const isPlain = redirects.every(({ target }) => QUIET.test(target.value ?? ""));
+  return isKnown && isPlain && input.kind === "inherited" ? [...set, ...all] : null;
+}
+
+function readCall(words: readonly KnownWord[], about: SourceDeps, depth: number): readonly ReadCall[] | null {
+  const own = fromProgram(words);
+  const [program = "", ...args] = own.map(({ value }) => value);
+  if (SCRIPT_CALL.test(program) && args[0] !== "test" && depth < MOST_NESTED) {
+    const [name = "", ...more] = args.filter((word) => word !== "run");
+    const script = scriptsOf(about.files)[name];
+    return script === undefined || more.length > 0 ? null : readLine(script, about, depth + 1);
+  }
+  const kind = kindOf([program, ...args]);
+  if (kind === null) return null;
+  const [call = "", ...texts] = own.map(({ text }) => text);
+  const tool = baseName(program).replace("py.test", "pytest");
+  const line = PYTHON.test(tool)
+    ? pythonLine(about.files, tool, texts)
+    : nameTests([call, ...texts].join(" "));
+  const set = words.flatMap(({ text, value }) => (ASSIGNS.test(value) ? [`${text} `] : []));
+  return [{ kind, line: `${set.join("")}${line}` }];
+}
+
+const PYTHON = /^(?:flake8|mypy|pylint|pyright|pytest|ruff|unittest)$/;
+
+const quoteWord = (word: string) =>
+  /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+export interface SourceDeps {
+  readonly files: ProjectFiles;
+  readonly parse: ParseShell;
+}
+
+/** A text of a source: lines of a shell, and the folder where they run. */
+export interface SourceText {
+  readonly from: SourcedCommand["from"];
+  readonly text: string;
+  readonly folder?: string;
+}
+
+/** The commands in these texts, each line once. Names of a matrix or of a secret are no known words, so their lines fall away. */
+export function readSources(texts: readonly SourceText[], about: SourceDeps): readonly SourcedCommand[] {
+  const found = texts.flatMap(({ from, text, folder }) =>
+    text
+      .replace(/\s*\\\n\s*/g, " ")
+      .split("\n")
+      .map((line) => line.trim().replace(/^[$>%] +/, ""))
+      .filter((line) => line !== "" && line.length < LONGEST && !line.startsWith("#"))
+      .flatMap(
+        (line) =>
+          toCommand(folder === undefined ? line : `cd ${quoteWord(folder)} && ${line}`, from, about) ?? [],
+      ),
+  );
+  const seen = new Set<string>();
+  return found.filter(({ line }) => !seen.has(line) && seen.add(line));
+}
+
+const LONGEST = 1000;
+
+function toCommand(text: string, from: SourcedCommand["from"], about: SourceDeps): SourcedCommand | null {
+  const calls = readLine(text, about);
+  const kind = KINDS.find((one) => calls?.some((call) => call.kind === one));
+  if (calls === null || kind === undefined) return null;
+  const line = calls.map((call) => call.line).join(" && ");
+  return { kind, command: text, line: line.includes(" -m ") ? line : withOwnPrograms(line), from };
+}
+
+/** Scripts beside the one that is called `test`, such as the runner that a wrapper starts. */
+export function scriptTexts(files: ProjectFiles): readonly SourceText[] {
+  const file = "package.json";
+  return Object.entries(scriptsOf(files)).flatMap(([name, text]) =>
+    name !== "test" && /test|spec|unit/.test(name) && text !== undefined
+      ? [{ from: { name: "script", file }, text }]
+      : [],
+  );
+}
+
+/** The runners that the project's own configuration names, where they are installed. */
+export function runnerTexts({ names, programs = [] }: ProjectFiles): readonly SourceText[] {
+  return Object.entries({ mocha: "mocha", vitest: "vitest run", jest: "jest", ava: "ava" }).flatMap(
+    ([program, text]) => {
+      const file = names.find((name) =>
+        new RegExp(`^(?:\\.${program}rc|${program}\\.config)\\.\\w+$`).test(name),
+      );
+      return file !== undefined && programs.includes(program)
+        ? [{ from: { name: "runner", file }, text }]
+        : [];
+    },
+  );
+}
+
+/** Keys whose texts a CI service or a task runner executes. */
+const RUN_KEYS = /^(?:run|script|before_script|command|cmds?|bash)$/;
+
+/** The texts in a parsed file of a CI service. */
+export function ciTexts(read: unknown, from: SourcedCommand["from"]): readonly SourceText[] {
+  if (typeof read !== "object" || read === null) return [];
+  const folder = (read as Record<string, unknown>)["working-directory"];
+  return Object.entries(read).flatMap(([key, value]) => {
+    const lines = [value].flat().filter((one): one is string => typeof one === "string");
+    if (!RUN_KEYS.test(key) || lines.length === 0) return ciTexts(value, from);
+    return lines.map((text) => ({ from, text, ...(typeof folder === "string" && { folder }) }));
+  });
+}
+
+/** Recipes of make and just, commands of tox, calls of nox. */
+export function taskTexts(text: string, from: SourcedCommand["from"]): readonly SourceText[] {
+  if (from.file?.endsWith(".py")) {
+    const calls = [...text.matchAll(/\bsession\.run\(((?:\s*"[^"\n]*",?)+)/g)];
+    return calls.map(([, words = ""]) => ({
+      from,
+      text: [...words.matchAll(/"([^"\n]*)"/g)].map(([, word]) => word).join(" "),
+    }));
+  }
+  const lines = text.split("\n").flatMap(
+    (line) =>
+      /^[ \t]+[@-]*(\S.*)$|^commands *= *(\S.*)$/
+        .exec(line)
+        ?.slice(1)
+        .find((one) => one) ?? [],
+  );
+  const plain = lines.map((line) =>
+    line.replace(/\{posargs[^}]*\}/g, "").replace(/\{envpython\}/g, "python"),
+  );
+  return [{ from, text: plain.join("\n") }];
+}
+
+/** Code spans and fences of a document, or of a request. */
+export function spokenTexts(text: string, from: SourcedCommand["from"]): readonly SourceText[] {
+  const fences = [...text.matchAll(/^ *```[^\n]*\n(.*?)^ *```/gms)].map(([, body = ""]) => body);
+  const rest = text.replace(/^ *```[^\n]*\n.*?^ *```/gms, "");
+  const spans = [...rest.matchAll(/`([^`\n]+)`/g)].map(([, span = ""]) => span);
+  return [...fences, ...spans].map((one) => ({ from, text: one }));
+}
