@@ -126,6 +126,7 @@ export async function openBench(
     filesOf: projectOf,
     checks: judge,
     reachesOutward: deps.reachesOutward,
+    runSeconds: deps.settings.coder.maxMinutes * 60,
     onOutput: watch.onOutput,
     onEvent: watch.onEvent,
   });

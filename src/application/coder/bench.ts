@@ -49,7 +49,7 @@ export interface Bench {
    * Runs a command in a scratch view of the draft: later commands see its writes until a proposal runs, and they are never committed.
    * Absent, or null, where there is no such view.
    */
-  readonly tryOut?: (command: string) => Promise<TryOutResult | TryOutRefusal | null>;
+  readonly tryOut?: (command: string, seconds?: number) => Promise<TryOutResult | TryOutRefusal | null>;
   /** What the runs left in the scratch view, all of it or at these paths. Absent where there is no such view. */
   readonly readScratch?: (paths: readonly string[] | null) => Promise<ScratchPatch | TryOutRefusal>;
   /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
@@ -97,7 +97,13 @@ export interface ScratchPatch {
 export interface TryOutResult {
   /** Null if the command did not end by itself. */
   readonly exitCode: number | null;
+  readonly outcome: CheckRun["outcome"];
+  /** Up to its end. */
   readonly output: string;
+  readonly seconds: number;
+  readonly limitSeconds: number;
+  /** What a call may ask for: the rest of the time that all runs have together. */
+  readonly mostSeconds: number;
 }
 
 interface BenchAttempt {
@@ -138,6 +144,8 @@ export interface DraftBenchDeps {
   readonly checks: ProjectChecks | null;
   /** Whether a shell command sends something to another system that cannot be undone. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
+  /** The time of all runs of a coder in scratch views together. Default: none. */
+  readonly runSeconds?: number;
   readonly onOutput: (text: string) => void;
   readonly onEvent: (event: JobEvent) => void;
 }
@@ -147,17 +155,18 @@ export interface DraftBench extends Bench {
   begin(options?: { readonly always: boolean }): Promise<void>;
 }
 
-/** The time limit for a command that a coder tries out before it writes. */
+/** The time limit for a command that a coder tries out before it writes, unless it asks for another. */
 const TRY_OUT_SECONDS = 120;
 
 /** A bench over one draft of a workspace. Without a judge, the draft is opened for the first proposal. */
 export function createDraftBench(deps: DraftBenchDeps): DraftBench {
-  const { checks, request, workspace } = deps;
+  const { checks, request, workspace, runSeconds = 0 } = deps;
   let draft: Draft | null = null;
   /** Events before the draft was opened, such as which coder was asked. */
   const early: JobEvent[] = [];
   const held: PatchCommand[] = [];
   let attempts = 0;
+  let ranMs = 0;
   let lending: Lending | null = null;
   /** Files with work of sub-agents. */
   const returned = new Set<string>();
@@ -456,9 +465,12 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       if (ran.about === "refusal") return { kind: "refused", result: ran };
       return ran.aborted ? { kind: "aborted" } : { kind: "ran", results: ran.results, stale: [] };
     },
-    async tryOut(command) {
+    async tryOut(command, seconds = TRY_OUT_SECONDS) {
       const opened = await open({ checked: true });
       if ("code" in opened) return null;
+      const left = Math.floor(runSeconds - ranMs / 1000);
+      if (left < 1) return { refused: `the ${runSeconds} seconds of all runs are used up` };
+      const limitSeconds = Math.min(Math.max(1, seconds), left);
       const tried = await opened.check({
         commands: [checks?.withSettings(command) ?? command],
         over: "draft",
@@ -466,12 +478,16 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
         // A further attempt changes the layer below.
         scratch: `after ${attempts}`,
         attempt: 0,
-        timeoutSeconds: TRY_OUT_SECONDS,
+        timeoutSeconds: limitSeconds,
         onOutput: deps.onOutput,
       });
       if (!tried.ok) return { refused: tried.message };
       const [run] = tried.runs;
-      return run === undefined ? null : { exitCode: run.exitCode, output: run.output };
+      if (run === undefined) return null;
+      const { exitCode, outcome, output, durationMs } = run;
+      ranMs += durationMs;
+      const mostSeconds = Math.floor(runSeconds - ranMs / 1000);
+      return { exitCode, outcome, output, seconds: durationMs / 1000, limitSeconds, mostSeconds };
     },
     readScratch,
     async lend() {

@@ -288,7 +288,7 @@ export interface ExplorerDeps {
   /** Characters of one result. */
   readonly limit: number;
   /** Runs a command in a throw-away view; absent if there is none, null if it cannot be made. */
-  readonly run?: (command: string) => Promise<TryOutResult | TryOutRefusal | null>;
+  readonly run?: (command: string, seconds?: number) => Promise<TryOutResult | TryOutRefusal | null>;
   /** Lets a sub-agent work; absent if there are none. Never rejects. */
   readonly delegate?: (asked: Delegation) => Promise<ToolResult>;
   readonly mask: (text: string) => string;
@@ -338,8 +338,8 @@ const TREE: ModelTool = {
 const RUN: ModelTool = {
   name: "run",
   description:
-    "Runs a shell command in a scratch view of the workspace, without network: to reproduce a bug or try an edit. Later runs see what it writes in the workspace until your next proposal; /tmp is fresh each time.",
-  parameters: object({ command: TEXT, from: NUMBER }, "command"),
+    "Runs a shell command in a scratch view of the workspace, without network: to reproduce a bug or try an edit. Later runs see what it writes in the workspace until your next proposal; /tmp is fresh each time. It is ended after 120 s, or after seconds.",
+  parameters: object({ command: TEXT, seconds: NUMBER, from: NUMBER }, "command"),
 };
 
 export const DELEGATE_TOOL = "delegate";
@@ -424,15 +424,16 @@ async function answer(
       if (command === "") return wrong("run needs a command");
       const from = countOf(args.from);
       // Another page of the same output does not run the command again.
-      const ran = (from > 0 ? printed.get(command) : undefined) ?? (await run(command));
+      const ran =
+        (from > 0 ? printed.get(command) : undefined) ??
+        (await run(command, countOf(args.seconds) || undefined));
       if (ran === null) return wrong("nothing can be run here");
       if ("refused" in ran) return wrong(`nothing can be run here: ${ran.refused}`);
       printed.set(command, ran);
       const { exitCode, output } = ran;
-      const ended = exitCode === null ? "It was ended before it finished." : `Exit code ${exitCode}.`;
       return {
         ok: exitCode === 0,
-        text: `${ended}\n${showOutput(output, { from, limit: Math.min(limit, 8_000), command })}`,
+        text: `${wordEnd(ran)}\n${showOutput(output, { from, limit: Math.min(limit, 8_000), command })}`,
       };
     }
     case DELEGATE_TOOL: {
@@ -445,6 +446,13 @@ async function answer(
     default:
       return wrong(`there is no tool ${name}; there are ${tools.map((tool) => tool.name).join(", ")}`);
   }
+}
+
+function wordEnd({ exitCode, outcome, seconds, limitSeconds, mostSeconds }: TryOutResult): string {
+  const took = seconds < 1 ? "" : ` after ${Math.round(seconds)} s`;
+  if (exitCode !== null) return `Exit code ${exitCode}${took}.`;
+  if (outcome !== "timed-out") return `It was ended${took}: ${outcome}. Its output up to there:`;
+  return `Ended after ${limitSeconds} s, its limit (seconds: ${mostSeconds} is the most that is left). Its output up to there:`;
 }
 
 /** Shows a file without gaps: one that is too long is cut at its end, with the number of the next line. */
@@ -546,8 +554,10 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps) {
     const results = await Promise.all(calls.map((call) => explorer.call(call)));
     const texts = results.map(({ text }, at) => {
       const key = JSON.stringify([calls[at]?.name, calls[at]?.arguments]);
-      const isSame = seen.get(key) === text;
-      seen.set(key, text);
+      // Another time is no other result.
+      const result = text.replace(/^(Exit code \d+) after \d+ s/, "$1");
+      const isSame = seen.get(key) === result;
+      seen.set(key, result);
       if (isSame) return { text: SAME_AGAIN, isSame };
       const path = WHOLE_FILE.exec(text)?.[1];
       const isAbove = path !== undefined && sent.some((message) => message.includes(text));

@@ -221,3 +221,22 @@ test("a file that was already shown whole is not sent again while it is unchange
   const told = at.asked[1]?.messages.at(-1)?.text;
   expect(told).toStartWith("(lib/deep.ts is already above, whole and unchanged)");
 });
+
+test.if(requirePart("bwrap"))(
+  "what it runs ends at the limit that it asked for, and shows its output up to there",
+  async () => {
+    const command = "echo first; tail -f /dev/null";
+    at = await openConversation(
+      (_, turn) =>
+        turn === 0
+          ? { calls: [call("run", { command, seconds: 1 })] }
+          : proposal("p", replace("a.txt", "one", "two")),
+      { ...cloud, config },
+    );
+    at.write("a.txt", "one\n");
+    expect((await at.send("/code3 change a.txt")).ok).toBe(true);
+    expect(at.asked[1]?.messages[2]?.text).toMatch(
+      /^Ended after 1 s, its limit \(seconds: \d+ [^)]*\)\.[^\n]*\nfirst\n/,
+    );
+  },
+);

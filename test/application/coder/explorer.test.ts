@@ -1,7 +1,13 @@
 import { describe, expect, test } from "bun:test";
+import type { TryOutResult } from "../../../src/application/coder/bench.ts";
 import { createExplorer } from "../../../src/application/coder/explorer.ts";
 import { TOOL_DEFINITIONS } from "../../../src/tools/registry/definitions.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
+
+const ended = (exitCode: number | null, output: string, more: Partial<TryOutResult> = {}): TryOutResult => ({
+  ...{ exitCode, output, outcome: "exited", seconds: 0.2, limitSeconds: 120, mostSeconds: 1_700 },
+  ...more,
+});
 
 const project = memoryProject({
   "src/a.ts": "one\ntwo\nthree\nfour\n",
@@ -13,7 +19,7 @@ const explorer = createExplorer({
   request: "",
   limit: 4_000,
   mask: (text) => text.replaceAll("secret", "****"),
-  run: async (command) => ({ exitCode: command === "false" ? 1 : 0, output: `ran ${command}: secret` }),
+  run: async (command) => ended(command === "false" ? 1 : 0, `ran ${command}: secret`),
 });
 
 test("a coder's read_file takes lines under the names of the toolkit's", () => {
@@ -82,7 +88,7 @@ test("a long text is read page by page: a file, a search, the output of a comman
     mask: (text) => text,
     run: async () => {
       runs++;
-      return { exitCode: 0, output: lines.join("\n") };
+      return ended(0, lines.join("\n"));
     },
   });
   const call = async (name: string, args: unknown) =>
@@ -166,7 +172,7 @@ describe("a long output", () => {
       project: () => memoryProject({}),
       request: "",
       limit: 8_000,
-      run: async () => ({ exitCode: 1, output: lines.join("\n") }),
+      run: async () => ended(1, lines.join("\n")),
       mask: (text) => text,
     });
     return (await explorer.call({ id: "1", name: "run", arguments: { command } })).text;
@@ -201,7 +207,7 @@ test("the pages of a command's output lead through all of it, also where one lin
     project: () => memoryProject({}),
     request: "",
     limit: 2_000,
-    run: async () => ({ exitCode: 0, output }),
+    run: async () => ended(0, output),
     mask: (text) => text,
   });
   const seen: string[] = [];
@@ -212,4 +218,27 @@ test("the pages of a command's output lead through all of it, also where one lin
     from = Number(/\(from: (\d+) shows the next\)$/.exec(text)?.[1] ?? 0);
   }
   expect(seen).toEqual(output.split("\n").filter((line) => line.length < 100));
+});
+
+test("a run says how it ended, after how many seconds, and what limit it had", async () => {
+  const asked: (number | undefined)[] = [];
+  const results = [
+    ended(0, "a", { seconds: 24.4 }),
+    ended(null, "up to here", { outcome: "timed-out", seconds: 120 }),
+    ended(null, "b", { outcome: "signaled", seconds: 3 }),
+  ];
+  const explorer = createExplorer({
+    ...{ project: () => memoryProject({}), request: "", limit: 2_000, mask: (text: string) => text },
+    run: async (_, seconds) => results[asked.push(seconds) - 1] ?? null,
+  });
+  const run = async (args: object) =>
+    (await explorer.call({ id: "1", name: "run", arguments: { command: "make", ...args } })).text;
+  expect(await run({})).toStartWith("Exit code 0 after 24 s.\na");
+  const text = await run({ seconds: "400" });
+  expect(text).toStartWith("Ended after 120 s, its limit (seconds: 1700 is the most that is left).");
+  expect(text).toContain("\nup to here");
+  expect(await run({ seconds: -1 })).toStartWith(
+    "It was ended after 3 s: signaled. Its output up to there:\nb",
+  );
+  expect(asked).toEqual([undefined, 400, undefined]);
 });
