@@ -51,6 +51,10 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     namedHosts: async (folder) => (await import("./named-hosts.ts")).hostsOf(folder),
     openSetUp: async (options) => (await import("./set-up.ts")).openSetUp(env, options),
     modelTroubles: async (options) => (await import("./diagnose.ts")).modelTroubles(env, options),
+    tableTrouble: async () => {
+      const { loadCatalogue } = await import("../infrastructure/models/own-catalogue.ts");
+      return loadCatalogue(home).trouble;
+    },
     askLine: async (question, options) =>
       (await import("../infrastructure/platform/terminal.ts")).askLine(question, options),
     keepKey: async (name, value) => {

@@ -51,6 +51,24 @@ describe("config", () => {
     });
   });
 
+  test.each([
+    ["{", "JSON"],
+    ['{ "models": { "mine": { "contxt": 8192 } } }', "models.mine"],
+  ])("check refuses a models.json that is not in force: %s", (text, detail) => {
+    mkdirSync(cli.home, { recursive: true });
+    const file = join(cli.home, "models.json");
+    writeFileSync(file, text);
+    const { code, out, err } = cli.run(["config", "check"]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(`${file}: this table of models cannot be read (${detail})`);
+    expect(cli.json(cli.run(["config", "check", "--json"]))).toMatchObject({
+      ok: false,
+      errors: [{ code: "unreadable-table", detail, at: { file } }],
+    });
+    writeFileSync(file, '{ "models": { "mine": { "context": 8192 } } }');
+    expect(cli.run(["config", "check"])).toMatchObject({ code: 0 });
+  });
+
   test("trust lets this folder's file widen power until it changes", () => {
     cli.write("a.key", "old");
     cli.write("picoclaw.yaml", "worker:\n  action_on_protected_file: log\n");

@@ -114,6 +114,8 @@ export interface CliProgram {
   readonly modelTroubles: (
     options: OpenOptions,
   ) => Promise<readonly { readonly role: string; readonly code: string; readonly message: string }[]>;
+  /** Why `models.json` of PICOCLAW_HOME does not hold; null: it does, or there is none. */
+  readonly tableTrouble: () => Promise<{ readonly file: string; readonly detail: string } | null>;
   /** One line from the terminal, shown while it is typed unless it is hidden; null when there are no more. */
   readonly askLine: (question: string, options?: { readonly isHidden?: boolean }) => Promise<string | null>;
   /** Keeps a key for this user alone, or with null forgets it; returns the file. */

@@ -18,6 +18,7 @@ import {
   wordStateForCoder,
 } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
+import { pathsNamedIn } from "../coder/coder-context.ts";
 import { type CoderEvent, type CoderLook, coderLoop } from "../coder/coder-loop.ts";
 import {
   createCoderLooks,
@@ -108,6 +109,7 @@ export async function openBench(
           now,
           advise: deps.advise,
           signal,
+          named: (paths) => pathsNamedIn(request, paths),
           onOutput: watch.onOutput,
           onProgress: (progress) => reportCheckProgress(deps, turn, progress),
           ...(beside?.measure !== undefined && { measure: beside.measure }),

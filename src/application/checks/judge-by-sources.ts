@@ -11,7 +11,7 @@ import { measureBaseline } from "./baseline.ts";
 import { type DraftJudgement, type JudgeDraftDeps, type JudgedDraft, judgeDraft } from "./judge-draft.ts";
 
 /** If no check judged for one of these reasons, a command of another source may. */
-const HELPED = /^(?:no-checks|slow|unended|dependencies-missing|cannot-run|red-before|blind)$/;
+const HELPED = /^(?:no-checks|slow|unended|dependencies-missing|cannot-run|red-before|none-passed|blind)$/;
 
 export interface SourceJudgeDeps extends Omit<JudgeDraftDeps, "baseline"> {
   /** The workspace as it is before the change, and the request; absent: what the coder proposes is the only source. */

@@ -20,6 +20,7 @@ import { type RedTests, settleRedTests } from "../../domain/checks/settle-red.ts
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
   type CheckResult,
+  failingTests,
   findErrorBefore,
   isUnable,
   type Judgement,
@@ -58,6 +59,8 @@ export interface JudgeDraftDeps extends BaselineDeps {
   readonly baseline: () => Promise<Baseline>;
   /** The declarations about red tests in the coder's plans so far. */
   readonly declarations: readonly Declaration[];
+  /** The paths among these that the message names; default: none. */
+  readonly named?: NonNullable<RedTests["named"]>;
   readonly onOutput?: (text: string) => void;
   readonly onProgress?: (progress: CheckProgress) => void;
   readonly advise: Advise;
@@ -425,11 +428,22 @@ async function judgeOldValues(judging: Judging): Promise<null> {
 }
 
 function settleByDeclarations(
-  { deps: { declarations }, draft, affected: { texts } }: Pick<Judging, "deps" | "draft" | "affected">,
+  {
+    deps: { declarations, named = () => [] },
+    draft,
+    affected: { texts },
+  }: Pick<Judging, "deps" | "draft" | "affected">,
   judged: Pick<RedTests, "before" | "checks" | "results" | "judgement">,
 ) {
   const diff = toChangedTexts(draft);
-  return settleRedTests({ ...judged, declarations, changed: diff.map(({ path }) => path), texts, diff });
+  return settleRedTests({
+    ...judged,
+    declarations,
+    changed: diff.map(({ path }) => path),
+    texts,
+    diff,
+    named,
+  });
 }
 
 /** Decides which red tests the change is responsible for, by facts and by what the coder declares. */
@@ -708,7 +722,12 @@ function toChecksFacts(
   const red = results.filter(({ state }) => state === "red");
   const why: Partial<Record<Judgement["verdict"], WhyNotChecked>> = {
     "not-checked": endless.length > 0 ? "unended" : "cannot-run",
-    unknown: red.length > 0 && red.every(isUnable) ? "cannot-run" : "red-before",
+    unknown:
+      red.length > 0 && red.every(isUnable)
+        ? "cannot-run"
+        : red.some((one) => failingTests(one).length > 0)
+          ? "none-passed"
+          : "red-before",
   };
   const unended = { commands: endless.filter((command) => !hung.includes(command)), seconds };
   const isUnended = verdict === "worse" && unended.commands.length > 0;

@@ -107,7 +107,7 @@ const RED = {
     "New tests fail. Fix the code or the tests. Declare a test that is meant to fail in the plan or your last message: `Meant to fail: NAME: reason`.",
   stillRed: () => "You declared that your change fixes tests which are still red.",
   unnamed: ({ unnamed }) =>
-    `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan or your last message, with your reason instead of REASON; no further change is needed for that:\n${wordDisowning(unnamed)}\nSuch a line is refused if the failure passes through your change or is a different one now. For a test that you removed on purpose: \`Removes: NAME\`.`,
+    `These were red before your change, belong to what it touches or are named in the request, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan or your last message, with your reason instead of REASON; no further change is needed for that:\n${wordDisowning(unnamed)}\nSuch a line is refused if the failure passes through your change or is a different one now. For a test that you removed on purpose: \`Removes: NAME\`.`,
   unended: ({ unended: { commands, seconds } }) =>
     `With your change these checks did not end in ${seconds} seconds; without it they did: ${quoteEach(commands)}.`,
   onlyWith: ({ onlyWith }, { verdict }) =>
@@ -160,7 +160,7 @@ function checkCommandLine({ command }: Pick<CheckRun, "command">, checks: readon
 export interface ProjectChecksDeps
   extends Pick<
       JudgeDraftDeps,
-      "settings" | "memory" | "now" | "advise" | "signal" | "onOutput" | "onProgress" | "steps"
+      "settings" | "memory" | "now" | "advise" | "signal" | "onOutput" | "onProgress" | "steps" | "named"
     >,
     Pick<SourceJudgeDeps, "sources"> {
   /** From `openChecks`; empty where `none` says why. */

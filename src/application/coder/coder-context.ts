@@ -423,6 +423,11 @@ const MOST_LISTED = 20_000;
 const AROUND_FILE = 30;
 const MOST_WHOLE = 200;
 
+/** The paths among these that a message names. */
+export function pathsNamedIn(request: string, paths: readonly string[]): string[] {
+  return namedFiles(request, paths).map(({ path }) => path);
+}
+
 /** The context that a coder sees before the request: rules and a map, which rarely change, then files. Cut and omitted parts are stated. */
 export function coderContext(project: ProjectFiles, context: ContextRequest): string {
   const { request, recent = [], budget, onRules, advise = createAdvise(), steps = CONTEXT_STEPS } = context;

@@ -78,7 +78,7 @@ function packageOf(path: string): string | null {
 }
 
 /** Follows direct imports only: through a barrel file nearly every test reaches nearly every file. */
-function findLink(
+export function findLink(
   file: string,
   code: readonly string[],
   texts: ReadonlyMap<string, string>,

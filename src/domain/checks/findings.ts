@@ -6,7 +6,7 @@ import { type CheckResult, type Judgement, type LowerRung, TEST_CHANGES, type Ve
 /**
  * Why no check judged. `slow`: slower than `checks.auto_limit` at last. `unended`: ended at `checks.timeout`, or long after its usual
  * time. `untrusted`: the folder is not trusted, and no sandbox is available here. `unavailable`: no throw-away view can be made.
- * `blind`: the tests also pass if the changed files are broken.
+ * `blind`: the tests also pass if the changed files are broken. `none-passed`: all named tests are red, with the change and without.
  */
 export type WhyNotChecked =
   | "no-checks"
@@ -18,6 +18,7 @@ export type WhyNotChecked =
   | "documentation"
   | "no-change"
   | "red-before"
+  | "none-passed"
   | "untrusted"
   | "unavailable"
   | "blind"

@@ -6,6 +6,7 @@ import {
   filesHolding,
   findCheckConnection,
   findConnection,
+  findLink,
   findTestFile,
   isTied,
   titleOf,
@@ -28,11 +29,14 @@ export interface RedTests {
   readonly judgement: Judgement;
   readonly texts: ReadonlyMap<string, string>;
   readonly diff?: readonly ChangedText[];
+  /** The paths among these that the message names: with its red tests, a change that touches none of them mends nothing. */
+  readonly named?: (paths: readonly string[]) => readonly string[];
 }
 
 /**
- * Decides which red tests a change answers for, never by the request. One that the coder declared to fix, or that is connected with the
- * change, is `still-red`. One that the coder declares as not its own, with a reason, is excused unless it is tied to the change.
+ * Decides which red tests a change answers for, by no phrase of the request. One that the coder declared to fix, that is connected with the
+ * change, or whose file the message names, is `still-red`. One that the coder declares as not its own, with a reason, is excused unless
+ * it is tied to the change.
  */
 export function settleRedTests(red: RedTests): { readonly judgement: Judgement; readonly found: Found } {
   const { texts, judgement } = red;
@@ -47,11 +51,15 @@ export function settleRedTests(red: RedTests): { readonly judgement: Judgement; 
   );
   const pairOf = (test: string) =>
     pairs.find(({ before, now }) => before.results?.tests.has(test) || now.results?.tests.has(test));
-  const namesOf = (test: string): readonly string[] => {
+  const fileOf = (test: string) => {
     const pair = pairOf(test);
     const failures = [...(pair?.now.results?.failures ?? []), ...(pair?.before.results?.failures ?? [])];
     const own = failures.find((one) => one.test === test);
-    const file = findTestFile(test, own, texts);
+    return findTestFile(test, own, texts);
+  };
+  const namesOf = (test: string): readonly string[] => {
+    const pair = pairOf(test);
+    const file = fileOf(test);
     return [test, bareTestName(test), ...(file === null ? [] : [file]), ...(pair ? [pair.now.command] : [])];
   };
   const { redBefore = [], silenced = [], rewritten = [], unable = [], newFailing, weakened } = judgement;
@@ -88,7 +96,22 @@ export function settleRedTests(red: RedTests): { readonly judgement: Judgement; 
   const owned = { ...judgement, expectsElse, redBefore: [...redBefore, ...own], unable: others };
   const commands = unread.map(({ now }) => now.command);
   const left = withoutRenamed(withoutGone(owned, { gone, declared, isGreen }), red);
-  return settleRed(left, { gone, withCode, declared, unread: commands, connection });
+  const isGoal = findGoals(red, fileOf);
+  return settleRed(left, { gone, withCode, declared, unread: commands, connection, isGoal });
+}
+
+/** The goals of a message: tests of a file that it names, or of a named file of code that the change leaves as it is. None if one is mended. */
+function findGoals(
+  { named = () => [], texts, changed, judgement }: RedTests,
+  fileOf: (test: string) => string | null,
+): (test: string) => boolean {
+  const paths = named([...texts.keys()]);
+  const code = paths.some((path) => changed.includes(path)) ? [] : paths.filter((path) => !isTestPath(path));
+  const isGoal = (test: string) => {
+    const file = fileOf(test);
+    return file !== null && (paths.includes(file) || findLink(file, code, texts) !== null);
+  };
+  return paths.length === 0 || judgement.mended.some(isGoal) ? () => false : isGoal;
 }
 
 /** The names that a line defines for other files: functions and methods, and other names without an indentation. */
@@ -198,9 +221,10 @@ function settleRed(
   about: Readonly<Record<"gone" | "withCode" | "unread", readonly string[]>> & {
     readonly declared: ReadonlyMap<string, Declared>;
     readonly connection: (test: string) => Connection | null;
+    readonly isGoal: (test: string) => boolean;
   },
 ) {
-  const { gone, withCode, unread, connection } = about;
+  const { gone, withCode, unread, connection, isGoal } = about;
   const declared = (test: string) => about.declared.get(test);
   const silenced = judgement.silenced ?? [];
   // The checks are green only with the draft's version of deciding files.
@@ -209,7 +233,7 @@ function settleRed(
   const duties = Map.groupBy(red, (test) =>
     isForced && !silenced.includes(test)
       ? "still-red"
-      : dutyOf(declared(test), connection(test), silenced.includes(test)),
+      : dutyOf(declared(test), connection(test) ?? (isGoal(test) ? "name" : null), silenced.includes(test)),
   );
   const of = (duty: Duty) => duties.get(duty) ?? [];
   const said = (kind: Declared["kind"]) => (test: string) => {

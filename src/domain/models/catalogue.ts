@@ -33,7 +33,7 @@ export function readCatalogue(value: unknown): CatalogueReading {
   if (typeof dated !== "string" || !/^(?:\d{4}-\d{2}-\d{2})?$/.test(dated))
     return { ok: false, where: "dated" };
   for (const [name, entry] of Object.entries(value.models))
-    if (readEntry(entry) === null) return { ok: false, where: name };
+    if (readEntry(entry) === null) return { ok: false, where: `models.${name}` };
   return { ok: true, catalogue: { dated, models: value.models } };
 }
 

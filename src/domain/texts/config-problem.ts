@@ -29,7 +29,9 @@ export type ConfigProblem =
       readonly at?: FilePosition;
     }
   | { readonly code: "invalid-yaml"; readonly detail: string; readonly at: FilePosition }
-  | { readonly code: "unreadable-file"; readonly detail: string; readonly at: FilePosition };
+  | { readonly code: "unreadable-file"; readonly detail: string; readonly at: FilePosition }
+  /** `models.json`: `detail` is an error code, or the entry that is none. */
+  | { readonly code: "unreadable-table"; readonly detail: string; readonly at: FilePosition };
 
 /** A problem worth reporting although the configuration is used. */
 export type ConfigWarning =

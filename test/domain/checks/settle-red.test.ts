@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
 import { type RedTests, settleRedTests } from "../../../src/domain/checks/settle-red.ts";
 import { countTests, type TestOutcome } from "../../../src/domain/checks/test-results.ts";
@@ -17,7 +17,12 @@ function result(tests: Readonly<Record<string, TestOutcome>>): CheckResult {
 
 function settle(
   [before, now, old]: readonly [CheckResult, CheckResult, CheckResult],
-  { plan = "", diff = [], texts = new Map() }: { plan?: string } & Partial<Pick<RedTests, "diff" | "texts">>,
+  {
+    plan = "",
+    diff = [],
+    texts = new Map(),
+    named = () => [],
+  }: { plan?: string } & Partial<Pick<RedTests, "diff" | "texts" | "named">>,
 ) {
   return settleRedTests({
     declarations: readDeclarations(plan),
@@ -28,6 +33,7 @@ function settle(
     judgement: judgeAll({ baseline: [before], draft: [now], old: [old] }),
     texts,
     diff,
+    named,
   });
 }
 
@@ -331,4 +337,41 @@ test("a removal beside a new test is not told as another expectation", () => {
     [],
     ["multiplies"],
   ]);
+});
+
+describe("a change beside the red tests of a named file", () => {
+  const texts = new Map([
+    ["leap.py", "def leap(year):\n    pass\n"],
+    [
+      "leap_test.py",
+      "from leap import leap\ndef test_four(): assert leap(4)\ndef test_five(): assert not leap(5)\n",
+    ],
+    ["src/app.ts", "export const a = 1;\n"],
+    ["other.py", "x = 1\n"],
+  ]);
+  const [four, five] = ["leap_test.py::test_four", "leap_test.py::test_five"] as const;
+  const red = result({ [four]: "fail", [five]: "fail" });
+  const stray = [{ path: "src/app.ts", before: null, after: "export const a = 1;\n" }];
+  const verdict = (
+    paths: readonly string[],
+    {
+      now = red,
+      plan = "",
+      diff = stray,
+    }: { now?: CheckResult; plan?: string; diff?: RedTests["diff"] } = {},
+  ) => settle([red, now, now], { plan, diff: diff ?? [], texts, named: () => paths }).judgement.verdict;
+
+  test("is still red where the message names the test file, or the code that it tests", () => {
+    expect([verdict(["leap_test.py"]), verdict(["leap.py"])]).toEqual(["still-red", "still-red"]);
+  });
+  test("is judged as before where the message names neither, or also a file that the change touches", () => {
+    expect([verdict([]), verdict(["other.py"])]).toEqual(["unknown", "unknown"]);
+    expect(verdict(["leap.py", "src/app.ts"])).toBe("unknown");
+  });
+  test("is better where it mends one of them, and excused where the coder gives a reason", () => {
+    expect(verdict(["leap_test.py"], { now: result({ [four]: "pass", [five]: "fail" }) })).toBe("better");
+    expect(
+      verdict(["leap_test.py"], { plan: "Not mine: leap_test.py: only the constant was asked for" }),
+    ).toBe("red-before");
+  });
 });

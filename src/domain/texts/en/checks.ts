@@ -29,6 +29,7 @@ export const checkWords = {
     "no-change": "nothing was changed",
     "red-before":
       "the checks failed before the change as well, and their output does not say which tests failed",
+    "none-passed": "no test passed before the change, and none passes with it",
     untrusted:
       "nothing confines commands here, and tests are the project's own code; install bubblewrap, or run `picoclaw trust` in that folder",
     unavailable: "the checks could not be run separately from the workspace",
@@ -39,6 +40,7 @@ export const checkWords = {
     "cannot-run": "it cannot run here",
     blind: "it does not notice when the changed code is broken",
     "red-before": "it fails before the change as well",
+    "none-passed": "it fails before the change as well",
     slow: "it takes too long to run automatically (checks.auto_limit)",
     unended: "it was ended at its time limit (checks.timeout)",
   },

@@ -443,6 +443,8 @@ const problemText = wordBy<"code", ConfigProblem>("code", {
     `${key} refers to the environment variable ${variable}, which is not set.`,
   "invalid-yaml": ({ detail }) => `not valid YAML: ${detail}`,
   "unreadable-file": ({ detail }) => `the configuration file cannot be read: ${detail}`,
+  "unreadable-table": ({ detail }) =>
+    `this table of models cannot be read (${detail}), so the shipped one holds; correct or remove the file`,
 });
 
 const warningText = wordBy<"code", ConfigWarning>("code", {

@@ -14,6 +14,7 @@ export const checkWords: CheckWords = {
     documentation: "文書だけの変更です",
     "no-change": "変更がありません",
     "red-before": "変更前から失敗しており、どのテストによるものか出力から読み取れません",
+    "none-passed": "変更の前も後も、成功したテストが 1 つもありません",
     untrusted:
       "テストはプロジェクト自身のコードですが、ここにはコマンドを隔離する手段がありません。bubblewrap を入れるか、そのフォルダで `picoclaw trust` を実行してください",
     unavailable: "workspace から切り離してチェックを実行できませんでした",
@@ -24,6 +25,7 @@ export const checkWords: CheckWords = {
     "cannot-run": "ここでは実行できません",
     blind: "変更した部分が壊れていても検出できません",
     "red-before": "変更前から失敗しています",
+    "none-passed": "変更前から失敗しています",
     slow: "時間がかかりすぎるため、自動では実行しません（checks.auto_limit）",
     unended: "制限時間（checks.timeout）までに終わらず、打ち切られました",
   },

@@ -443,6 +443,8 @@ const problemText = wordBy<"code", ConfigProblem>("code", {
   "unset-reference": ({ key, variable }) => `${key} が参照する環境変数 ${variable} は設定されていません。`,
   "invalid-yaml": ({ detail }) => `YAML として読めません: ${detail}`,
   "unreadable-file": ({ detail }) => `設定ファイルを読めません: ${detail}`,
+  "unreadable-table": ({ detail }) =>
+    `モデルの表を読めないため（${detail}）、同梱の表が使われています。ファイルを直すか、削除してください`,
 });
 
 const warningText = wordBy<"code", ConfigWarning>("code", {
