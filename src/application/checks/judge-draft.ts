@@ -1,3 +1,9 @@
+/**
+ * The judgement of a draft. In: a draft, the project's checks and their results over the old code. Out: `ChecksFacts`, with the runs.
+ * First the openings, each of which may end the judgement; then all checks over the draft, and the steps in their order.
+ * Invariant: a verdict says nothing that no run over this draft has shown, and a step words nothing: it adds findings.
+ */
+
 import { findUnstable } from "../../domain/checks/connected.ts";
 import { changesWhatDecides, decidesInHome, findTestRunLines } from "../../domain/checks/deciding-files.ts";
 import { type Declaration, resolveDeclarations } from "../../domain/checks/declarations.ts";
@@ -9,6 +15,7 @@ import {
   type Finding,
   type Found,
   findingsByCode,
+  makesOf,
   notChecked,
   type WhyNotChecked,
   withFound,
@@ -141,8 +148,12 @@ interface Judging {
   unrepeated: readonly string[];
 }
 
-function add(judging: Judging, found: Found): void {
-  judging.findings = addFindings(judging.findings, found);
+/** Adds findings. A verdict that would land becomes doubtful by each one whose entry says so. */
+function add(judging: Judging, more: Found): void {
+  judging.findings = addFindings(judging.findings, more);
+  const isDoubt = judging.findings.some(({ code }) => code in more && makesOf(code) === "doubtful");
+  if (isDoubt && mayLand(judging.judgement.verdict))
+    judging.judgement = { ...judging.judgement, verdict: "doubtful" };
 }
 
 /** One question about a draft. Deleting its line in the list drops it. */
@@ -170,80 +181,169 @@ export const JUDGE_STEPS: readonly JudgeStep[] = [
   { name: "the change broken", take: proveSeen, isForPart: true },
 ];
 
-/** Judges a draft. A change of documentation alone runs nothing; if the affected tests are red, the other tests do not run. */
+/** What is known before the steps. Each opening reads it and adds to it. */
+interface Opening {
+  readonly deps: JudgeDraftDeps;
+  readonly draft: JudgedDraft;
+  readonly attempt: number;
+  readonly commands: readonly string[];
+  readonly check: RunDraftChecks;
+  readonly showHome: () => void;
+  /** Searched for at the first call, as the old code is first measured at the first call of `pending`. */
+  readonly affected: () => Affected;
+  readonly pending: () => Promise<Baseline>;
+  early: SettledAffected | null;
+  baseline: Judging["baseline"] | null;
+  /** The affected tests fail as all tests failed before: where a build fails, it fails for all of them. */
+  again: readonly CheckRun[] | null;
+}
+
+/** One way to judge a draft without the steps, or why nothing can; null where the next opening follows. */
+type JudgeOpening = (opening: Opening) => Promise<DraftJudgement | WhyNotChecked | null>;
+
+/** The order matters: an opening is reached only where none before it has judged. */
+const JUDGE_OPENINGS: readonly JudgeOpening[] = [judgeUnjudged, judgeEarly, awaitBaseline, judgePart];
+
+/** Judges a draft: by the first opening that can, else by all checks and the steps. */
 export async function judgeDraft(
   deps: JudgeDraftDeps,
   draft: JudgedDraft,
   attempt: number,
   { fresh = false }: { readonly fresh?: boolean } = {},
 ): Promise<DraftJudgement> {
-  const { settings } = deps;
-  const repeatedMs = settings.auto_limit * 1000;
-  const commands = deps.checks.map(({ command }) => command);
-  const none = (why: WhyNotChecked): DraftJudgement => ({ facts: notChecked(why, commands), runs: [] });
-  const unjudged = unjudgedChange(draft);
-  if (unjudged === "no-change") return (await judgeUnchanged(deps, commands)) ?? none(unjudged);
-  if (unjudged !== null && settings.enabled !== "always") return none(unjudged);
-  const changes = draft.changes();
-  const home = { isWhole: false };
-  const check = createDraftCheck(deps, draft, { attempt, fresh, home });
-  const pending = deps.baseline();
-  // An early red verdict returns without awaiting the baseline; its failure must not stay unhandled then.
-  pending.catch(() => {});
-  const affected = deps.advise("affected tests", NO_TESTS_FOUND, () => findAffected(draft));
-  const judgeFirst = async (options: { readonly first?: boolean; readonly check?: RunDraftChecks } = {}) => {
-    const known = await settledBaseline(pending);
-    const checks = known === undefined ? deps.checks : checksThatJudge(deps.checks, known);
-    const judged = await judgeAffected(
-      { checks, check, draft, repeatedMs, ...options, ...(known !== undefined && { known }) },
-      affected,
-      options,
-    );
-    if (judged === null) return null;
-    const settled = settleByDeclarations({ deps, draft, affected }, judged);
-    const { flaky, together = [] } = judged;
-    const findings = addFindings([], { ...settled.found, flaky, together });
-    return { ...judged, judgement: settled.judgement, findings, isBlind: false };
-  };
-  const isFirst = isWorthFirst(affected) && !(await isKnownQuick(deps, pending));
-  const early = isFirst ? await judgeFirst({ first: true }) : null;
-  // The draft's commands may have installed the package that these tests miss: then all tests judge.
-  const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
-  if (early !== null && isRedEarly(early) && !hasInstalled) return toEarlyJudgement(early, deps);
-  const baseline = await watchRun(
-    deps,
-    { ...recallRun(deps, deps.checks), attempt, command: commands.join(", "), of: null },
-    () => pending,
-  );
-  const isUnread = baseline.ok && isUnreadRed(baseline.results);
-  let again: readonly CheckRun[] | null = null;
-  if (!baseline.ok || isUnread) {
-    if (!baseline.ok && baseline.why !== "slow" && baseline.why !== "unended") return none(baseline.why);
-    const timeoutSeconds = Math.min(ALONE_SECONDS, settings.timeout);
-    const brief: RunDraftChecks = (which, more) => check(which, { timeoutSeconds, ...more });
-    const alone = await judgeFirst({ check: brief });
-    const judges = alone !== null && decidingChanges(draft).length === 0;
-    if (judges && alone.isAsBefore === true) again = alone.runs;
-    else if (judges && !["unknown", "not-checked"].includes(alone.judgement.verdict))
-      return judgeAlone({ deps, draft, changes, affected, check: brief }, alone, isUnread);
-    if (!baseline.ok) return none(baseline.why);
+  const opening = openJudging(deps, draft, { attempt, fresh });
+  const end = (ended: DraftJudgement | WhyNotChecked): DraftJudgement =>
+    typeof ended === "string" ? { facts: notChecked(ended, opening.commands), runs: [] } : ended;
+  for (const open of JUDGE_OPENINGS) {
+    const ended = await open(opening);
+    if (ended !== null) return end(ended);
   }
-  const checks = checksThatJudge(deps.checks, baseline.results);
-  // Where a build fails as before, it fails for all tests.
-  const first = again === null ? await check(checks) : { ok: true as const, runs: again };
-  if (!first.ok) return none(first.why);
-  const results = again === null ? checkResults(checks, first.runs) : baseline.results;
-  const judging: Judging = {
+  const judging = await judgeWhole(opening);
+  if (typeof judging === "string") return end(judging);
+  for (const step of deps.steps ?? JUDGE_STEPS) {
+    const why = await step.take(judging);
+    if (why !== null) return end(why);
+  }
+  // Files that an earlier run built may hide the change: the checks run once more without them.
+  if (judging.isBlind && !fresh && judging.runs.some(({ overBuilt }) => overBuilt === true))
+    return judgeDraft(deps, draft, attempt, { fresh: true });
+  return toDraftJudgement(judging, opening.commands);
+}
+
+function openJudging(
+  deps: JudgeDraftDeps,
+  draft: JudgedDraft,
+  about: { readonly attempt: number; readonly fresh: boolean },
+): Opening {
+  const home = { isWhole: false };
+  let affected: Affected | null = null;
+  let pending: Promise<Baseline> | null = null;
+  return {
     deps,
     draft,
-    changes,
-    affected,
-    baseline,
-    checks,
-    check,
+    attempt: about.attempt,
+    commands: deps.checks.map(({ command }) => command),
+    check: createDraftCheck(deps, draft, { ...about, home }),
     showHome: () => {
       home.isWhole = true;
     },
+    affected: () => (affected ??= deps.advise("affected tests", NO_TESTS_FOUND, () => findAffected(draft))),
+    pending() {
+      pending ??= deps.baseline();
+      // An early red verdict returns without awaiting the baseline; its failure must not stay unhandled then.
+      pending.catch(() => {});
+      return pending;
+    },
+    early: null,
+    baseline: null,
+    again: null,
+  };
+}
+
+async function judgeUnjudged({ deps, draft, commands }: Opening) {
+  const why = unjudgedChange(draft);
+  if (why === "no-change") return (await judgeUnchanged(deps, commands)) ?? why;
+  return deps.settings.enabled === "always" ? null : why;
+}
+
+/** Judges by the affected tests, with what the coder declares about them. */
+async function judgeByAffected(
+  { deps, draft, check, ...opening }: Opening,
+  options: { readonly first?: boolean; readonly check?: RunDraftChecks },
+): Promise<SettledAffected | null> {
+  const affected = opening.affected();
+  const known = await settledBaseline(opening.pending());
+  const checks = known === undefined ? deps.checks : checksThatJudge(deps.checks, known);
+  const repeatedMs = deps.settings.auto_limit * 1000;
+  const judged = await judgeAffected(
+    { checks, check, draft, repeatedMs, ...options, ...(known !== undefined && { known }) },
+    affected,
+    options,
+  );
+  if (judged === null) return null;
+  const settled = settleByDeclarations({ deps, draft, affected }, judged);
+  const { flaky, together = [] } = judged;
+  const findings = addFindings([], { ...settled.found, flaky, together });
+  return { ...judged, judgement: settled.judgement, findings, isBlind: false };
+}
+
+async function judgeEarly(opening: Opening) {
+  const { deps, draft } = opening;
+  const pending = opening.pending();
+  if (!isWorthFirst(opening.affected()) || (await isKnownQuick(deps, pending))) return null;
+  opening.early = await judgeByAffected(opening, { first: true });
+  // The draft's commands may have installed the package that these tests miss: then all tests judge.
+  const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
+  const { early } = opening;
+  return early !== null && isRedEarly(early) && !hasInstalled ? toEarlyJudgement(early, deps) : null;
+}
+
+async function awaitBaseline(opening: Opening): Promise<WhyNotChecked | null> {
+  const { deps, attempt, commands } = opening;
+  const about = { ...recallRun(deps, deps.checks), attempt, command: commands.join(", "), of: null };
+  const baseline = await watchRun(deps, about, opening.pending);
+  if (baseline.ok) opening.baseline = baseline;
+  return baseline.ok || baseline.why === "slow" || baseline.why === "unended" ? null : baseline.why;
+}
+
+/** Where all tests take too long, or are red without naming any, the affected tests judge alone. */
+async function judgePart(opening: Opening): Promise<DraftJudgement | WhyNotChecked | null> {
+  const { deps, draft, baseline } = opening;
+  const isUnread = baseline !== null && isUnreadRed(baseline.results);
+  if (baseline !== null && !isUnread) return null;
+  const timeoutSeconds = Math.min(ALONE_SECONDS, deps.settings.timeout);
+  const check: RunDraftChecks = (which, more) => opening.check(which, { timeoutSeconds, ...more });
+  const alone = await judgeByAffected(opening, { check });
+  const judges = alone !== null && decidingChanges(draft).length === 0;
+  if (judges && alone.isAsBefore === true) opening.again = alone.runs;
+  else if (judges && !["unknown", "not-checked"].includes(alone.judgement.verdict))
+    return judgeAlone(
+      { deps, draft, changes: draft.changes(), affected: opening.affected(), check },
+      alone,
+      isUnread,
+    );
+  if (baseline !== null) return null;
+  const slow = await opening.pending();
+  return slow.ok ? null : slow.why;
+}
+
+/** Runs all checks over the draft. */
+async function judgeWhole(opening: Opening): Promise<Judging | WhyNotChecked> {
+  const { deps, draft, check, showHome, early, again, baseline } = opening;
+  if (baseline === null) return "unavailable";
+  const checks = checksThatJudge(deps.checks, baseline.results);
+  const first = again === null ? await check(checks) : { ok: true as const, runs: again };
+  if (!first.ok) return first.why;
+  const results = again === null ? checkResults(checks, first.runs) : baseline.results;
+  return {
+    deps,
+    draft,
+    changes: draft.changes(),
+    affected: opening.affected(),
+    baseline,
+    checks,
+    check,
+    showHome,
     runs: first.runs,
     results,
     judgement: judgeAll({ baseline: baseline.results, draft: results, old: null }),
@@ -251,14 +351,6 @@ export async function judgeDraft(
     isBlind: false,
     unrepeated: [],
   };
-  for (const step of deps.steps ?? JUDGE_STEPS) {
-    const why = await step.take(judging);
-    if (why !== null) return none(why);
-  }
-  // Files that an earlier run built may hide the change: the checks run once more without them.
-  if (judging.isBlind && !fresh && judging.runs.some(({ overBuilt }) => overBuilt === true))
-    return judgeDraft(deps, draft, attempt, { fresh: true });
-  return toDraftJudgement(judging, commands);
 }
 
 function createDraftCheck(
@@ -466,8 +558,6 @@ async function doubtUnstable(judging: Judging): Promise<null> {
     texts: affected.texts,
   });
   const unstable = mayLand(judging.judgement.verdict) ? [...new Set([...connected, ...unrepeated])] : [];
-  if (unstable.length === 0) return null;
-  judging.judgement = { ...judging.judgement, verdict: "doubtful" };
   add(judging, { unstable });
   return null;
 }
@@ -476,10 +566,7 @@ async function doubtUnstable(judging: Judging): Promise<null> {
 async function doubtTestRun(judging: Judging): Promise<null> {
   const { verdict } = judging.judgement;
   const isAsked = mayLand(verdict) || verdict === "doubtful";
-  const testRunLines = isAsked ? findTestRunLines(toTexts(judging.draft)) : [];
-  if (testRunLines.length === 0) return null;
-  judging.judgement = { ...judging.judgement, verdict: "doubtful" };
-  add(judging, { testRunLines });
+  add(judging, { testRunLines: isAsked ? findTestRunLines(toTexts(judging.draft)) : [] });
   return null;
 }
 

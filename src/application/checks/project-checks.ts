@@ -1,3 +1,9 @@
+/**
+ * The checks of one message: what judges its drafts, what is remembered between attempts, and what the coder is shown of it.
+ * In: the checks that `openChecks` found, or why there are none. Out: `ProjectChecks`, whose `judge` gives one verdict an attempt.
+ * Invariant: a verdict counts for the workspace that it was measured over; when that changes, it is measured again.
+ */
+
 import { type Declaration, readDeclarations, withoutDeclarations } from "../../domain/checks/declarations.ts";
 import { foldAccounts } from "../../domain/checks/failures.ts";
 import {
@@ -8,10 +14,16 @@ import {
 } from "../../domain/checks/find-checks.ts";
 import {
   type ChecksFacts,
+  codesWith,
+  FINDINGS,
+  type FindingRules,
   type FindingValues,
   type Found,
   findingsByCode,
+  type ListedForCoder,
+  makesOf,
   notChecked,
+  type SaidToCoder,
   withFound,
 } from "../../domain/checks/findings.ts";
 import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
@@ -55,18 +67,18 @@ function wordRedCheck(
   return `$ ${command}\n${failingOutput(own, OUTPUT_CHARS)}\n${end}`;
 }
 
-/** The lists of tests in a report to the coder, in this order. */
-const LISTED = [
-  ["worse", "Passed before; now they fail, are skipped or are missing"],
-  ["newFailing", "New and failing"],
-  ["stillRed", "Red before, and still red"],
-  ["together", "Fail with the other tests, twice, and pass alone: look for state that tests share"],
-  ["redBefore", "Red before your change, and unrelated to it"],
-  ["unable", "Cannot run here, with or without your change: not yours to fix"],
-] as const;
+/** The titles of lists of tests in a report to the coder. */
+const TITLES: Readonly<Record<ListedForCoder, string>> = {
+  worse: "Passed before; now they fail, are skipped or are missing",
+  newFailing: "New and failing",
+  stillRed: "Red before, and still red",
+  together: "Fail with the other tests, twice, and pass alone: look for state that tests share",
+  redBefore: "Red before your change, and unrelated to it",
+  unable: "Cannot run here, with or without your change: not yours to fix",
+};
 
 /** The results of the checks, for the coder that made the draft: regressions, and the output of the red checks. */
-function wordChecks(
+export function wordChecks(
   facts: ChecksFacts,
   { runs, before = [] }: Pick<DraftJudgement, "runs" | "before">,
   checks: readonly ProjectCheck[],
@@ -77,12 +89,9 @@ function wordChecks(
   const cannotRun = beside.flatMap(({ command, state }) => (state === "cannot-run" ? [command] : []));
   const red = runs.filter((run) => run.exitCode !== 0 && !cannotRun.includes(checkCommandLine(run, checks)));
   return [
-    wordWhatIsRed(facts.verdict, found, red.length > 0),
-    found.formatted === undefined
-      ? ""
-      : `The project's formatter (${found.formatted.join(", ")}) rewrote files that you changed: quote their lines as they are now.`,
-    ...LISTED.map(([code, title]) =>
-      found[code] === undefined ? "" : `${title}:\n${wordNames(found[code])}`,
+    ...wordWhatIsRed(facts.verdict, found, red.length > 0),
+    ...codesWith("forCoder", "listed", "both").map((code) =>
+      found[code] === undefined ? "" : `${TITLES[code]}:\n${wordNames(found[code])}`,
     ),
     cannotRun.length === 0 ? "" : `Cannot run here, with or without your change: ${quoteEach(cannotRun)}`,
     ...before.map(({ command, tail }) => `Before your change \`${command}\` ended with:\n${tail}`),
@@ -92,16 +101,13 @@ function wordChecks(
     .join("\n\n");
 }
 
-/** The findings that make a verdict red: those of the first group with any, else of the last. */
-const WHAT_IS_RED: Partial<Record<Verdict, readonly (readonly (keyof typeof RED)[])[]>> = {
-  "new-failing": [["newFailing"]],
-  "still-red": [["onlyWith"], ["stillRed", "unnamed"], ["stillRed"]],
-  doubtful: [["testRunLines"], ["rewritten"], ["unstable"]],
-};
-const WORSE = [["onlyWith"], ["patches"], ["unended"], ["worse"]] as const;
-
-/** A sentence for each of them, with what the coder can do. */
-const RED = {
+/** A sentence for each finding that makes a verdict red or doubtful, with what the coder can do. */
+const SENTENCES: {
+  readonly [Code in SaidToCoder]: (
+    found: Pick<FindingValues, Code>,
+    draft: { readonly verdict: Verdict; readonly isRed: boolean },
+  ) => string;
+} = {
   worse: () => "The project's own checks are worse than before your change.",
   newFailing: () =>
     "New tests fail. Fix the code or the tests. Declare a test that is meant to fail in the plan or your last message: `Meant to fail: NAME: reason`.",
@@ -120,22 +126,33 @@ const RED = {
     `These tests failed before and pass only with your changes to the tests: you rewrote them, or a new test makes them pass. With the old tests they still fail.\n${wordNames(rewritten)}\nRestore what they expect and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
   unstable: ({ unstable }) =>
     `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, change nothing more; the reply names them to the user.`,
-} satisfies Partial<
-  Record<keyof Found, (found: FindingValues, draft: { verdict: Verdict; isRed: boolean }) => string>
->;
+  formatted: ({ formatted }) =>
+    `The project's formatter (${formatted.join(", ")}) rewrote files that you changed: quote their lines as they are now.`,
+};
 
 function wordLines(lines: readonly { readonly path: string; readonly line: string }[]): string {
   return wordNames(lines.slice(0, NAMES).map(({ path, line }) => `${path}: ${line}`));
 }
 
-function wordWhatIsRed(verdict: Verdict, found: Found, isRed: boolean): string {
-  const groups = WHAT_IS_RED[verdict] ?? WORSE;
-  const codes = groups
-    .map((group) => group.filter((code) => found[code] !== undefined))
-    .find((group) => group.length > 0);
-  return (codes ?? groups.at(-1) ?? [])
-    .map((code) => RED[code](found as FindingValues, { verdict, isRed }))
-    .join("\n");
+/** The finding that each red verdict names; another one that makes it red explains more. */
+const OF_VERDICT: Partial<Readonly<Record<Verdict, SaidToCoder>>> = {
+  worse: "worse",
+  "new-failing": "newFailing",
+  "still-red": "stillRed",
+};
+
+/** Why the verdict is red or doubtful: the findings of the first place that explains it. Then what else the coder must know. */
+function wordWhatIsRed(verdict: Verdict, found: Found, isRed: boolean): string[] {
+  const placeOf = (code: SaidToCoder) => FINDINGS[code].order;
+  const places: readonly number[] = Object.values(OF_VERDICT).map(placeOf);
+  const of = (makes: FindingRules["makes"]) =>
+    codesWith("forCoder", "sentence", "both").filter((code) => found[code] && makesOf(code) === makes);
+  const codes = of(verdict === "doubtful" ? "doubtful" : "red");
+  const own = OF_VERDICT[verdict];
+  const first = codes.find((code) => !places.includes(placeOf(code))) ?? own;
+  const why = codes.filter((code) => first !== undefined && placeOf(code) === placeOf(first));
+  const say = (code: SaidToCoder) => SENTENCES[code](found as FindingValues, { verdict, isRed });
+  return [(why.length > 0 || own === undefined ? why : [own]).map(say).join("\n"), ...of(undefined).map(say)];
 }
 
 function quoteEach(commands: readonly string[]): string {

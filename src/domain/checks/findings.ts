@@ -1,3 +1,9 @@
+/**
+ * What is known about the checks over a draft beside their verdict and counts: each finding's value, and its one entry in `FINDINGS`.
+ * In: what the steps of a judgement add. Out: the facts that replies, reports, JSON and commits are worded from.
+ * Invariant: an entry asks for its words, and a language or a report without them does not compile.
+ */
+
 import type { SourcedCommand } from "./command-sources.ts";
 import type { CodePatch } from "./patched-code.ts";
 import type { NewTests, TestCounts } from "./test-results.ts";
@@ -110,7 +116,7 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   };
 }
 
-type FindingCode = keyof FindingValues;
+export type FindingCode = keyof FindingValues;
 
 /** One fact about the checks beside the verdict and its counts. */
 export type Finding = {
@@ -138,35 +144,100 @@ export function isJudgedGreen(facts: Pick<ChecksFacts, "verdict"> | undefined): 
   return facts?.verdict === "better" || facts?.verdict === "same";
 }
 
-/** The findings that a reply words below the verdict, in this order. */
-export const REMARKS = [
-  "proposed",
-  "sourced",
-  "worse",
-  "newFailing",
-  "stillRed",
-  "redBefore",
-  "rewritten",
-  "expectsElse",
-  "moved",
-  "removedWithCode",
-  "unable",
-  "hung",
-  "weakened",
-  "onlyWith",
-  "patches",
-  "installed",
-  "testRunLines",
-  "weakensTests",
-  "newTests",
-  "unnoticed",
-  "flaky",
-  "unstable",
-  "together",
-  "formatted",
-  "isFlaky",
-  "seconds",
-] as const satisfies readonly FindingCode[];
+/** The rules of one finding: who is informed of it, in which order, and what it does to the verdict. */
+export interface FindingRules {
+  /** The place in remarks, first lines and the coder's report; findings of one place make one statement. */
+  readonly order: number;
+  /** A sentence below the verdict. */
+  readonly remark?: true;
+  /** Words in the verdict's first line: `doubt` begins it, `after` follows the figures, `declared` ends it. */
+  readonly inFirstLine?: "doubt" | "after" | "declared";
+  /** `listed`: as a list below a title. */
+  readonly forCoder?: "sentence" | "listed" | "both";
+  /** `doubtful`: a verdict that would land becomes doubtful. `red`: it may be why the verdict is red. */
+  readonly makes?: "doubtful" | "red";
+}
+
+/** A doubt without a first line, a remark or a sentence for the coder does not compile; nor does a red one without that sentence. */
+type WholeFinding =
+  | (FindingRules & { readonly makes?: never })
+  | (FindingRules & { readonly makes: "red"; readonly forCoder: "sentence" | "both" })
+  | (FindingRules & {
+      readonly makes: "doubtful";
+      readonly inFirstLine: "doubt" | "after";
+      readonly forCoder: "sentence" | "both";
+      readonly remark: true;
+    });
+
+/** Every finding. A table of words lacks no code that its entry here asks for: the tables are typed by these entries. */
+export const FINDINGS = {
+  proposed: { order: 10, remark: true },
+  sourced: { order: 12, remark: true },
+  worse: { order: 20, remark: true, makes: "red", forCoder: "both" },
+  newFailing: { order: 30, remark: true, makes: "red", forCoder: "both" },
+  stillRed: { order: 40, remark: true, makes: "red", forCoder: "both" },
+  unnamed: { order: 40, makes: "red", forCoder: "sentence" },
+  redBefore: { order: 50, remark: true, forCoder: "listed" },
+  testRunLines: { order: 60, remark: true, makes: "doubtful", inFirstLine: "doubt", forCoder: "sentence" },
+  rewritten: { order: 70, remark: true, makes: "doubtful", inFirstLine: "doubt", forCoder: "sentence" },
+  expectsElse: { order: 80, remark: true },
+  moved: { order: 90, remark: true },
+  meantToFail: { order: 100, inFirstLine: "declared" },
+  removed: { order: 110, inFirstLine: "declared" },
+  removedWithCode: { order: 120, remark: true },
+  unable: { order: 130, remark: true, forCoder: "listed" },
+  hung: { order: 140, remark: true },
+  weakened: { order: 150, remark: true, inFirstLine: "declared" },
+  onlyWith: { order: 160, remark: true, makes: "red", forCoder: "sentence" },
+  patches: { order: 170, remark: true, makes: "red", forCoder: "sentence" },
+  unended: { order: 180, makes: "red", forCoder: "sentence" },
+  installed: { order: 190, remark: true },
+  weakensTests: { order: 200, remark: true },
+  newTests: { order: 210, remark: true },
+  unnoticed: { order: 220, remark: true },
+  flaky: { order: 230, remark: true },
+  unstable: { order: 240, remark: true, makes: "doubtful", inFirstLine: "after", forCoder: "sentence" },
+  together: { order: 250, remark: true, forCoder: "listed" },
+  formatted: { order: 260, remark: true, forCoder: "sentence" },
+  isFlaky: { order: 270, remark: true },
+  seconds: { order: 280, remark: true },
+  absent: { order: 290 },
+  affectedOnly: { order: 300 },
+  beside: { order: 310 },
+  errorBefore: { order: 320 },
+  install: { order: 330 },
+  mended: { order: 340 },
+  newPassing: { order: 350 },
+  newlyRed: { order: 360 },
+  notMine: { order: 370 },
+  rungs: { order: 380 },
+  silenced: { order: 390 },
+} as const satisfies Readonly<Record<FindingCode, WholeFinding>>;
+
+/** The codes whose entry has one of these values. */
+type CodesWith<Key extends keyof FindingRules, Value> = {
+  [Code in FindingCode]: (typeof FINDINGS)[Code] extends Readonly<Record<Key, Value>> ? Code : never;
+}[FindingCode];
+export type RemarkCode = CodesWith<"remark", true>;
+export type FirstLineCode = CodesWith<"inFirstLine", string>;
+/** Findings of which the coder reads a sentence. */
+export type SaidToCoder = CodesWith<"forCoder", "sentence" | "both">;
+/** Findings of which the coder reads a list. */
+export type ListedForCoder = CodesWith<"forCoder", "listed" | "both">;
+
+export function makesOf(code: FindingCode): FindingRules["makes"] {
+  return (FINDINGS as Readonly<Record<FindingCode, FindingRules>>)[code].makes;
+}
+
+/** The codes with one of these values of a rule, in their order. */
+export function codesWith<Key extends keyof FindingRules, Value extends FindingRules[Key]>(
+  key: Key,
+  ...values: readonly Value[]
+): readonly CodesWith<Key, Value>[] {
+  const entries = Object.entries(FINDINGS as Readonly<Record<FindingCode, FindingRules>>);
+  const wanted = entries.filter(([, rules]) => values.includes(rules[key] as Value));
+  return wanted.sort(([, a], [, b]) => a.order - b.order).map(([code]) => code as CodesWith<Key, Value>);
+}
 
 /** The findings with these; an earlier one of the same code is replaced. An empty or false value adds none. */
 export function addFindings(findings: readonly Finding[], more: Found): Finding[] {

@@ -1,14 +1,25 @@
+/**
+ * Words about checks for people: the first line, the line, the brief, remarks, progress and the state before a change.
+ * In: facts, live or from JSON, and a language's table of words. Out: sentences.
+ * Invariant: the table decides nothing, and every language says the same in the same order.
+ */
+
 import {
   type ChecksFacts,
   type ChecksRecord,
+  codesWith,
+  type FindingRules,
   type FindingValues,
+  type FirstLineCode,
   type Found,
   findingsByCode,
-  REMARKS,
+  type ReasonedTest,
+  type RemarkCode,
 } from "../checks/findings.ts";
+import type { CodePatch } from "../checks/patched-code.ts";
 import { countFailing, type NewTests, type TestCounts, totalTests } from "../checks/test-results.ts";
 import { failingTests, type KnownCheck, type LowerRung } from "../checks/verdict.ts";
-import { type CheckWords, checkWords as en } from "./en/checks.ts";
+import { type CheckWords, checkWords as en, type Template } from "./en/checks.ts";
 import { fillHoles } from "./format-text.ts";
 import { checkWords as ja } from "./ja/checks.ts";
 import type { Locale } from "./locale.ts";
@@ -46,15 +57,32 @@ function readFacts(facts: JudgedFacts): ChecksRecord {
 type Code = keyof CheckWords["said"];
 type Holes = Readonly<Record<string, string | number>>;
 
+/** One entry of a finding that is a list. */
+type Listed = string | ReasonedTest | CodePatch;
+/** Remarks about something else than a list: each has a function, since there is nothing to join. */
+type UnlistedRemark = {
+  [Code in RemarkCode]: FindingValues[Code] extends readonly Listed[] ? never : Code;
+}[RemarkCode];
+
+const nameOf = (one: Listed): string =>
+  typeof one === "string" ? one : "test" in one ? one.test : `${one.path}: ${one.line}`;
+
 const NAMES_SHOWN = 5;
 const RED_SHOWN = 10;
 
 /** Words the facts about checks by the table of one language. The sentences and their order are the same in every language. */
-function createChecksMessages({ why, whyProposed, whyLower, state, beside: besides, said }: CheckWords) {
-  const say = (code: Code, holes: Holes = {}): string => {
-    const template = said[code];
-    return fillHoles(typeof template === "string" ? template : template[holes.n === 1 ? 0 : 1], holes);
-  };
+function createChecksMessages({
+  why,
+  whyProposed,
+  whyLower,
+  state,
+  beside: besides,
+  firstLine,
+  said,
+}: CheckWords) {
+  const fill = (template: Template, holes: Holes) =>
+    fillHoles(typeof template === "string" ? template : template[holes.n === 1 ? 0 : 1], holes);
+  const say = (code: Code, holes: Holes = {}): string => fill(said[code], holes);
   const count = (code: Code, n: number, holes: Holes = {}) => (n > 0 ? [say(code, { n, ...holes })] : []);
   const join = (parts: readonly string[]) => parts.join(say("separator"));
   const names = (list: readonly string[], shown = NAMES_SHOWN) =>
@@ -155,12 +183,14 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     return [say("as-before-said", { text, reasons: reasons(notMine) })];
   }
 
-  /** New tests that are meant to fail, and removed tests, as the coder declares them; and tests removed without a word. */
-  const declared = ({ meantToFail = [], removed = [], weakened = [] }: Found) => [
-    ...count("meant", meantToFail.length, { reasons: reasons(meantToFail) }),
-    ...count("removed-by-coder", removed.length, { names: names(removed) }),
-    ...count("weakened-count", weakened.length),
-  ];
+  /** The findings of one place in the first line, each with its number, its names and the coder's reasons. */
+  const inFirstLine = (facts: Found, place: FindingRules["inFirstLine"]): string[] =>
+    codesWith("inFirstLine", place).flatMap((code: FirstLineCode) => {
+      const list = facts[code] ?? [];
+      const why = list.flatMap((one) => (typeof one === "object" && "reason" in one ? [one.reason] : []));
+      const holes = { n: list.length, names: names(list.map(nameOf)), reasons: names([...new Set(why)]) };
+      return list.length === 0 ? [] : [fill(firstLine[code], holes)];
+    });
 
   /** `458 passed (3 new)`, or the colour where nothing is counted. */
   function passedOf(facts: ChecksRecord): string {
@@ -177,15 +207,6 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     return more === "" ? text : say("in-brackets", { text, more });
   }
 
-  /** What makes a verdict doubtful, before and after the figures of the first line. */
-  const doubts = ({ rewritten = [], testRunLines = [], unstable = [] }: Found) => ({
-    leading:
-      testRunLines.length > 0
-        ? [say("doubtful-lines")]
-        : count("doubtful-rewritten", rewritten.length, { names: names(rewritten) }),
-    last: count("doubtful-unstable", unstable.length, { names: names(unstable) }),
-  });
-
   /** The verdict for a reply's first line; empty if that line already contains it. */
   function headlineParts(facts: ChecksRecord): readonly string[] {
     const { counts: all, verdict, newFailing = [] } = facts;
@@ -200,11 +221,11 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       "still-red": () => [...figures, stillRed(facts), ...count("new-failing-count", newFailing.length)],
       "new-failing": () => [...figures, say("new-failing-count", { n: newFailing.length })],
       doubtful: () => {
-        const { leading: first, last } = doubts(facts);
+        const [first, last] = [inFirstLine(facts, "doubt").slice(0, 1), inFirstLine(facts, "after")];
         return [...first, ...(last.length + red.length > 0 ? [...figures, ...red] : []), ...last];
       },
     }[verdict]();
-    return [...parts, ...declared(facts)];
+    return [...parts, ...inFirstLine(facts, "declared")];
   }
 
   function lineParts(facts: ChecksRecord): readonly string[] {
@@ -216,7 +237,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       "new-failing": () => [say("new-failing-count", { n: newFailing.length })],
       "red-before": () => [say("red-before-line")],
       "still-red": () => [stillRed(facts)],
-      doubtful: () => Object.values(doubts(facts)).flat(),
+      doubtful: () => [...inFirstLine(facts, "doubt").slice(0, 1), ...inFirstLine(facts, "after")],
       unknown: () => [state.red],
       "not-checked": () => [],
     }[facts.verdict]();
@@ -225,7 +246,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       mended.length > 0 ? say("in-brackets", { text, more: say("fixed-count", { n: mended.length }) }) : text,
     );
     const affected = part === undefined ? [] : [ranOf(part)];
-    return [...fixed, ...said, ...declared(facts), ...affected, ...rungs.map(wordRung)];
+    return [...fixed, ...said, ...inFirstLine(facts, "declared"), ...affected, ...rungs.map(wordRung)];
   }
 
   const wordRung = ({ insteadOf, why: reason }: Pick<LowerRung, "insteadOf" | "why">) =>
@@ -248,16 +269,11 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
 
   const named = (code: Code, list: readonly string[]) => count(code, list.length, { names: names(list) });
 
-  const linesOf = (lines: readonly { readonly path: string; readonly line: string }[]) =>
-    lines.map(({ path, line }) => `${path}: ${line}`);
-
+  type Worded<Codes extends RemarkCode> = {
+    readonly [Code in Codes]: (found: FindingValues[Code], facts: ChecksRecord) => string[];
+  };
   /** Findings that need more than their names in a sentence; none where another part of the reply says it. */
-  const remarks: {
-    readonly [Code in (typeof REMARKS)[number]]?: (
-      found: FindingValues[Code],
-      facts: ChecksRecord,
-    ) => string[];
-  } = {
+  const remarks: Worded<UnlistedRemark> & Partial<Worded<RemarkCode>> = {
     proposed: ({ command, why: reason }, { commands }) =>
       reason === null
         ? [say("proposed", { commands: join(commands) })]
@@ -268,8 +284,6 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
         own.length === 0 ? why[reason] : say("sourced-because", { own: join(own), why: why[reason] });
       return [say("sourced", { commands: join(commands), where, cause })];
     },
-    patches: (lines) => named("patches", linesOf(lines)),
-    testRunLines: (lines) => named("testRunLines", linesOf(lines)),
     weakensTests: (_, { weakened }) => (weakened === undefined ? [say("weakensTests")] : []),
     newTests: (tests) => [wordNewTests(tests)],
     unnoticed: (paths, { notChecked }) => (notChecked === "blind" ? [] : named("unnoticed", paths)),
@@ -281,11 +295,11 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     seconds: (seconds) => [say("seconds", { time: timeOf(seconds) })],
   };
 
-  function wordRemark(facts: ChecksRecord, code: (typeof REMARKS)[number]): string[] {
+  function wordRemark(facts: ChecksRecord, code: RemarkCode): string[] {
     const { [code]: found } = facts;
     if (found === undefined) return [];
     const word = remarks[code] as ((found: unknown, facts: ChecksRecord) => string[]) | undefined;
-    return word?.(found, facts) ?? named(code, found as readonly string[]);
+    return word?.(found, facts) ?? named(code, (found as readonly Listed[]).map(nameOf));
   }
 
   /** `npm test (currently: 458 passed, 2 failed: a, b; 12 s)`. */
@@ -362,7 +376,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     /** Information for the user beyond that line; each is a separate line. */
     remarks(judged: JudgedFacts): string[] {
       const facts = readFacts(judged);
-      return REMARKS.flatMap((code) => wordRemark(facts, code));
+      return codesWith("remark", true).flatMap((code) => wordRemark(facts, code));
     },
   };
 }

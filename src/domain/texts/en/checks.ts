@@ -1,8 +1,8 @@
-import type { CheckBeside, REMARKS, WhyNotChecked } from "../../checks/findings.ts";
+import type { CheckBeside, FirstLineCode, RemarkCode, WhyNotChecked } from "../../checks/findings.ts";
 import type { CheckResult, LowerRung } from "../../checks/verdict.ts";
 
 /** A sentence with `{holes}`; two where one thing and several are worded differently, by the hole `{n}`. */
-type Template = string | readonly [one: string, several: string];
+export type Template = string | readonly [one: string, several: string];
 
 /** All words about checks in one language: a table that decides nothing. The codes beside those of findings name parts of sentences. */
 export interface CheckWords<Code extends string = keyof typeof checkWords.said> {
@@ -11,7 +11,9 @@ export interface CheckWords<Code extends string = keyof typeof checkWords.said> 
   readonly whyLower: Readonly<Record<LowerRung["why"], string>>;
   readonly state: Readonly<Record<CheckResult["state"], string>>;
   readonly beside: Readonly<Record<CheckBeside["state"], string>>;
-  readonly said: Readonly<Record<Code, Template>>;
+  /** Parts of the first line, by the finding that each is about. */
+  readonly firstLine: Readonly<Record<FirstLineCode, Template>>;
+  readonly said: Readonly<Record<Code, Template>> & Readonly<Record<RemarkCode, Template>>;
 }
 
 const states = { green: "green", red: "red", "timed-out": "did not end", "cannot-run": "cannot run here" };
@@ -52,6 +54,20 @@ export const checkWords = {
   },
   state: states,
   beside: { ...states, red: "red as before", "not-run": "not run" },
+  firstLine: {
+    testRunLines: "DOUBTFUL: new code refers to the test run",
+    rewritten: [
+      "DOUBTFUL: 1 test passes only with the changed tests: {names}",
+      "DOUBTFUL: {n} tests pass only with the changed tests: {names}",
+    ],
+    unstable: "UNSTABLE since this change: {names}",
+    meantToFail: [
+      "1 new test fails, as meant (the coder: {reasons})",
+      "{n} new tests fail, as meant (the coder: {reasons})",
+    ],
+    removed: ["1 test removed by the coder: {names}", "{n} tests removed by the coder: {names}"],
+    weakened: ["1 test removed or skipped", "{n} tests removed or skipped"],
+  },
   said: {
     separator: ", ",
     more: "{list} and {rest} more",
@@ -107,18 +123,6 @@ export const checkWords = {
     "as-before": ["1 was red before and still is", "{n} were red before and still are"],
     "as-before-said": "{text} (the coder: {reasons})",
     "nothing-worse": "nothing is worse",
-    meant: [
-      "1 new test fails, as meant (the coder: {reasons})",
-      "{n} new tests fail, as meant (the coder: {reasons})",
-    ],
-    "weakened-count": ["1 test removed or skipped", "{n} tests removed or skipped"],
-    "removed-by-coder": ["1 test removed by the coder: {names}", "{n} tests removed by the coder: {names}"],
-    "doubtful-rewritten": [
-      "DOUBTFUL: 1 test passes only with the changed tests: {names}",
-      "DOUBTFUL: {n} tests pass only with the changed tests: {names}",
-    ],
-    "doubtful-lines": "DOUBTFUL: new code refers to the test run",
-    "doubtful-unstable": "UNSTABLE since this change: {names}",
     "brief-failing": "{failing} of {all} tests fail",
     "brief-names": "{text}: {names}",
     "progress-usual": "{time} the last time",
@@ -188,4 +192,4 @@ export const checkWords = {
     "new-fail": ["1 new test, fails without the change", "{n} new tests, all fail without the change"],
     newTests: "{n} new tests; without the change {shares}.",
   },
-} satisfies CheckWords<string> & CheckWords<(typeof REMARKS)[number]>;
+} satisfies CheckWords<string>;
