@@ -1,14 +1,21 @@
 import {
+  completeItems,
   hasFlag,
   looksLikePatch,
   type Proposal,
+  type ReadProposal,
   readNoChange,
   readProposal,
 } from "../../domain/coder/proposal.ts";
 import { findNotWhole, type ParsesSource } from "../../domain/coder/whole-file.ts";
 import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import { type CommandResult, type JobResult, nameJob } from "../../domain/jobs/result.ts";
-import type { ParsedPatch, PatchCommand, SkippedPart } from "../../domain/patch/patch-command.ts";
+import type {
+  ParsedPatch,
+  ParseResult,
+  PatchCommand,
+  SkippedPart,
+} from "../../domain/patch/patch-command.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
 import type { Advise } from "../platform/advise.ts";
@@ -28,6 +35,7 @@ import {
   wordFailures,
   wordSkipped,
   wordStatuses,
+  wordUnread,
 } from "./coder-reports.ts";
 import type { AskedContext } from "./explorer.ts";
 
@@ -142,6 +150,8 @@ interface LoopState {
   skipped: readonly SkippedPart[];
   /** Answers to the user besides proposals. */
   readonly answers: string[];
+  /** A proposal of which some blocks could not be read, and are asked for again. */
+  unread: UnreadProposal | null;
   /** An answer without a patch and without such a reason, about which the coder was asked; null if there is none. */
   doubted: string | null;
 }
@@ -330,6 +340,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     skipped: [],
     answers: [],
     doubted: null,
+    unread: null,
   };
   let reason = "";
   try {
@@ -480,7 +491,7 @@ async function takeAnswer(
   state: LoopState,
   answer: Extract<CoderAnswer, { ok: true }>,
 ): Promise<CoderStep> {
-  const read = readProposal(answer.text);
+  const read = completeProposal(state, readProposal(answer.text));
   if (read.kind === "needs-files") {
     state.skipped = read.blocks ?? [];
     return showMore(loop, state, { files: read.paths, searches: read.searches });
@@ -499,6 +510,32 @@ async function takeAnswer(
     if (taken !== null) return taken;
   }
   throw new Error("an answer that no step takes");
+}
+
+type UnreadProposal = Extract<ReadProposal, { kind: "proposal" }>;
+
+/** A proposal whose earlier patch had unreadable blocks: what is sent now takes their places. */
+function completeProposal(state: LoopState, read: ReadProposal): ReadProposal {
+  const { unread } = state;
+  if (unread === null || read.kind === "needs-files") return read;
+  state.unread = null;
+  if (read.kind === "none" || unread.parsed.ok) return read;
+  const { parsed } = read;
+  const sent = parsed.ok ? parsed.commands : parsed.failure.items;
+  if (sent === undefined) return read;
+  const items = completeItems(unread.parsed.failure.items ?? [], sent);
+  const commands = items.filter((item): item is PatchCommand => !("unread" in item));
+  const plans = [unread.proposal.plan, read.proposal.plan].filter((plan) => plan.trim() !== "");
+  const proposal = {
+    ...unread.proposal,
+    ...read.proposal,
+    plan: [...new Set(plans)].join("\n"),
+    patch: `${unread.proposal.patch}\n${read.proposal.patch}`,
+  };
+  const whole: ParseResult = parsed.ok
+    ? { ...parsed, commands }
+    : { ok: false, failure: { ...parsed.failure, items } };
+  return { kind: "proposal", proposal, parsed: whole };
 }
 
 type DeclaredWords = ReturnType<typeof takeDeclared>;
@@ -530,10 +567,17 @@ async function returnUnreadPatch(loop: CoderLoop, state: LoopState, read: ReadAn
       : null;
   if (read.parsed.ok) return null;
   const { failure } = read.parsed;
-  const { message, line } = failure;
-  const where = line === undefined ? message : `${message} (line ${line} of the patch)`;
-  const report = `The patch could not be parsed: ${where}`;
-  return sendBack(loop, state, { report, commands: [], reason: { kind: "unparsed", failure } });
+  const { message, line, items = [] } = failure;
+  const reason = { kind: "unparsed", failure } as const;
+  if (items.some((item) => !("unread" in item))) {
+    state.unread = read;
+    return sendBack(loop, state, { report: wordUnread(items), commands: [], reason, instead: RESEND_UNREAD });
+  }
+  const [only] = items;
+  const where =
+    line === undefined || message.endsWith(`line ${line})`) ? message : `${message} (line ${line})`;
+  const report = `The patch could not be parsed: ${only === undefined ? `${where} of the patch` : wordUnread(items)}`;
+  return sendBack(loop, state, { report, commands: [], reason });
 }
 
 async function endUnsettledAnswer({ loop, state, words, isEmpty }: ReadAnswer): Promise<CoderStep | null> {
@@ -837,9 +881,14 @@ interface SentBack {
   readonly reason?: SentBackReason;
   /** If only edits failed, the coder sees only the lines that they were meant for. */
   readonly failed?: readonly CommandResult[];
+  /** What the coder is asked to do, if not to send or correct all of it. */
+  readonly instead?: string;
   /** The commands ran, so the coder sees only the changed and reported lines. */
   readonly ran?: boolean;
 }
+
+const RESEND_UNREAD =
+  "The other blocks are kept and run with them. Send only these blocks again, corrected, in this order; an empty patch leaves them out.";
 
 const FIX_THE_REST =
   "What succeeded stays in the draft. Answer with a proposal that fixes the rest: only what still has to change, against the files as they are now.";
@@ -850,7 +899,7 @@ const GO_ON =
 async function sendBack(
   loop: CoderLoop,
   state: LoopState,
-  { head, report, commands, failed = [], ran = false, reason }: SentBack,
+  { head, report, commands, failed = [], ran = false, reason, instead }: SentBack,
 ): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
@@ -896,7 +945,7 @@ async function sendBack(
     loop.coder.kind === "head"
       ? GO_ON
       : head === undefined
-        ? "Nothing of your answer was run. Send the whole proposal again, corrected."
+        ? `Nothing of your answer was run. ${instead ?? "Send the whole proposal again, corrected."}`
         : FIX_THE_REST,
   ];
   return { back: back.filter((part) => part !== "").join("\n\n") };

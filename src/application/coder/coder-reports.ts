@@ -9,7 +9,7 @@ import {
   type RedReason,
 } from "../../domain/jobs/result.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
-import type { PatchCommand, SkippedPart } from "../../domain/patch/patch-command.ts";
+import type { PatchCommand, PatchItem, SkippedPart } from "../../domain/patch/patch-command.ts";
 import { oneLine } from "../../domain/texts/format-text.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import type { RedAttempt } from "../ports/coder.ts";
@@ -191,6 +191,16 @@ export function linesToShowAgain(commands: readonly PatchCommand[], report: stri
 export function wordSkipped(parts: readonly SkippedPart[]): string {
   const lines = wordFirst(parts, ({ line, text, why }) => `- line ${line}: ${text} (${why})`);
   return `These parts of your answer were not carried out:\n${lines.join("\n")}\nFor each that should change something: write a whole file as \`\`\`LANGUAGE:PATH, other changes as edits in the patch format, commands as \`\`\`bash. Leave out the rest.`;
+}
+
+/** The blocks of a patch that could not be read, by their number in it. */
+export function wordUnread(items: readonly PatchItem[]): string {
+  const unread = items.flatMap((item, at) => ("unread" in item ? [{ ...item, number: at + 1 }] : []));
+  const lines = wordFirst(unread, ({ number, path, line, unread: why, wrong }) => {
+    const about = wrong === undefined ? "" : `; line ${wrong.line} is wrong: \`${wrong.text}\``;
+    return `Block ${number} (line ${line} of the patch${path === undefined ? "" : `, ${path}`}): ${why}${about}`;
+  });
+  return `Of ${items.length} blocks of your patch, ${unread.length} could not be read:\n${lines.join("\n")}`;
 }
 
 export function wordDoubts(doubts: readonly Doubt[]): string {

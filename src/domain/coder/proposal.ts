@@ -3,7 +3,7 @@ import { affectedFiles } from "../drafts/check-edits.ts";
 import type { RedReason } from "../jobs/result.ts";
 import { openFence, type Piece, quotePart, walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { parseAnswer } from "../patch/parse-patch.ts";
-import type { ParseResult, SkippedPart } from "../patch/patch-command.ts";
+import type { ParseResult, PatchItem, SkippedPart } from "../patch/patch-command.ts";
 import { createLineCounter, lineAt } from "../platform/bytes-text.ts";
 import { ownMember } from "../platform/json-members.ts";
 
@@ -190,7 +190,8 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
   }
   const { scratch, parsed } = parseBeside(text);
   const isEmpty = parsed.ok && parsed.commands.length === 0 && !/^\s*\[\s*\]\s*$/.test(text);
-  if (!parsed.ok || (isEmpty && scratch === undefined)) return { kind: "none", text };
+  const isBroken = !parsed.ok && parsed.failure.items?.some((item) => !("unread" in item)) === true;
+  if ((!parsed.ok && !isBroken) || (isEmpty && scratch === undefined)) return { kind: "none", text };
   const proposal: Proposal = {
     plan: plan || proseBefore(text),
     patch: text,
@@ -567,4 +568,23 @@ export function rankCoderCandidates<Candidate extends RankedCoderCandidate>(
   if (compareByChecks(best, next) !== 0) return { ranked, by: "checks" };
   if (proof(best, next) !== 0) return { ranked, by: "test" };
   return { ranked, by: size(best, next) !== 0 ? "size" : "first" };
+}
+
+/** The items of a broken patch, completed by what its coder sent afterwards: the blocks that were missing, or all of it again. */
+export function completeItems(kept: readonly PatchItem[], sent: readonly PatchItem[]): readonly PatchItem[] {
+  const isSame = (one: PatchItem, other: PatchItem) =>
+    !("unread" in one) &&
+    !("unread" in other) &&
+    one.target === other.target &&
+    one.content === other.content;
+  const isAllOfIt = kept.every((one) => "unread" in one || sent.some((other) => isSame(one, other)));
+  const missing = kept.filter((one) => "unread" in one);
+  if (isAllOfIt && missing.length < kept.length) return sent;
+  let at = 0;
+  return kept.flatMap((one) => {
+    if (!("unread" in one)) return [one];
+    const place = at++;
+    if (sent.length === missing.length) return sent.slice(place, at);
+    return place === 0 ? sent : [];
+  });
 }

@@ -164,6 +164,20 @@ export interface ParseFailure {
   readonly value?: string;
   /** 1-based line of the patch text. */
   readonly line?: number;
+  /** Only of a coder's answer: its readable commands, and each block that is not, in the order of the text. */
+  readonly items?: readonly PatchItem[];
+}
+
+export type PatchItem = PatchCommand | UnreadBlock;
+
+/** A block that is meant as a part of a patch, and that cannot be read. */
+export interface UnreadBlock {
+  readonly unread: string;
+  readonly path?: string;
+  /** 1-based line on which it opens. */
+  readonly line: number;
+  /** The line that is not as the format wants it. */
+  readonly wrong?: { readonly line: number; readonly text: string };
 }
 
 export type ParseResult = ParsedPatch | { readonly ok: false; readonly failure: ParseFailure };

@@ -122,7 +122,16 @@ export function shiftFailure(failure: ParseFailure, lines: number): ParseFailure
   const message = failure.message
     .replace(/ at line [0-9]+$/, ` at line ${line}`)
     .replace(/ \(line [0-9]+\)$/, ` (line ${line})`);
-  return { ...failure, line, message };
+  const items = failure.items?.map((item) =>
+    "unread" in item
+      ? {
+          ...item,
+          line: item.line + lines,
+          ...(item.wrong && { wrong: { ...item.wrong, line: item.wrong.line + lines } }),
+        }
+      : item,
+  );
+  return { ...failure, line, message, ...(items !== undefined && { items }) };
 }
 
 export function shiftWarning(warning: string, lines: number): string {

@@ -1,6 +1,13 @@
 import { createLineCounter, lineAfter, lineAt, toBytesText } from "../../platform/bytes-text.ts";
 import { compareLines } from "../compare-lines.ts";
-import { type Hunk, type HunkLine, type PatchCommand, UnreadHunk } from "../patch-command.ts";
+import {
+  type Hunk,
+  type HunkLine,
+  type ParseFailure,
+  type PatchCommand,
+  type PatchItem,
+  UnreadHunk,
+} from "../patch-command.ts";
 import {
   type EmbeddedFormat,
   type EmbeddedRead,
@@ -25,7 +32,8 @@ type SearchBlockRead =
       /** After the closing mark's line. */
       readonly next: number;
     }
-  | { readonly ok: false; readonly message: string };
+  /** `wrong`: where the line begins that is not as it has to be. */
+  | { readonly ok: false; readonly message: string; readonly wrong: number };
 
 /** Whole lines of the text, by offset. */
 interface TextRange {
@@ -54,13 +62,19 @@ function readSearchBlock(text: string, at: number, length: number): SearchBlockR
   const hints = readHints(text, from, end);
   const dividers = dividersIn(text, hints.from, end, length);
   const [first, second] = dividers;
+  const wrong = strayMark(text, from, end) ?? (close < 0 ? lastLine(text, from, end) : close);
   if (close < 0 && second === undefined)
-    return { ok: false, message: "the block has no '>>>>>>> REPLACE'; the patch may have been cut off" };
+    return {
+      ok: false,
+      message: "the block has no '>>>>>>> REPLACE'; the patch may have been cut off",
+      wrong,
+    };
   if (first === undefined)
     return {
       ok: false,
       message:
         "the block has no '======='; use longer marks (up to nine characters) around text that holds them",
+      wrong,
     };
   const parts = { ...(hints.startLine === undefined ? {} : { startLine: hints.startLine }) };
   if (second !== undefined && (close < 0 || dividers.length % 2 === 0)) {
@@ -82,6 +96,25 @@ function readSearchBlock(text: string, at: number, length: number): SearchBlockR
     ...parts,
     next: lineAfter(text, end),
   };
+}
+
+/** A line that looks like a mark and is none: of another length, indented, or with words behind it. */
+function strayMark(text: string, from: number, end: number): number | undefined {
+  for (let at = from; at < end; at = lineAfter(text, at))
+    if (/^[ \t]*(?:[<>=]{3,}|[+-]{5,} ?(?:SEARCH|REPLACE)\b)/.test(lineAt(text, at)) && !isMarkLine(text, at))
+      return at;
+  return undefined;
+}
+
+function isMarkLine(text: string, at: number): boolean {
+  const line = lineAt(text, at);
+  return SEARCH_MARK.test(line) || DIVIDER_MARK.test(line) || REPLACE_MARK.test(line);
+}
+
+function lastLine(text: string, from: number, end: number): number {
+  let last = from;
+  for (let at = from; at < end; at = lineAfter(text, at)) if (lineAt(text, at).trim() !== "") last = at;
+  return last;
 }
 
 /** Where the next block opens; the end of the text after the last one. */
@@ -185,6 +218,9 @@ export function isNamed(name: string, certain: boolean): boolean {
   return hasExtension || (name.includes("/") && /^[^\s()]+$/.test(name));
 }
 
+/** A coder is asked again for so many blocks. */
+const MOST_UNREAD = 40;
+
 const METADATA = { format: "search-replace" } as const;
 
 /**
@@ -196,6 +232,9 @@ export function parseSearchReplace(text: string, above = ""): EmbeddedRead {
   const commands: PatchCommand[] = [];
   const warnings: string[] = [];
   const lineOf = createLineCounter(text);
+  const items: PatchItem[] = [];
+  let bad: ParseFailure | undefined;
+  let unread = 0;
   let path: string | null = null;
   let proseFrom = 0;
   const around: [number, number][] = [];
@@ -203,36 +242,54 @@ export function parseSearchReplace(text: string, above = ""): EmbeddedRead {
     next = lineAfter(text, at);
     const start = searchMark(text, at);
     if (start === 0) continue;
-    const fail = (message: string): EmbeddedRead => {
-      const line = lineOf(at);
-      const failure = { message: `${message} (line ${line})`, line, index: commands.length };
-      return { ok: false, failure: { code: "invalid-block", ...failure } };
-    };
     path = blockPath(text, proseFrom, at, above) ?? path;
-    if (path === null) return fail("the block has no file name above it");
     const block = readSearchBlock(text, at, start);
-    if (!block.ok) return fail(block.message);
+    const isEmpty =
+      block.ok && block.search.from === block.search.end && block.replace.from === block.replace.end;
+    if (!block.ok || path === null || isEmpty) {
+      const message =
+        path === null
+          ? "the block has no file name above it"
+          : block.ok
+            ? "SEARCH and REPLACE are both empty"
+            : block.message;
+      const wrong = path === null || block.ok ? at : block.wrong;
+      const line = lineOf(at);
+      const shown = lineAt(text, wrong).trim().slice(0, LONGEST_MARK);
+      items.push({
+        unread: message,
+        ...(path !== null && { path }),
+        line,
+        wrong: { line: lineOf(wrong), text: shown },
+      });
+      next = block.ok ? block.next : nextBlock(text, lineAfter(text, wrong));
+      proseFrom = next;
+      bad ??= { code: "invalid-block", message: `${message} (line ${line})`, line, index: commands.length };
+      if (++unread > MOST_UNREAD) return { ok: false, failure: bad };
+      continue;
+    }
     const { search, replace, startLine } = block;
-    if (search.from === search.end && replace.from === replace.end)
-      return fail("SEARCH and REPLACE are both empty");
     if (block.leavesOutAt !== undefined)
       warnings.push(
         `line ${lineOf(block.leavesOutAt)}: a second '=======' ends the block; the text between it and '>>>>>>> REPLACE' is not used`,
       );
     around.push([proseFrom, at]);
     const hunk = new SearchReplaceHunk(text, search, replace, startLine);
-    commands.push({
+    const command: PatchCommand = {
       type: "file_edit",
       action: "update",
       target: path,
       content: withoutCr(text.slice(at, block.next)),
       metadata: METADATA,
       edit: { kind: "search-replace", path, hunk },
-    });
+    };
+    commands.push(command);
+    items.push(command);
     proseFrom = block.next;
     next = block.next;
   }
   around.push([proseFrom, text.length]);
+  if (bad !== undefined) return { ok: false, failure: { ...bad, items } };
   if (commands.length > 0) return { ok: true, commands, warnings, around: () => linesOf(text, around) };
   const message = "no SEARCH/REPLACE block in the text";
   return { ok: false, failure: { code: "not-a-patch", message, line: 1 } };

@@ -7,6 +7,7 @@ import {
   type ParseResult,
   type PatchCommand,
   type PatchFormat,
+  type PatchItem,
   readCommands,
   type SkippedPart,
 } from "../../patch-command.ts";
@@ -302,6 +303,8 @@ export function parseReply(
   const warnings = createWarnings();
   const formats = new Set<PatchFormat>();
   const inner: SkippedPart[] = [];
+  const items: PatchItem[] = [];
+  let bad: ParseFailure | undefined;
   const lineOf = createLineCounter(text);
   let blocks = 0;
   let wrapper: string | undefined;
@@ -311,6 +314,7 @@ export function parseReply(
   const take = (format: PatchFormat, taken: readonly PatchCommand[]): void => {
     formats.add(format);
     for (const command of taken) commands.push(command);
+    if (isAnswer) for (const command of taken) items.push(command);
     const edit = taken.at(-1)?.edit;
     if (edit?.kind === "search-replace") lastPath = edit.path;
   };
@@ -371,14 +375,23 @@ export function parseReply(
         if (read.known) formats.add("markdown");
         if (read.markdown && piece.kind === "block") wrapper = piece.body;
         break;
-      case "failed":
-        if (read.at !== undefined)
-          return { ok: false, failure: jsonFailure(text, piece.start + read.at, read.failure.message) };
-        return { ok: false, failure: shiftFailure(read.failure, line - 1) };
+      case "failed": {
+        const { items: parts, ...failure } =
+          read.at === undefined
+            ? shiftFailure(read.failure, line - 1)
+            : jsonFailure(text, piece.start + read.at, read.failure.message);
+        if (answer === null) return { ok: false, failure };
+        bad ??= failure;
+        items.push(...(parts ?? [{ unread: failure.message, line: opens }]));
+        const last = parts?.at(-1);
+        lastPath = (last !== undefined && "unread" in last ? last.path : last?.target) ?? lastPath;
+        break;
+      }
       default:
         return read satisfies never;
     }
   }
+  if (bad !== undefined) return { ok: false, failure: { ...bad, items } };
   if (formats.size > 0) {
     const parsed = { ok: true, commands, warnings: warnings.all(), format: patchFormat(formats) } as const;
     return answer === null ? parsed : { ...parsed, skipped: [...inner, ...answer.all(commands)] };
