@@ -109,12 +109,6 @@ export function trustedHosts(at: TrustPlace): readonly string[] {
   return path !== undefined && isFolderTrusted(at) ? (readTrust(at.home)[path]?.hosts ?? []) : [];
 }
 
-/** Whether the folder was trusted by an earlier version, which recorded no hosts. */
-export function isTrustedWithoutHosts(at: TrustPlace): boolean {
-  const path = realPath(at.workspace);
-  return path !== undefined && isFolderTrusted(at) && readTrust(at.home)[path]?.hosts === undefined;
-}
-
 /** The content that the list records for a folder that had no file. */
 const NO_FILE = new Uint8Array();
 

@@ -3,7 +3,6 @@ import { findModelTroubles } from "../application/models/diagnose-models.ts";
 import type { DoctorCheck, OpenedWorkspace, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { createSecrets } from "../config/config.ts";
 import { resolveHome } from "../config/environment.ts";
-import { isTrustedWithoutHosts } from "../config/trust.ts";
 import type { Locale } from "../domain/texts/locale.ts";
 import { diagnoseAside } from "../infrastructure/engine/kept-aside.ts";
 import {
@@ -29,11 +28,7 @@ export async function diagnose(
     ...diagnosePrograms(env, messages),
     diagnoseWorkspace(workspace.root, messages),
     ...diagnoseSpace([workspace.root, workspace.storage, resolveHome(env)], messages),
-    ...(await diagnoseSandbox(
-      env,
-      opened,
-      isTrustedWithoutHosts({ home: resolveHome(env), workspace: workspace.root }),
-    )),
+    ...(await diagnoseSandbox(env, opened)),
     ...diagnoseHome(opened, options),
     ...(await docker(env, opened)),
     ...(await modelsAndMemory(env, opened)),

@@ -225,17 +225,6 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       expect(target.read("java.txt")).toMatch(/^-Dmine=1 -Dhttp.proxyHost=127.0.0.1 /);
     });
 
-    test("in a folder that an earlier version trusted get the hosts that it names after the next trust, and doctor says so", () => {
-      const file = join(target.home, "trust.json");
-      const sentence = "hosts that its own files and remotes name count after: picoclaw trust";
-      const doctor = () => target.run(["doctor"]).out;
-      expect(target.run(["trust"]).code).toBe(0);
-      expect(doctor()).not.toContain(sentence);
-      writeFileSync(file, readFileSync(file, "utf8").replace(/"hosts":\s*\[[^\]]*\],/, ""));
-      expect(doctor()).toContain(sentence);
-      rmSync(file);
-    });
-
     test("a person whose earlier jobs had the open network is told once", async () => {
       const first = await code(["echo 1 > a.txt"]);
       expect(first).not.toContain("worker.model_network");

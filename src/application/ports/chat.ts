@@ -3,12 +3,13 @@ import type { OwnCommandText } from "../../domain/chat/message-commands.ts";
 import type { Decision, Route } from "../../domain/config/configured-kinds.ts";
 import type { JobStatus } from "../../domain/jobs/result.ts";
 import type { ImageTrouble } from "../../domain/platform/image.ts";
+import type { AgentFacts, CoderProgress } from "../../domain/texts/en/coder.ts";
 import type { ResultJson } from "../../domain/texts/jobs-report.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
 import type { ActionFacts, JobAction } from "../jobs/action-report.ts";
-import type { AgentEnd, FileDifference, StoredJob } from "./jobs.ts";
+import type { FileDifference, StoredJob } from "./jobs.ts";
 import type { ModelChoiceOfRole, ModelImage, ModelRole } from "./models.ts";
 
 export type { Decision, Route } from "../../domain/config/configured-kinds.ts";
@@ -156,32 +157,14 @@ export type ChatEvent =
   /** The steps of a coder's plan, and the progress of the work; sent again whenever that changes. */
   | { readonly type: "steps"; readonly steps: readonly PlanStep[] }
   /** A coder at work: its attempt, its activity, and the usage of the message so far. */
-  | {
-      readonly type: "progress";
-      readonly attempt: number;
-      readonly of: number;
-      readonly doing: "asking" | "running" | "checking";
-      /** The running checks, or the facts known about them before. */
-      readonly detail: string;
-      readonly tokens: number;
-      readonly costUsd: number;
-    }
+  | ({ readonly type: "progress" } & CoderProgress)
   /** A sub-agent of the coder: it began, it changed its activity, or it ended. */
-  | {
+  | ({
       readonly type: "agent";
       readonly jobId: string;
-      /** Counts from 1 within the job. */
-      readonly number: number;
-      readonly task: string;
-      readonly writes: boolean;
-      readonly state: "working" | AgentEnd;
-      /** Its latest step: a path, a command, a model. */
-      readonly doing: string;
-      /** Files of its work that are now in the draft. */
-      readonly files: number;
       readonly tokens: number;
       readonly costUsd: number;
-    }
+    } & AgentFacts)
   | { readonly type: "job-started"; readonly jobId: string }
   /** `index` counts from 1; `command` is one line: `shell_command run npm test`. */
   | {

@@ -9,8 +9,7 @@ import { isNetworkEntry } from "../../domain/policy/network.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
 interface Memory {
-  /** `true` in a file of an earlier version: of the list. */
-  readonly told?: boolean | readonly string[];
+  readonly told?: readonly string[];
   readonly allowed?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -54,7 +53,7 @@ export function changeAllowedHosts(
 /** True the first time in a home for each state. In a home that cannot be written to it is always the first. */
 export function tellOnce(home: string, found: "listed" | "open"): boolean {
   const memory = read(home);
-  const known = Array.isArray(memory.told) ? memory.told : memory.told === true ? ["listed"] : [];
+  const known = Array.isArray(memory.told) ? memory.told : [];
   if (known.includes(found)) return false;
   succeeds(() => write(home, { ...memory, told: [...known, found] }));
   return true;

@@ -79,8 +79,6 @@ export function diagnoseHome(
 export async function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
   { messages, workspace, config }: OpenedWorkspace,
-  /** An earlier version recorded that the folder is trusted, and no hosts. */
-  isWithoutHosts: boolean,
 ): Promise<DoctorCheck[]> {
   const { root, storage, staging } = workspace;
   const places = {
@@ -101,10 +99,7 @@ export async function diagnoseSandbox(
   const modelNetworkCheck = (holds: boolean): DoctorCheck => ({
     name: "promise-model-network",
     ok: holds || mode !== "off",
-    text: [
-      said.modelNetworkPromise(mode, holds, further),
-      ...(mode === "allow_list" && holds && isWithoutHosts ? [said.trustedWithoutHosts] : []),
-    ].join(" "),
+    text: said.modelNetworkPromise(mode, holds, further),
     remedy: messages.remedy("install-bubblewrap"),
   });
   const limitsCheck = (holds: boolean): DoctorCheck => ({

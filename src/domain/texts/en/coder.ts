@@ -4,7 +4,8 @@ import { many } from "../format-text.ts";
 
 const checks = checksMessagesFor("en");
 
-interface CoderProgress {
+/** What a coder is at work on, and the usage of the message so far. */
+export interface CoderProgress {
   readonly attempt: number;
   readonly of: number;
   readonly doing: "asking" | "running" | "checking";
@@ -63,6 +64,7 @@ export const wordCandidates = ({ chosen, by, others }: CoderCandidatesFacts): st
 
 /** A sub-agent as every surface tells of it. */
 export interface AgentFacts {
+  /** Counts from 1 within the job. */
   readonly number: number;
   readonly task: string;
   readonly writes: boolean;

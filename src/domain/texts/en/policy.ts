@@ -220,8 +220,6 @@ export const confinementTexts = {
       ? "Commands have no network access (worker.network.mode: off)."
       : `Commands reach the network only through a proxy, and only: ${domains.length === 0 ? "nothing" : domains.join(", ")}`;
   },
-  trustedWithoutHosts:
-    "You trusted this folder in an earlier version: hosts that its own files and remotes name count after: picoclaw trust",
   modelNetworkPromise: (mode: "on" | "off" | "allow_list", holds: boolean, further: readonly string[]) => {
     if (mode === "on")
       return "What a model starts uses the network as you do (worker.model_network.mode: on).";

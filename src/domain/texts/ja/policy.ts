@@ -211,8 +211,6 @@ export const confinementTexts: typeof en.confinementTexts = {
       ? "コマンドはネットワークを使えません（worker.network.mode: off）。"
       : `コマンドはプロキシ経由でのみ、次のホストにだけ接続できます: ${domains.length === 0 ? "なし" : domains.join("、")}`;
   },
-  trustedWithoutHosts:
-    "このフォルダは以前のバージョンで信頼されました。フォルダ内のファイルとリモートが挙げるホストは、picoclaw trust を実行すると対象になります。",
   modelNetworkPromise: (mode, holds, further) => {
     if (mode === "on")
       return "モデルが起動するコマンドは、あなたと同じようにネットワークを使えます（worker.model_network.mode: on）。";
