@@ -1,6 +1,7 @@
 /**
- * `npm run check`: the quick answer while one works. Formatter and linter, types and import directions at once, then the
- * tests nearest to what changed since `main` (committed or not). `npm test` stays the whole answer.
+ * `npm run check`: the quick answer while one works. Formatter and linter, types, import directions, the size of `src`, the ties
+ * of each surface and the tests nearest to what changed since `main` (committed or not), all at once. `npm test` stays the
+ * whole answer.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -71,7 +72,29 @@ function changedFiles(): readonly string[] {
   return [...new Set(names.split("\n"))].filter((name) => name !== "" && existsSync(join(root, name)));
 }
 
-async function runQuietly(name: string, argv: readonly string[]): Promise<boolean> {
+interface Step {
+  readonly name: string;
+  readonly argv: readonly string[];
+  /** What it prints is shown where it passes too: how near a limit is, how hard a surface is to take out. */
+  readonly isTold?: boolean;
+}
+
+/** The steps beside the tests. */
+export const STEPS: readonly Step[] = [
+  { name: "format and lint", argv: [tool("biome"), "check", "."] },
+  {
+    name: "types",
+    argv: [
+      tool("tsc"),
+      ...["--noEmit", "--incremental", "--tsBuildInfoFile", "node_modules/.cache/types.tsbuildinfo"],
+    ],
+  },
+  { name: "import directions", argv: ["scripts/check-imports.ts"] },
+  { name: "size of src and doors of columns", argv: ["scripts/check-house.ts"], isTold: true },
+  { name: "surfaces that could be taken out", argv: ["scripts/check-removable.ts"], isTold: true },
+];
+
+async function runQuietly({ name, argv, isTold = false }: Step): Promise<boolean> {
   const began = performance.now();
   const child = Bun.spawn([bun, "--no-env-file", ...argv], {
     cwd: root,
@@ -85,7 +108,8 @@ async function runQuietly(name: string, argv: readonly string[]): Promise<boolea
   ]);
   const passed = (await child.exited) === 0;
   console.log(`${passed ? "ok  " : "FAIL"} ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
-  if (!passed) console.log(`${out}${err}`.trimEnd());
+  const said = `${out}${err}`.trimEnd();
+  if (said !== "" && (!passed || isTold)) console.log(said);
   return passed;
 }
 
@@ -93,21 +117,14 @@ async function main(): Promise<number> {
   const tests = nearestTests(changedFiles(), readImports());
   const run = tests.slice(0, MOST_TESTS);
   const passed = await Promise.all([
-    runQuietly("format and lint", [tool("biome"), "check", "."]),
-    runQuietly("types", [
-      tool("tsc"),
-      ...["--noEmit", "--incremental", "--tsBuildInfoFile", "node_modules/.cache/types.tsbuildinfo"],
-    ]),
-    runQuietly("import directions", ["scripts/check-imports.ts"]),
-    runQuietly("size of src and doors of columns", ["scripts/check-house.ts"]),
+    ...STEPS.map(runQuietly),
     ...(run.length === 0
       ? []
       : [
-          runQuietly(`the ${run.length} test files nearest to the change`, [
-            "test",
-            "--only-failures",
-            ...run.map((file) => `./${file}`),
-          ]),
+          runQuietly({
+            name: `the ${run.length} test files nearest to the change`,
+            argv: ["test", "--only-failures", ...run.map((file) => `./${file}`)],
+          }),
         ]),
   ]);
   if (tests.length > run.length)

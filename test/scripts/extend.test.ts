@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { STEPS } from "../../scripts/check.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 let copy = "";
@@ -11,8 +12,16 @@ beforeAll(() => {
   copy = mkdtempSync(join(tmpdir(), "picoclaw-extend-"));
   for (const name of ["src", "scripts"]) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
   mkdirSync(join(copy, "docs"));
-  for (const name of ["node_modules", "package.json", "tsconfig.json"])
+  for (const name of ["node_modules", "package.json", "biome.json"])
     symlinkSync(join(ROOT, name), join(copy, name));
+  writeFileSync(
+    join(copy, "tsconfig.json"),
+    JSON.stringify({
+      extends: join(ROOT, "tsconfig.json"),
+      compilerOptions: { rootDir: "." },
+      include: ["src"],
+    }),
+  );
 });
 afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
@@ -30,6 +39,30 @@ function addToList(path: string, list: RegExp, entry: string): void {
     text.replace(list, (found) => found.replace(/\]$/, `, ${entry}]`)),
   );
 }
+
+/** The generator of the schema, the defaults and the reference, as each recipe with a setting names it. */
+function generateReference(): void {
+  const made = Bun.spawnSync([process.execPath, "--no-env-file", "scripts/gen-config-docs.ts"], {
+    cwd: copy,
+  });
+  expect(made.stderr.toString()).toBe("");
+}
+
+/** The steps of `npm run check` over the copy; what fails says why. The record of types is the copy's own. */
+function failedSteps(): readonly string[] {
+  const start = (argv: readonly string[]) => {
+    const own = argv.map((word) => word.replace(/^node_modules\/\.cache\//, ""));
+    return Bun.spawnSync([process.execPath, "--no-env-file", ...own], { cwd: copy });
+  };
+  expect(start([join(ROOT, "node_modules/.bin/biome"), ...FORMAT]).exitCode).toBe(0);
+  return STEPS.flatMap(({ name, argv }) => {
+    const ended = start(name === "format and lint" ? [argv[0] ?? "", ...CHECK_FORMAT] : argv);
+    return ended.exitCode === 0 ? [] : [`${name}: ${ended.stdout}${ended.stderr}`];
+  });
+}
+/** As `npm run format` does it; the copy is no repository that names ignored files. */
+const CHECK_FORMAT = ["check", "--vcs-enabled=false", "--error-on-warnings", "src"];
+const FORMAT = ["check", "--write", "--vcs-enabled=false", "src"];
 
 function run(script: string): string {
   const child = Bun.spawnSync([process.execPath, "--no-env-file", "-e", script], {
@@ -77,7 +110,7 @@ export const toyFormat: EmbeddedFormat = {
   read(text) {
     const [head = "", ...body] = text.split("\\n");
     return { ok: true, warnings: [], commands: [{ type: "file_edit", action: "create", target: head.slice(9),
-      content: body.slice(0, body.indexOf("%% end")).join("\\n") + "\\n" }] };
+      content: \`\${body.slice(0, body.indexOf("%% end")).join("\\n")}\\n\` }] };
   },
 };
 `,
@@ -129,6 +162,7 @@ export const toy: CheckRunner = {
 
 test("a model's protocol: its name is in one list, which the configuration and the settings of a model read", () => {
   addLine("src/domain/config/configured-kinds.ts", "WIRE_TYPES = [", '"toy", ');
+  addLine("src/infrastructure/models/models.ts", '    case "ollama":\n', '    case "toy":\n');
   const type = run(`
     const { configSchema } = await import("./src/config/schema/root.ts");
     const parsed = configSchema.safeParse({ providers: { mine: { type: "toy", model: "m" } } });
@@ -271,16 +305,18 @@ export const toyPages: ConsolePages = {
   ]);
 });
 
+test("all of these pass every step of npm run check", () => {
+  generateReference();
+  expect(failedSteps()).toEqual([]);
+});
+
 test("a language: its folder and one line; the generator writes the rest, and it is spoken, set and offered", () => {
   const texts = join(copy, "src/domain/texts");
   cpSync(join(texts, "en"), join(texts, "xx"), { recursive: true });
   const words = join(texts, "xx/cli.ts");
   writeFileSync(words, readFileSync(words, "utf8").replace('usage: "Usage: ', 'usage: "Play: '));
   addLine("src/domain/texts/locale.ts", "LANGUAGES = { ", 'xx: "Toyish", ');
-  const made = Bun.spawnSync([process.execPath, "--no-env-file", "scripts/gen-config-docs.ts"], {
-    cwd: copy,
-  });
-  expect(made.stderr.toString()).toBe("");
+  generateReference();
   const spoken = run(`
     process.env.PICOCLAW_LOCALE = "xx_XX.UTF-8";
     process.argv = ["bun", "picoclaw", "--help"];
