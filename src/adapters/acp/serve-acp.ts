@@ -16,6 +16,7 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createFrameReader } from "../../domain/platform/json-lines.ts";
 import { escapeUnseen, toShownJson } from "../../domain/platform/json-text.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
+import { fenceText } from "../../domain/texts/format-text.ts";
 import { type AcpHost, type AcpSession, createAcpSessions, type EditorPrompt } from "./sessions.ts";
 
 /** The commands that can follow a slash, for the editor's completion, with the texts of `/help`. */
@@ -59,7 +60,7 @@ async function readPrompt(
         const { resource } = block;
         const name = nameFile(resource.uri);
         text += name ?? resource.uri;
-        if (name === null && "text" in resource) behind.push(fenced(resource.text));
+        if (name === null && "text" in resource) behind.push(fenceText(resource.text));
         break;
       }
       case "image":
@@ -74,7 +75,7 @@ async function readPrompt(
       if (unsaved === null || unsaved.length > LONGEST_UNSAVED || unsaved === savedText(workspace, path))
         continue;
       behind.push(
-        `${path} has changes in the editor that are not saved: changes are made to the file on the disk. In the editor it reads:\n${fenced(unsaved)}`,
+        `${path} has changes in the editor that are not saved: changes are made to the file on the disk. In the editor it reads:\n${fenceText(unsaved)}`,
       );
     }
   return { text: [text, ...behind].join("\n\n"), images };
@@ -114,12 +115,6 @@ function fileNameOf(uri: string, root: string): string | null {
   }
   if (url.protocol !== "file:" || path === "" || path.startsWith("..") || isAbsolute(path)) return null;
   return url.hash === "" ? path : `${path} (${url.hash.slice(1)})`;
-}
-
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }
 
 export interface AcpStreams {

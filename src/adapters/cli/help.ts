@@ -159,10 +159,13 @@ function completed({ name, usage, flags }: CommandLine): Completed {
   return { name, flags: `${flags ?? ""} ${COMMON}`.match(/--[\w-]+/g) ?? [], words };
 }
 
+/** What follows each command, a case a line. */
+const casesOf = (commands: readonly Completed[], offer: (known: string) => string): string =>
+  commands
+    .map(({ name, flags, words }) => `    ${name}) ${offer([...words, ...flags].join(" "))} ;;`)
+    .join("\n");
+
 function bash(commands: readonly Completed[]): string {
-  const cases = commands.map(
-    ({ name, flags, words }) => `    ${name}) known="${[...words, ...flags].join(" ")}" ;;`,
-  );
   return `# picoclaw completion bash > /etc/bash_completion.d/picoclaw, or: source <(picoclaw completion bash)
 _picoclaw() {
   local word="\${COMP_WORDS[COMP_CWORD]}" known=""
@@ -172,7 +175,7 @@ _picoclaw() {
   fi
   case "\${COMP_WORDS[1]}" in
     help) known="${commands.map(({ name }) => name).join(" ")}" ;;
-${cases.join("\n")}
+${casesOf(commands, (known) => `known="${known}"`)}
   esac
   COMPREPLY=($(compgen -W "$known" -- "$word"))
   if [ "\${#COMPREPLY[@]}" -eq 0 ]; then COMPREPLY=($(compgen -f -- "$word")); fi
@@ -182,9 +185,6 @@ complete -o filenames -F _picoclaw picoclaw
 }
 
 function zsh(commands: readonly Completed[]): string {
-  const cases = commands.map(
-    ({ name, flags, words }) => `    ${name}) compadd -- ${[...words, ...flags].join(" ")} ;;`,
-  );
   return `#compdef picoclaw
 # picoclaw completion zsh > "\${fpath[1]}/_picoclaw", or: source <(picoclaw completion zsh)
 _picoclaw() {
@@ -194,7 +194,7 @@ _picoclaw() {
   fi
   case "\${words[2]}" in
     help) compadd -- ${commands.map(({ name }) => name).join(" ")} ;;
-${cases.join("\n")}
+${casesOf(commands, (known) => `compadd -- ${known}`)}
   esac
   _files
 }

@@ -1,6 +1,6 @@
 import { nameJob, toJobStatus } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
-import { localTime } from "../../domain/texts/format-text.ts";
+import { fenceText, localTime } from "../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { wordStatus } from "../../domain/texts/jobs-report.ts";
@@ -90,16 +90,10 @@ export async function writeMarkdown({ title, turns }: TalkDocument): Promise<str
         `\`${job.name}\``,
         quoted(job.facts.join("\n")),
       );
-      if (diff !== "") parts.push(fenced(diff));
+      if (diff !== "") parts.push(fenceText(diff, "diff"));
     }
   }
   return `${parts.filter((part) => part !== ">").join("\n\n")}\n`;
-}
-
-function fenced(diff: string): string {
-  const longest = Math.max(2, ...[...diff.matchAll(/`{3,}/g)].map(([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}diff\n${diff}\n${fence}`;
 }
 
 function quoted(text: string): string {

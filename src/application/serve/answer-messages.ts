@@ -1,4 +1,5 @@
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../domain/platform/image.ts";
+import { fenceText } from "../../domain/texts/format-text.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { type ReplyPiece, say, wordPieces } from "../chat/reply-words.ts";
@@ -288,16 +289,10 @@ async function messageTextWithFiles(
     files.push(
       read === undefined || read === null
         ? messages().attachment(name, sizeBytes)
-        : fenceFileText(name, read),
+        : `${name}:\n${fenceText(read)}`,
     );
   }
   return [message.text, ...files].filter((part) => part !== "").join("\n\n");
-}
-
-function fenceFileText(name: string, text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/^`{3,}/gm)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${name}:\n${fence}\n${text}\n${fence}`;
 }
 
 function toFailedReply(text: string): Reply {

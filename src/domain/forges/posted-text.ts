@@ -1,4 +1,5 @@
 import { byForge, type ForgeKind, forgeFacts } from "../config/configured-kinds.ts";
+import { fenceText } from "../texts/format-text.ts";
 import type { ItemRef } from "./forge-items.ts";
 
 /** Shown as nothing, and no forge reads a name, a keyword, a tag or a command across it. */
@@ -117,11 +118,7 @@ export function isShowable(patch: string): boolean {
 }
 
 /** Between marks that nothing in the text can end. */
-export function fenced(text: string, language = ""): string {
-  const longest = Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1));
-  const fence = "`".repeat(longest);
-  return `${fence}${language}\n${text.replace(/\n+$/, "")}\n${fence}`;
-}
+export const fenced = (text: string, language = "") => fenceText(text.replace(/\n+$/, ""), language);
 
 function cutText(text: string): string {
   return text.length > BODY_CHARS ? `${text.slice(0, BODY_CHARS)}…` : text;

@@ -1,4 +1,5 @@
 import type { ChecksRecord } from "../checks/findings.ts";
+import { nameJob } from "../jobs/result.ts";
 import { addUsage, NO_USAGE, type TaskUsage } from "../models/model-facts.ts";
 import { cutMiddle } from "../texts/format-text.ts";
 import type { StepFacts, TaskStep } from "./task-steps.ts";
@@ -360,10 +361,8 @@ export function landedJobs({ loops }: TaskRecord): readonly RunJob[] {
   return jobs.filter(({ outcome, changes }) => outcome === "committed" && changes.length > 0);
 }
 
-/** The job as people name it: `#4`, its id where it has no number. */
-export function nameRunJob({ id, number }: Pick<RunJob, "id" | "number">): string {
-  return number === undefined ? id : `#${number}`;
-}
+/** The job as people name it. */
+export const nameRunJob = ({ id, number }: Pick<RunJob, "id" | "number">) => nameJob({ jobId: id, number });
 
 function withLandedJob(record: TaskRecord, job: RunJob): TaskRecord {
   const loops = record.loops.map((one) =>

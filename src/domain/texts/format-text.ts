@@ -1,5 +1,12 @@
 import { maskSecrets } from "../platform/mask.ts";
 
+/** A text in a fence that is longer than any run of backticks in it. */
+export function fenceText(text: string, language = ""): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}
+
 /** Head and tail of a long text, and how much is missing between them. */
 export function cutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { AccessStore, ApiToken, Role, Scope } from "../../application/ports/serve.ts";
 import {
   type Database,
@@ -15,6 +15,17 @@ import {
 /** Access rights in the store. A one-time entry is used by deleting it. */
 export async function createAccessStore(db: Kysely<Database>, now: () => Date): Promise<AccessStore> {
   await migrate(db, now);
+
+  /** The one-time entry, unless its time is over. */
+  async function take<Of extends "pairings" | "login_links">(
+    table: Of,
+    which: RawBuilder<unknown>,
+    at: string,
+  ) {
+    const taken = sql<Database[Of]>`delete from ${sql.raw(table)} where ${which} returning *`;
+    const [row] = (await taken.execute(db)).rows;
+    return row === undefined || row.expires_at <= at ? null : row;
+  }
   return {
     async person(channel, userId) {
       const [row] = await selectRows(db, "people", { channel, user_id: userId });
@@ -41,17 +52,15 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
     pairings: async (at) =>
       (await selectRows(db, "pairings", {}, sql`where expires_at > ${at} order by expires_at`)).map(fromRow),
     async takePairing(code, at) {
-      const taken = sql<Database["pairings"]>`delete from pairings where code = ${code} returning *`;
-      const [row] = (await taken.execute(db)).rows;
-      return row === undefined || row.expires_at <= at ? null : fromRow(row);
+      const row = await take("pairings", sql`code = ${code}`, at);
+      return row && fromRow(row);
     },
     async saveLink(link) {
       await insertRows(db, "login_links", [toRow(link)]);
     },
     async takeLink(hash, at) {
-      const taken = sql<Database["login_links"]>`delete from login_links where hash = ${hash} returning *`;
-      const [row] = (await taken.execute(db)).rows;
-      return row === undefined || row.expires_at <= at ? null : withRole(row);
+      const row = await take("login_links", sql`hash = ${hash}`, at);
+      return row && withRole(row);
     },
     async saveSession(session) {
       await insertRows(db, "web_sessions", [toRow(session)]);
