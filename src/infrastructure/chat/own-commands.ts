@@ -1,18 +1,10 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-} from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { OwnCommand, OwnCommands } from "../../application/ports/chat.ts";
 import { readOwnCommand } from "../../domain/chat/message-commands.ts";
 import { COMMAND_FOLDERS, MCP_FILE } from "../../domain/config/configured-kinds.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { readPlain } from "../platform/read-file.ts";
 import { isFolder, readYaml } from "../platform/text-files.ts";
 import type { McpFile } from "./toolbox.ts";
 
@@ -127,21 +119,12 @@ function entries(root: string, folder: string): string[] {
 /** Every folder on the way is one, not a link to one. */
 function readIn(root: string, path: readonly string[]): string | null {
   const folders = path.slice(0, -1).map((_, n) => join(root, ...path.slice(0, n + 1)));
-  return folders.every(isFolder) ? readPlain(join(root, ...path)) : null;
+  return folders.every(isFolder) ? readText(join(root, ...path)) : null;
 }
 
-function readPlain(path: string): string | null {
-  try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const { size, isFile } = { size: fstatSync(file).size, isFile: fstatSync(file).isFile() };
-      return isFile && size <= MOST_BYTES ? readFileSync(file, "utf8") : null;
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return null;
-  }
+function readText(path: string): string | null {
+  const bytes = attemptOr(null, () => readPlain(path, MOST_BYTES));
+  return bytes && new TextDecoder().decode(bytes);
 }
 
 /** Whether the workspace has a file of MCP servers, trusted or not. */
@@ -151,7 +134,7 @@ export function hasMcpFile(workspace: string): boolean {
 
 /** The workspace's file of MCP servers, which is read once the folder is trusted. */
 export function readMcpFileOf(workspace: string, isTrusted: () => boolean): McpFile {
-  const text = readPlain(join(workspace, MCP_FILE));
+  const text = readText(join(workspace, MCP_FILE));
   if (text === null) return { kind: "none" };
   return isTrusted() ? { kind: "read", text } : { kind: "untrusted" };
 }

@@ -1,6 +1,5 @@
 import {
   closeSync,
-  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -8,9 +7,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  unlinkSync,
   utimesSync,
-  writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +15,7 @@ import type { ContainerClaim } from "../../application/ports/containers.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isFileLocked } from "../platform/folder-lock.ts";
 import { tryFlock } from "../platform/libc.ts";
-import { replaceFile } from "../platform/text-files.ts";
+import { readOrMakeId, replaceFile } from "../platform/text-files.ts";
 import { LABEL } from "./container-body.ts";
 
 /** Facts that change, which labels cannot state: one small file per container, whose time is that of the last use. */
@@ -127,24 +124,5 @@ export function createOwners({ folder, newId }: { readonly folder: string; reado
 }
 
 /** This PicoClaw's own name on an engine that others may use too. Made once; two at the same time agree on one. */
-export function readInstallationId(home: string, newId: () => string): string {
-  const file = join(home, "installation-id");
-  const known = readIdFile(file);
-  if (known !== undefined) return known;
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  const id = newId();
-  const fresh = `${file}.${id}`;
-  writeFileSync(fresh, `${id}\n`, { mode: 0o600 });
-  try {
-    linkSync(fresh, file);
-  } catch {
-    // Another process was first.
-  } finally {
-    unlinkSync(fresh);
-  }
-  return readIdFile(file) ?? id;
-}
-
-function readIdFile(file: string): string | undefined {
-  return attemptOr(undefined, () => readFileSync(file, "utf8").trim() || undefined);
-}
+export const readInstallationId = (home: string, newId: () => string): string =>
+  readOrMakeId(join(home, "installation-id"), newId, (id) => id !== "");

@@ -1,35 +1,19 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { readOrMakeId } from "../platform/text-files.ts";
 
 /** A machine is a home: its id is a random text in a file there, made by the first process that asks. */
-export function readMachineId(home: string): string {
-  const file = join(home, "machine-id");
-  const known = readIdFile(file);
-  if (known !== null) return known;
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  const own = `${file}.${crypto.randomUUID()}`;
-  writeFileSync(own, `${crypto.randomUUID().replaceAll("-", "")}\n`, { mode: 0o600 });
-  try {
-    // Of several processes that make it at once, one links first, and all read that one.
-    linkSync(own, file);
-  } catch (error) {
-    if ((error as { code?: string }).code !== "EEXIST") throw error;
-  } finally {
-    rmSync(own, { force: true });
-  }
-  return readIdFile(file) ?? "";
-}
+export const readMachineId = (home: string): string =>
+  readOrMakeId(
+    join(home, "machine-id"),
+    () => crypto.randomUUID().replaceAll("-", ""),
+    (id) => /^[0-9a-f]{32}$/.test(id),
+  );
 
 /** Tells a home from its copies: they have the same id. One that is moved within its file system stays the same. */
 export function homeMark(home: string): string {
   const { dev, ino } = statSync(home, { bigint: true });
   return `${dev}:${ino}`;
-}
-
-function readIdFile(file: string): string | null {
-  const id = attemptOr("", () => readFileSync(file, "utf8").trim());
-  return /^[0-9a-f]{32}$/.test(id) ? id : null;
 }
 
 export interface WorkspaceLocation {

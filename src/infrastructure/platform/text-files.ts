@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   fstatSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -93,6 +94,28 @@ export function replaceFile(file: string, text: string | null): void {
     rmSync(draft, { force: true });
     throw error;
   }
+}
+
+/** The id in a file, made by the first process that asks: of several at once one links its file first, and all read that one. */
+export function readOrMakeId(file: string, newId: () => string, isId: (text: string) => boolean): string {
+  const read = () => {
+    const id = attemptOr("", () => readFileSync(file, "utf8").trim());
+    return isId(id) ? id : null;
+  };
+  const known = read();
+  if (known !== null) return known;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const own = `${file}.${crypto.randomUUID()}`;
+  const id = newId();
+  writeFileSync(own, `${id}\n`, { mode: 0o600 });
+  try {
+    linkSync(own, file);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") renameSync(own, file);
+  } finally {
+    rmSync(own, { force: true });
+  }
+  return read() ?? id;
 }
 
 /** A YAML text by the runtime's own reader, which is loaded already; undefined where it is not YAML. */
