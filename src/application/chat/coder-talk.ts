@@ -87,6 +87,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
   let firstMessage: ReturnType<typeof createFirstMessage> | null = null;
   const time = question.time ?? { leftMs: maxMinutes * 60_000 };
   let answeredBy: Model | undefined;
+  let asked: readonly string[] = [];
 
   async function askOnce(exchange: readonly ModelMessage[]) {
     past ??= await deps.advise("earlier work", NO_PAST, () => readPast(turn));
@@ -105,11 +106,12 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
       whenCut: "goes-on",
       deadline: begun + time.leftMs,
       request(model, size) {
+        const text = first(model, size);
+        const form = askedForm(model, question.request, text);
+        asked = form.small ? form.asked : [];
         const request = coderRequest(deps, question, {
-          model,
-          size,
-          exchange,
-          first: first(model, size),
+          ...{ model, size, exchange, form },
+          first: text,
           images: turn.images,
         });
         for (const path of filesIn(request.messages, SHOWN_WHOLE)) shown.add(path);
@@ -150,7 +152,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
         answered = await askLooking(exchange);
       answeredBy = answered.model ?? answeredBy;
       if (!answered.ok) return { ok: false, text: answered.trouble };
-      return { ok: true, text: answered.answer.text, shown: (path) => shown.has(path) };
+      return { ok: true, text: answered.answer.text, shown: (path) => shown.has(path), asked };
     },
   };
 }
@@ -229,6 +231,7 @@ function createFirstMessage(
 }
 
 interface CoderAsk {
+  readonly form: ReturnType<typeof askedForm>;
   readonly model: Model;
   readonly size: RequestSize;
   readonly first: string;
@@ -238,8 +241,8 @@ interface CoderAsk {
 
 function coderRequest(
   deps: AgentDeps,
-  { role, request, planOnly, isSubAgent, checks, looks }: CoderQuestion,
-  { model, size, exchange, first, images }: CoderAsk,
+  { role, planOnly, isSubAgent, checks, looks }: CoderQuestion,
+  { model, size, exchange, form, first, images }: CoderAsk,
 ): AgentRequest {
   const { settings } = deps;
   const isFull = size === "full";
@@ -249,7 +252,7 @@ function coderRequest(
     system: coderPrompt({
       agent: agentOf(role),
       family: model.family,
-      ...askedForm(model, request, first),
+      ...{ form: form.form, small: form.small, path: form.small ? form.asked[0] : undefined },
       protectedPatterns: settings.protectedPatterns,
       browser: settings.mcpServers.includes("browser"),
       planOnly,
@@ -267,11 +270,11 @@ function coderRequest(
 
 /** The form of the answer, by the files that the first message shows. A cloud model is sent the same words each time, for its cache. */
 function askedForm(model: Model, request: string, first: string) {
-  if (!model.local) return { form: "edits", small: false } as const;
+  if (!model.local) return { form: "edits", small: false, asked: [] } as const;
   const shown = filesIn([{ role: "user", text: first }], SHOWN);
   const asked = filesInQuestion(request, shown);
   const longest = Math.max(0, ...asked.map((path) => shownLength(first, path)));
-  return { form: chooseAnswerForm(model, longest), path: asked[0], small: isSmallModel(model) };
+  return { form: chooseAnswerForm(model, longest), small: isSmallModel(model), asked };
 }
 
 /** Characters of a file as a message shows it; a file that is not shown whole counts as endless. */

@@ -86,6 +86,8 @@ export type CoderAnswer =
       readonly text: string;
       /** Whether the coder was shown that file whole. */
       readonly shown: (path: string) => boolean;
+      /** For a model that often leaves out the path of a block: the files that the request is about. */
+      readonly asked?: readonly string[];
     }
   /** `text` is for the user. */
   | { readonly ok: false; readonly text: WordsByLocale };
@@ -491,7 +493,7 @@ async function takeAnswer(
   state: LoopState,
   answer: Extract<CoderAnswer, { ok: true }>,
 ): Promise<CoderStep> {
-  const read = completeProposal(state, readProposal(answer.text));
+  const read = completeProposal(state, readProposal(answer.text, answer.asked));
   if (read.kind === "needs-files") {
     state.skipped = read.blocks ?? [];
     return showMore(loop, state, { files: read.paths, searches: read.searches });
@@ -638,7 +640,10 @@ const WITHOUT_CHANGE =
 function doubtExamples({ loop, state, answer, read }: ReadAnswer): CoderStep | null {
   const isFirst = state.doubted === null && state.proposal === null && state.attempts === 0;
   if (loop.coder.kind === "head" || !isFirst || read.kind !== "proposal" || read.isBare !== true) return null;
-  if (!read.parsed.ok || read.parsed.commands.every(({ metadata }) => metadata?.named === undefined))
+  // A small model that is asked to change a file, and writes that file, means it.
+  const isAsked = (path: string) => answer.asked?.includes(path.replace(/^\.\//, "")) === true;
+  if (!read.parsed.ok) return null;
+  if (read.parsed.commands.every(({ metadata, target }) => metadata?.named === undefined || isAsked(target)))
     return null;
   state.doubted = answer.text.trim();
   return { back: WITHOUT_PATCH };
@@ -807,8 +812,8 @@ async function readScratch({ bench }: CoderLoop, paths: readonly string[] | null
 
 function notWholeFor({ request, parses }: ModelCoder, { plan }: Proposal) {
   const spoken = `${request}\n${plan}`;
-  return (path: string, before: string, after: string) =>
-    findNotWhole({ path, before, after }, spoken, parses);
+  return (path: string, before: string, after: string, isGuess: boolean) =>
+    findNotWhole({ path, before, after, isGuess }, spoken, parses);
 }
 
 interface CarriedAttempt {

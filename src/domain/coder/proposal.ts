@@ -155,25 +155,57 @@ export function readSectionLine(line: string): SectionName | undefined {
   return found[0]?.name;
 }
 
-/** The JSON of a proposal, alone, in a fence or amid prose, or sections; without a heading, commands are a patch and prose its plan. */
-export function readProposal(answer: string): ReadProposal {
-  return readProposalText(answer.replace(/^\uFEFF/, ""), { unwrap: true });
+/**
+ * The JSON of a proposal, alone, in a fence or amid prose, or sections; without a heading, commands are a patch and prose its plan.
+ * `asked`: the files that the request is about, for a model that often leaves out the path of a block.
+ */
+export function readProposal(answer: string, asked: readonly string[] = []): ReadProposal {
+  return readProposalText(unwrapFiles(answer.replace(/^\uFEFF/, "")), { unwrap: true, asked });
 }
 
-function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }): ReadProposal {
+interface ReadingOptions {
+  readonly unwrap: boolean;
+  readonly asked: readonly string[];
+}
+
+const FILE_ELEMENT =
+  /^(`{3,}\w*\n)?<file path="([^"\n]+)">\n((?:(?!<\/?file\b).*\n)*)<\/file>[ \t]*(\n`{3,}[ \t]*$)?/gm;
+
+/** `<file path="…">…</file>`, as files are shown to coders, alone or in a fence: the same lines as a block under its path. */
+function unwrapFiles(text: string): string {
+  if (!text.includes("<file path=")) return text;
+  const blocks = [...walkReply(text)].filter((piece) => piece.kind === "block");
+  return text.replace(
+    FILE_ELEMENT,
+    (whole, opens = "", path: string, body: string, closes = "", at: number) => {
+      const holder = blocks.find((block) => block.opens < at + opens.length + 1 && at < block.end);
+      if (holder !== undefined && (opens === "" || closes === "")) return whole;
+      const marks = [...body.matchAll(/^[ \t]*(`+)/gm)].map(([, ticks = ""]) => ticks.length + 1);
+      const fence = "`".repeat(Math.max(3, ...marks));
+      const language = /\.(\w+)$/.exec(path)?.[1] ?? "text";
+      return `${opens && "\n"}${fence}${language}:${path}\n${body}${fence}${closes && "\n"}`;
+    },
+  );
+}
+
+function readProposalText(text: string, { unwrap, asked }: ReadingOptions): ReadProposal {
   const json = jsonProposal(text);
   if (json !== undefined) return json;
   const { lead, named } = readSections(text);
   const plan = named.plan?.trim() ?? "";
-  if (named.patch !== undefined) {
-    const read = parseProposal({
+  // A model may write the file above the patch and leave the patch itself empty, or copy the word `reason` from its prompt into it.
+  const isAbove =
+    named.patch !== undefined && saysNothing(plan, named.patch) && hasFiles(parseAnswer(text, asked));
+  if (named.patch !== undefined && !isAbove) {
+    const written = {
       plan: plan || lead.trim(),
       patch: named.patch,
       risk: riskOf(named.risk ?? ""),
       costHint: named.cost?.trim() ?? "",
       ...checkOf(named.check),
       flags: flagsOf(`${named.flags ?? ""}\n${named.cost ?? ""}\n${named.risk ?? ""}`),
-    });
+    };
+    const read = parseProposal(written, asked);
     const { patch: _, ...others } = named;
     return withFilesBeside(read, text, [lead, ...Object.values(others)].join("\n"));
   }
@@ -185,15 +217,15 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
     return { kind: "needs-files", paths, searches, plan: plan || lead.trim(), ...blocksIn(text) };
   const whole = unwrap ? loneBlock(text) : undefined;
   if (whole !== undefined) {
-    const inside = readProposalText(whole, { unwrap: false });
+    const inside = readProposalText(whole, { unwrap: false, asked });
     if (inside.kind !== "none") return inside;
   }
-  const { scratch, parsed } = parseBeside(text);
+  const { scratch, parsed } = parseBeside(text, asked);
   const isEmpty = parsed.ok && parsed.commands.length === 0 && !/^\s*\[\s*\]\s*$/.test(text);
   const isBroken = !parsed.ok && parsed.failure.items?.some((item) => !("unread" in item)) === true;
   if ((!parsed.ok && !isBroken) || (isEmpty && scratch === undefined)) return { kind: "none", text };
   const proposal: Proposal = {
-    plan: plan || proseBefore(text),
+    plan: (isAbove && proseBefore(plan)) || plan || proseBefore(text),
     patch: text,
     risk: riskOf(named.risk ?? ""),
     costHint: named.cost?.trim() ?? "",
@@ -229,19 +261,33 @@ function withFilesBeside(read: ProposalRead, text: string, beside: string): Prop
 
 type ProposalRead = Extract<ReadProposal, { kind: "proposal" }>;
 
-function parseProposal(written: Proposal): ProposalRead {
-  const { scratch, parsed } = parseBeside(written.patch);
+/** Whether a patch is empty, and no reason is given for it but the word that the prompt has in its place. */
+function saysNothing(plan: string, patch: string): boolean {
+  if (/[`<{[~]/.test(patch)) return false;
+  const { reasons } = readNoChange(`${plan}\n\n${patch}`);
+  return readNoChange(patch).others === "" && reasons.every((reason) => reason === "" || reason === "reason");
+}
+
+function hasFiles(parsed: ParseResult): boolean {
+  return parsed.ok && parsed.commands.some(({ type }) => type === "file_edit");
+}
+
+function parseProposal(written: Proposal, asked: readonly string[] = []): ProposalRead {
+  const { scratch, parsed } = parseBeside(written.patch, asked);
   if (scratch !== undefined) return { kind: "proposal", proposal: { ...written, scratch }, parsed };
   const proposal = { ...written, ...emptied(written) };
   return { kind: "proposal", proposal, parsed: proposal.patch === written.patch ? parsed : parseAnswer("") };
 }
 
 /** What a patch says beside the scratch view; prose beside it is no mistake. */
-function parseBeside(patch: string): Pick<Proposal, "scratch"> & { readonly parsed: ParseResult } {
-  if (!/in (?:the|my) scratch view/i.test(patch)) return { parsed: parseAnswer(patch) };
+function parseBeside(
+  patch: string,
+  asked: readonly string[],
+): Pick<Proposal, "scratch"> & { readonly parsed: ParseResult } {
+  if (!/in (?:the|my) scratch view/i.test(patch)) return { parsed: parseAnswer(patch, asked) };
   const lone = loneBlock(patch)?.trim() ?? "";
   const { paths, others } = readScratchLines(SCRATCH.test(lone.split("\n", 1)[0] ?? "") ? lone : patch);
-  if (paths === undefined) return { parsed: parseAnswer(patch) };
+  if (paths === undefined) return { parsed: parseAnswer(patch, asked) };
   const parsed = parseAnswer(others);
   const isProse = !parsed.ok && parsed.failure.code === "not-a-patch";
   return { scratch: { paths }, parsed: isProse ? parseAnswer("") : parsed };

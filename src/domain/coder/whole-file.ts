@@ -10,17 +10,27 @@ export type NotWhole =
   | { readonly because: "ends"; readonly names: readonly [] }
   | { readonly because: "names"; readonly names: readonly string[] };
 
+interface WrittenFile {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+  /** Nothing but the request says that the block is this file: a name of the file, or its syntax, must show it. */
+  readonly isGuess?: boolean;
+}
+
 /** `spoken`: the request and the plan; a name that they contain may go. */
 export function findNotWhole(
-  { path, before, after }: { readonly path: string; readonly before: string; readonly after: string },
+  { path, before, after, isGuess = false }: WrittenFile,
   spoken: string,
   parses: ParsesSource,
 ): NotWhole | null {
   const read = READERS.find(([end]) => end.test(path))?.[1] ?? (() => true);
   const isSound = (text: string) => parses(path, text) ?? read(text);
-  if (!isSound(after) && isSound(before)) return { because: "ends", names: [] };
+  if (!isSound(after) && (isGuess || isSound(before))) return { because: "ends", names: [] };
   const [had, has] = [topNames(path, before), new Set(topNames(path, after))];
-  const missing = had.filter((name) => !has.has(name) && !isSpoken(name, spoken));
+  const missing = had.filter((name) => !has.has(name) && (isGuess || !isSpoken(name, spoken)));
+  const isProved = had.length > 0 || (before.trim() === "" && (has.size > 0 || parses(path, after) === true));
+  if (isGuess && !isProved) return { because: "ends", names: [] };
   return missing.length === 0 ? null : { because: "names", names: [...new Set(missing)] };
 }
 

@@ -116,6 +116,7 @@ export interface ShownToCoder {
     path: string,
     before: string,
     after: string,
+    isGuess: boolean,
   ) => { readonly names: readonly string[] } | null;
 }
 
@@ -148,15 +149,16 @@ export function doubtfulEdits(
     written.set(path, content);
     const found = marksIn(path, withoutExamples(path, content.split("\n")), current ?? "");
     doubts.push(...found);
+    const isGuess = metadata?.named === "asked";
     const mayBePart =
       (metadata?.named !== undefined || isWrittenBefore) &&
-      replaced.trim() !== "" &&
+      (replaced.trim() !== "" || isGuess || metadata?.named === "open") &&
       !isSame(replaced, content);
     const cut =
       metadata?.ends === "early"
         ? { names: [] }
         : mayBePart && found.length === 0
-          ? (seen.notWhole?.(path, replaced, content) ??
+          ? (seen.notWhole?.(path, replaced, content, isGuess) ??
             (isWrittenBefore && !sharesLine(replaced, content) ? { names: [] } : null))
           : null;
     if (cut) doubts.push({ kind: "not-whole", path, names: cut.names });

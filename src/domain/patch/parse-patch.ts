@@ -21,14 +21,17 @@ export function parsePatch(text: string): ParseResult {
   return parseAfterJson(tryJsonPatch(text));
 }
 
-/** The same for a coder's answer: a path above a fence names its file, and `skipped` lists what is not carried out. */
-export function parseAnswer(text: string): ParseResult {
-  return parseText(tryJsonPatch(text), { unwrap: true, isAnswer: true });
+/**
+ * The same for a coder's answer: a path above a fence names its file, and `skipped` lists what is not carried out. `asked`:
+ * the files that the request is about; the only block in the language of one of them is that file.
+ */
+export function parseAnswer(text: string, asked: readonly string[] = []): ParseResult {
+  return parseText(tryJsonPatch(text), { unwrap: true, asked });
 }
 
 /** For a caller that has tried JSON itself. */
 export function parseAfterJson(tried: JsonTry): ParseResult {
-  return parseText(tried, { unwrap: true, isAnswer: false });
+  return parseText(tried, { unwrap: true });
 }
 
 /** A model writes a twentieth of it. Most of a parser's work is done a line and a bracket. */
@@ -56,18 +59,18 @@ export function refuseLongPatch(text: string): ParseFailure | null {
 
 function parseText(
   { text, result, json }: JsonTry,
-  { unwrap: mayUnwrap, isAnswer }: { readonly unwrap: boolean; readonly isAnswer: boolean },
+  { unwrap: mayUnwrap, asked }: { readonly unwrap: boolean; readonly asked?: readonly string[] | undefined },
 ): ParseResult {
   if (text.length > LONGEST_PATCH)
     return parseFailed({ code: "too-large", message: `patch is larger than ${LONGEST_PATCH} characters` });
   if (result !== undefined) return result;
   const unwrap = mayUnwrap
-    ? (patch: string) => parseText(tryJsonPatch(patch), { unwrap: false, isAnswer })
+    ? (patch: string) => parseText(tryJsonPatch(patch), { unwrap: false, asked })
     : undefined;
-  if (json === undefined) return parseReply(text, unwrap, { isAnswer });
+  if (json === undefined) return parseReply(text, unwrap, asked);
   if (json.ok) return readProposal(json.value, unwrap);
   // Not one JSON value: text after it, a Markdown link at the start, or broken. Only the last is an error here.
-  const reply = parseReply(text, unwrap, { isAnswer });
+  const reply = parseReply(text, unwrap, asked);
   if (reply.ok || reply.failure.code !== "not-a-patch") return reply;
   return /^\s*(?:\[|\{\s*")/.test(text.slice(0, 1000))
     ? parseFailed(jsonFailure(text, json.at, json.reason))

@@ -7,7 +7,7 @@
 import { createLineCounter, lineAfter, lineAt } from "../../../platform/bytes-text.ts";
 import type { PatchCommand, SkippedPart } from "../../patch-command.ts";
 import { isNamed } from "../search-replace.ts";
-import { type BlockInfo, type Piece, quotePart } from "./walk-reply.ts";
+import { type BlockInfo, type Piece, quotePart, walkReply } from "./walk-reply.ts";
 
 type FencedBlock = Extract<Piece, { kind: "block" }>;
 
@@ -17,13 +17,17 @@ interface NamedBlock {
   readonly info: BlockInfo;
   /** The last line of prose above the fence; empty if a command precedes it. */
   readonly above: string;
+  /** The files that the request is about. */
+  readonly asked: readonly string[];
+  /** Of the blocks that could be one of them, it is the only one. */
+  readonly isOnly: (path: string) => boolean;
 }
 
 /** Null: the next step decides. */
 type NamingStep = (given: NamedBlock) => BlockInfo | null;
 
 /** Which file a block of an answer is: the first step that finds one decides, else the fence does. */
-const NAMING_STEPS: readonly NamingStep[] = [nameInFence, keepEmbedded, nameAbove, nameInside];
+const NAMING_STEPS: readonly NamingStep[] = [nameInFence, keepEmbedded, nameAbove, nameInside, nameAsked];
 
 function nameInFence({ info }: NamedBlock): BlockInfo | null {
   return info.kind === "file" ? info : null;
@@ -67,6 +71,38 @@ function nameInside({ block, info }: NamedBlock): BlockInfo | null {
   )?.[1];
   const path = comment === undefined ? null : readPathLine(comment);
   return path === null ? null : { kind: "file", path, language: info.tag, named: "inside" };
+}
+
+/** The file that the request is about, if the block is in its language and no other file is named above it. */
+function nameAsked({ block, info, above, asked, isOnly }: NamedBlock): BlockInfo | null {
+  if (info.kind !== "unknown" || block.embedded !== undefined) return null;
+  // Several files in one block, or a path in place of the first line.
+  if (block.body.split("\n").some((line) => /^[\w./-]+\.\w+$/.test(line) && isPathLine(line))) return null;
+  const said = [...above.matchAll(/[\w@./-]*\w\.[A-Za-z]\w{0,9}\b/g)].map(([path]) => cleanStart(path));
+  const paths = asked.filter((path) => isInLanguage(info.tag, path));
+  const meant = paths.filter((path) => said.some((one) => path === one || path.endsWith(`/${one}`)));
+  const path = meant[0] ?? asked[0];
+  const isClear = meant.length === 1 || (asked.length === 1 && said.length === 0);
+  if (path === undefined || !isClear || !isInLanguage(info.tag, path) || !isOnly(path)) return null;
+  return { kind: "file", path, language: info.tag, named: "asked" };
+}
+
+const ENDINGS: Readonly<Record<string, RegExp>> = {
+  python: /^py[wi]?$/,
+  python3: /^py$/,
+  javascript: /^[cm]?jsx?$/,
+  js: /^[cm]?jsx?$/,
+  typescript: /^[cm]?tsx?$/,
+  ts: /^[cm]?tsx?$/,
+  ...{ ruby: /^rb$/, rust: /^rs$/, kotlin: /^kts?$/, csharp: /^cs$/, golang: /^go$/, markdown: /^mdx?$/ },
+  ...{ yaml: /^ya?ml$/, "c++": /^(?:cpp|cc|cxx|h|hpp)$/, cpp: /^(?:cpp|cc|cxx|h|hpp)$/, c: /^[ch]$/ },
+};
+
+/** A block without a language may be in any; whether it is the whole file is decided by its text. */
+function isInLanguage(tag: string, path: string): boolean {
+  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+  const language = tag.toLowerCase();
+  return language === "" || language === ending || ENDINGS[language]?.test(ending) === true;
 }
 
 const LONGEST_PATH_LINE = 300;
@@ -136,7 +172,10 @@ export class AnswerParts {
   private above: Piece | undefined;
   private current: Piece | undefined;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly asked: readonly string[],
+  ) {}
 
   /** Call it for each piece in order: it looks through the prose above. */
   enter(piece: Piece): void {
@@ -149,9 +188,11 @@ export class AnswerParts {
   }
 
   infoOf(block: FencedBlock, info: BlockInfo): BlockInfo {
+    const { asked } = this;
     const above = this.lineAbove(block.opens);
+    const isOnly = (path: string) => this.countIn(path) === 1;
     for (const step of NAMING_STEPS) {
-      const named = step({ block, info, above });
+      const named = step({ block, info, above, asked, isOnly });
       if (named === null) continue;
       if (named.kind === "file" && named.named === "above") this.takeLead();
       return named;
@@ -159,6 +200,12 @@ export class AnswerParts {
     // A path may also say which program the commands below it are about.
     if (["shell", "console", "git"].includes(info.kind)) this.takeLead();
     return info;
+  }
+
+  /** How many blocks of the answer have no more than the file's language. */
+  private countIn(path: string): number {
+    const isBare = (piece: Piece) => piece.kind === "block" && isInLanguage(piece.info.trim(), path);
+    return [...walkReply(this.text)].filter(isBare).length;
   }
 
   private takeLead(): void {

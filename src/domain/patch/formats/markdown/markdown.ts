@@ -175,7 +175,9 @@ type BlockContext = Pick<EmbeddedContext, "firstIndex" | "lastPath">;
 function readBlock(block: FencedBlock, place: BlockContext, answer: AnswerParts | null): BlockRead {
   const { firstIndex } = place;
   const fenced = readInfo(block.info);
-  const info = answer?.infoOf(block, fenced) ?? fenced;
+  const named = answer?.infoOf(block, fenced) ?? fenced;
+  const isOpen = named.kind === "file" && answer !== null && !block.closed;
+  const info: BlockInfo = isOpen ? { ...named, named: "open" } : named;
   const embedded = readEmbeddedBlock(block, info, place);
   if (embedded !== undefined) return embedded;
   switch (info.kind) {
@@ -290,15 +292,15 @@ const MOST_WARNINGS = 100;
 /**
  * Parses a reply: prose with code blocks, raw patches and JSON in it, in their order. The first mistake fails the
  * whole, so that no reply is carried out in part. `unwrap` parses a patch found inside (a proposal's `patch`, or
- * the inside of a lone Markdown block); without it such things are not looked into. `isAnswer`: a coder wrote it, so a
- * path above a fence names its file, and the parts that are not carried out are listed.
+ * the inside of a lone Markdown block); without it such things are not looked into. `asked`: a coder wrote it, so a path
+ * above a fence names its file, as may the request, and the parts that are not carried out are listed.
  */
 export function parseReply(
   text: string,
   unwrap: ((patch: string) => ParseResult) | undefined,
-  { isAnswer = false }: { readonly isAnswer?: boolean } = {},
+  asked?: readonly string[],
 ): ParseResult {
-  const answer = isAnswer ? new AnswerParts(text) : null;
+  const answer = asked === undefined ? null : new AnswerParts(text, asked);
   const commands: PatchCommand[] = [];
   const warnings = createWarnings();
   const formats = new Set<PatchFormat>();
@@ -314,7 +316,7 @@ export function parseReply(
   const take = (format: PatchFormat, taken: readonly PatchCommand[]): void => {
     formats.add(format);
     for (const command of taken) commands.push(command);
-    if (isAnswer) for (const command of taken) items.push(command);
+    if (answer !== null) for (const command of taken) items.push(command);
     const edit = taken.at(-1)?.edit;
     if (edit?.kind === "search-replace") lastPath = edit.path;
   };

@@ -154,12 +154,12 @@ type PieceKind =
 
 /** What the line that opens a fence says about the block. */
 export type BlockInfo =
-  /** `named`: where the file is named, if not in the fence. */
+  /** `named`: where the file is named, if not in the fence: `asked` is the request. `open`: its fence is not closed. */
   | {
       readonly kind: "file";
       readonly path: string;
       readonly language: string;
-      readonly named?: "above" | "inside";
+      readonly named?: "above" | "inside" | "asked" | "open";
     }
   | { readonly kind: "shell"; readonly shell?: "sh" | "zsh" }
   | { readonly kind: "console" }
