@@ -174,7 +174,7 @@ withChecks("the coder gets the state of the checks before it writes", () => {
     "test/two.test.mjs":
       'import { test } from "node:test";\nimport assert from "node:assert";\ntest("one is two", () => assert.equal(1, 2));\n',
   };
-  project(comment, files, { system: "so do not run them: `npm test`." });
+  project(comment, files, { system: "`npm test`, not tried here yet." });
   expect(cli.chat("/code3 comment one.mjs").code).toBe(0);
   const again = replace("one.mjs", "// One.", "// The one.");
   const system = "`npm test` (currently: 1 passed, 1 failed: one is two;";

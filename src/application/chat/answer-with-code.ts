@@ -14,7 +14,9 @@ import { type FoundChecks, openChecks, recallChecks } from "../checks/baseline.t
 import {
   createProjectChecks,
   factsWithoutChecks,
+  NOTHING_KNOWN,
   readChecksState,
+  recallKnown,
   wordStateForCoder,
 } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
@@ -90,7 +92,7 @@ export async function openBench(
     });
     // The checks need a draft, which does not exist here.
     const facts = isJudged ? (none ?? notChecked("unavailable")) : null;
-    return { bench, checks: [], state: null, checked: () => facts };
+    return { bench, checks: [], state: null, known: NOTHING_KNOWN, checked: () => facts };
   }
   const judge =
     found !== null && none?.notChecked !== "never"
@@ -137,6 +139,7 @@ export async function openBench(
     bench,
     checks: found?.ok === true ? found.checks.map(({ command }) => command) : [],
     state: found === null ? null : readChecksState(found, recallAsItStands(memory, found)),
+    known: found === null ? NOTHING_KNOWN : recallKnown(found, memory),
     checked: () => judge?.facts() ?? none ?? null,
   };
 }
@@ -289,7 +292,7 @@ export async function runCoder(
 ): Promise<CoderRunResult> {
   const { settings, workspace } = deps;
   const shownFiles = createShownFiles();
-  const [{ bench, checks, state, checked }, outside] = await Promise.all([
+  const [{ bench, checks, state, known, checked }, outside] = await Promise.all([
     openBench(deps, turn, {
       request: isSubAgent ? text : (turn.asked ?? text),
       judged: !planOnly && !isSubAgent,
@@ -330,7 +333,7 @@ export async function runCoder(
   });
   const talk = createCoderTalk(deps, turn, {
     ...{ role, request: text, planOnly, isSubAgent, looks, skills, shownFiles, seenRules, time },
-    checks: state === null ? "" : wordStateForCoder(state),
+    checks: state === null ? "" : wordStateForCoder(state, known),
   });
   const end = await coderLoop({
     coder: { kind: "model", ask: talk.ask, request: text, parses: deps.parsesSource },

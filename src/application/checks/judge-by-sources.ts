@@ -36,19 +36,23 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
     const { findSources } = await import("./find-sources.ts");
     return findSources({ files, said: [{ name: "request", text: request }, ...said] }, await parsers());
   }
-  async function findCandidates(): Promise<readonly SourcedCommand[]> {
+  async function findCandidates(own: DraftJudgement): Promise<readonly SourcedCommand[]> {
     const found = await readAll();
-    const own = deps.checks.flatMap(({ line, runner = line, command }) =>
+    const declared = deps.checks.flatMap(({ line, runner = line, command }) =>
       [line, runner, command].map(nameCheck),
     );
     const others = found.filter(({ kind, line, command }) => {
       const names = [line, command].map(nameCheck);
-      return kind === "test" && !names.some((name) => own.includes(name));
+      return kind === "test" && !names.some((name) => declared.includes(name));
     });
     const asked: readonly SourcedCommand[] =
       proposed === null ? [] : [{ kind: "test", command: proposed, line: proposed, from: { name: "coder" } }];
     const all = [...others, ...asked].filter(({ line }) => (ended.get(line) ?? null) === null);
-    return all.sort((a, b) => Number(ended.has(b.line)) - Number(ended.has(a.line)));
+    // Where all tests take too long, a run of the coder that ended is known not to.
+    const isSlow = /^(?:slow|unended)$/.test(own.facts.notChecked ?? "");
+    const rank = ({ line, from }: SourcedCommand) =>
+      ended.has(line) ? 2 : isSlow && from.name === "ran" ? 1 : 0;
+    return all.sort((a, b) => rank(b) - rank(a));
   }
   /** Nothing of the project's own checks counts for it, and it proves in each attempt that it notices the change. */
   async function judgeBy(
@@ -85,7 +89,8 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
       proposed = command;
     },
     say(one: Said): void {
-      if (!said.some(({ text }) => text === one.text)) said.push(one);
+      // The last run of a coder is of what it finished.
+      if (!said.some(({ text }) => text === one.text)) said.unshift(one);
     },
     /** Null where the declared checks need no help, or no command of another source is known. */
     async judge(draft: JudgedDraft, attempt: number, own: DraftJudgement): Promise<DraftJudgement | null> {
@@ -93,7 +98,7 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
       const from = deps.now();
       const tried: KnownCommands["tried"][number][] = [];
       let last: DraftJudgement | null = null;
-      for (const source of await findCandidates()) {
+      for (const source of await findCandidates(own)) {
         if (deps.signal.aborted || deps.now() - from > deps.settings.auto_limit * 1000) break;
         const started = deps.now();
         const judged = await judgeBy(source, draft, attempt);

@@ -26,6 +26,7 @@ import {
   type SaidToCoder,
   withFound,
 } from "../../domain/checks/findings.ts";
+import { narrowLine } from "../../domain/checks/narrow-check.ts";
 import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
 import {
   type CheckResult,
@@ -37,7 +38,7 @@ import {
 } from "../../domain/checks/verdict.ts";
 import { isSameFile } from "../../domain/platform/file-bytes.ts";
 import { type ChecksMessages, type ChecksState, checksMessagesFor } from "../../domain/texts/checks.ts";
-import type { Baseline, CheckRecord, Said } from "../ports/checks.ts";
+import type { Baseline, CheckMemory, CheckRecord, KnownCommands, Said } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
 import { type FoundChecks, limitSeconds, measureBaseline, recallChecks } from "./baseline.ts";
@@ -443,11 +444,44 @@ export function wordDeclarations(where: "the plan" | "your last message"): strin
   return `Declare what you know about tests in ${where}, one per line; NAME is a test, its file or a command: \`Fixes: NAME\` (red, and your change fixes it), \`Not mine: NAME: reason\` (red for another reason), \`Removes: NAME\`, \`Meant to fail: NAME: reason\` (a new test), \`Changes checks: FILE: reason\` (FILE decides how tests run, or what a red test expects).`;
 }
 
+/** What earlier jobs and the declared checks themselves say beside the state of now. */
+export interface ChecksKnown {
+  /** The last run of all these checks, over any files. */
+  readonly last: Pick<CheckRecord, "durationMs" | "wasEnded"> | null;
+  /** Forms of the checks for single test files. */
+  readonly narrow: readonly string[];
+  readonly others: KnownCommands | null;
+}
+
+export const NOTHING_KNOWN: ChecksKnown = { last: null, narrow: [], others: null };
+
+export function recallKnown(found: FoundChecks, memory: CheckMemory): ChecksKnown {
+  const tests = found.ok ? found.checks.filter(({ kind }) => kind === "test") : [];
+  const file = new Map([["FILE", ""]]);
+  return {
+    last: found.ok ? recallChecks(memory, found.checks) : null,
+    narrow: tests.flatMap(({ line, runner = line }) => narrowLine(runner, ["FILE"], file) ?? []),
+    others: memory.commands?.recall() ?? null,
+  };
+}
+
+const quote = (command: string) => `\`${command}\``;
+
 /** The state for the coder, as sentences that follow others; empty where there is nothing to say. */
-export function wordStateForCoder(state: ChecksState): string {
+export function wordStateForCoder(state: ChecksState, known: ChecksKnown): string {
   const texts = checksMessagesFor("en");
   if (state.none?.notChecked === "never") return "";
-  const quote = (command: string) => `\`${command}\``;
+  const { works, tried = [] } = known.others ?? {};
+  const failed = tried.flatMap(({ command, why }) =>
+    why === null ? [] : [`${quote(command)} (${why.replaceAll("-", " ")})`],
+  );
+  const others = [
+    works === undefined
+      ? ""
+      : `${quote(works.command)} judged here in ${works.seconds} s, and PicoClaw runs it after the patch.`,
+    failed.length === 0 ? "" : `These cannot judge here: ${failed.slice(0, NAMES).join(", ")}.`,
+  ];
+  const join = (...parts: readonly string[]) => parts.filter((part) => part !== "").join(" ");
   if (state.none !== null) {
     const none = { ...state.none, commands: state.none.commands.map(quote) };
     // The usual words name a setting that only a person can change.
@@ -455,10 +489,32 @@ export function wordStateForCoder(state: ChecksState): string {
       none.notChecked === "no-checks"
         ? "No tests of the project were found"
         : texts.state({ ...state, none });
-    return `${why}. If a single command can test the change here, write it alone in a section ## Check.`;
+    const ask = "If a single command can test the change here, write it alone in a section ## Check.";
+    return join(`${why}.`, ...others, ask);
   }
   // A full stop right behind `go test ./...` would read as a part of it.
   const checks = state.checks.map((check) => ({ ...check, command: quote(check.command) }));
   const isElsewhere = checks.some(({ result }) => result?.state === "cannot-run");
-  return `PicoClaw runs these after the patch, so do not run them: ${texts.state({ ...state, checks })}.${isElsewhere ? " A check that cannot run here runs elsewhere: follow its configuration." : ""} ${wordDeclarations("the plan")}`;
+  const elsewhere = isElsewhere
+    ? "A check that cannot run here runs elsewhere: follow its configuration."
+    : "";
+  return join(
+    wordWhoRuns(texts.state({ ...state, checks }), state, known),
+    elsewhere,
+    ...others,
+    wordDeclarations("the plan"),
+  );
+}
+
+/** A command is left to PicoClaw where it is known to end in time; else the coder is told a narrow one. */
+function wordWhoRuns(found: string, { checks }: ChecksState, { last, narrow }: ChecksKnown): string {
+  const [one] = narrow;
+  const instead = one === undefined ? "a narrow command" : quote(one);
+  const seconds = Math.round((last?.durationMs ?? 0) / 1000);
+  if (last?.wasEnded === true)
+    return `${found} did not end in ${seconds} s here. PicoClaw runs only the tests near your change in time: do not run all of them, test your change by ${instead}.`;
+  const isKnown = checks.every(({ result }) => result !== null);
+  if (isKnown || last !== null)
+    return `PicoClaw runs these after the patch, so do not run them: ${found}${isKnown ? "" : `, ${seconds} s the last time`}.`;
+  return `PicoClaw tries these after the patch: ${found}, not tried here yet. Do not run all of them; test your change by ${instead}, if you have to.`;
 }

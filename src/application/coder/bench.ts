@@ -486,6 +486,8 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       if (run === undefined) return null;
       const { exitCode, outcome, output, durationMs } = run;
       ranMs += durationMs;
+      // What did not end by itself judges nothing in time.
+      if (exitCode !== null) checks?.say({ name: "ran", text: withoutRoot(command, workspace.root) });
       const mostSeconds = Math.floor(runSeconds - ranMs / 1000);
       return { exitCode, outcome, output, seconds: durationMs / 1000, limitSeconds, mostSeconds };
     },
@@ -554,6 +556,10 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       await draft?.discard(reason);
     },
   };
+}
+
+function withoutRoot(command: string, root: string): string {
+  return command.replaceAll(`${root}/`, "").replaceAll(root, ".");
 }
 
 function readOrNull(files: WorkspaceFiles, path: string): Uint8Array | null {

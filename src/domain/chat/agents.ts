@@ -170,7 +170,7 @@ const DELEGATES =
   "Hand large, separate parts of the work to sub-agents with delegate, one call per part. The changes of sub-agents with write are already in your draft: propose only the rest, or an empty patch.";
 
 const AS_TRIED =
-  "A change that you made and tested in run is not written again: the patch `as in the scratch view`, or `as in the scratch view: PATH, PATH`, is what run changed there, without ignored and protected files.";
+  "A change that you made and tested in run is not written again: the patch `as in the scratch view`, or `as in the scratch view: PATH, PATH`, is what run changed there, without ignored and protected files. A test command that you ran there is a check, too: PicoClaw runs it itself over the old code and over your patch.";
 
 const ASK_IN_WORDS =
   "If you need to see more first, answer instead with a section ## Files (one path or path:from-to on each line), or ## Search (one text or regular expression on each line), or both.";

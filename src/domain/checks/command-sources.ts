@@ -69,7 +69,7 @@ const UNSUITED =
 const STARTERS: readonly (readonly [RegExp, number])[] = [
   [/^(?:npx|pnpx|bunx|cross-env|time|xvfb-run|nyc|c8)$/, 1],
   [
-    /^(?:(?:pnpm|yarn|npm) exec|(?:uv|poetry|pdm|hatch|pipenv|rye|coverage) run|bundle exec|python3? -m|py -m)$/,
+    /^(?:(?:pnpm|yarn|npm) exec|(?:uv|poetry|pdm|hatch|pipenv|rye|coverage) run|bundle exec|timeout \d+[smh]?|python3? -m|py -m)$/,
     2,
   ],
 ];
@@ -114,24 +114,29 @@ const SCRIPT_CALL = /^(?:npm|pnpm|yarn|bun)$/;
 const QUIET = /^(?:1|\/dev\/null)$/;
 const MOST_NESTED = 3;
 
-/** The calls of one line; null where any part of it is something else. */
-function readLine(text: string, about: SourceDeps, depth = 0): readonly ReadCall[] | null {
+/** The calls of one line; null where any part of it is something else. `ofMany`: such parts, and redirections, are left out. */
+function readLine(
+  text: string,
+  about: SourceDeps,
+  { depth = 0, ofMany = false }: { readonly depth?: number; readonly ofMany?: boolean } = {},
+): readonly ReadCall[] | null {
   const parsed = about.parse(text, "bash");
   // A call in the background ends at another time than its line.
   if (!parsed.ok || parsed.script.functions.length > 0 || /(?<![&>])&(?![&>\d])/.test(text)) return null;
   const calls: ReadCall[] = [];
   let place = "";
   for (const command of parsed.script.commands) {
-    const words = knownWords(command);
-    if (words === null) return null;
-    const [first, folder] = words;
+    const words = knownWords(ofMany ? { ...command, redirects: [] } : command);
+    const [first, folder] = words ?? [];
     if (first?.value === "cd" && /^(?!\/|.*\.\.)[\w./@-]+$/.test(folder?.value ?? "")) {
       place = `cd ${folder?.value} && `;
       continue;
     }
-    const read = readCall(words, about, depth);
-    if (read === null) return null;
-    calls.push(...read.map((call) => ({ ...call, line: `${place}${call.line}` })));
+    const read = words === null ? null : readCall(words, about, depth);
+    // What follows another change of folder runs in an unknown place.
+    if (ofMany && read === null && /^(?:cd|pushd|popd)$/.test(command.words[0]?.value ?? "cd")) break;
+    if (read === null && !ofMany) return null;
+    calls.push(...(read ?? []).map((call) => ({ ...call, line: `${place}${call.line}` })));
   }
   return calls;
 }
@@ -157,7 +162,7 @@ function readCall(words: readonly KnownWord[], about: SourceDeps, depth: number)
   if (SCRIPT_CALL.test(program) && args[0] !== "test" && depth < MOST_NESTED) {
     const [name = "", ...more] = args.filter((word) => word !== "run");
     const script = scriptsOf(about.files)[name];
-    return script === undefined || more.length > 0 ? null : readLine(script, about, depth + 1);
+    return script === undefined || more.length > 0 ? null : readLine(script, about, { depth: depth + 1 });
   }
   const kind = kindOf([program, ...args]);
   if (kind === null) return null;
@@ -207,11 +212,14 @@ export function readSources(texts: readonly SourceText[], about: SourceDeps): re
 const LONGEST = 1000;
 
 function toCommand(text: string, from: SourcedCommand["from"], about: SourceDeps): SourcedCommand | null {
-  const calls = readLine(text, about);
+  // Of what a coder ran, the runs of tests count, and not what stood around them.
+  const calls =
+    readLine(text, about) ?? (from.name === "ran" ? readLine(text, about, { ofMany: true }) : null);
   const kind = KINDS.find((one) => calls?.some((call) => call.kind === one));
   if (calls === null || kind === undefined) return null;
-  const line = calls.map((call) => call.line).join(" && ");
-  return { kind, command: text, line: line.includes(" -m ") ? line : withOwnPrograms(line), from };
+  const line = [...new Set(calls.map((call) => call.line))].join(" && ");
+  const command = from.name === "ran" ? line : text;
+  return { kind, command, line: line.includes(" -m ") ? line : withOwnPrograms(line), from };
 }
 
 /** Scripts beside the one that is called `test`, such as the runner that a wrapper starts. */

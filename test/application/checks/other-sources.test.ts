@@ -64,3 +64,37 @@ describe.if(requirePart("bwrap") && requirePart("node"))("a command of the reque
     expect(first(reply.text)).toContain("NOT CHECKED");
   });
 });
+
+describe.if(requirePart("bwrap") && requirePart("node"))("a command that the coder ran", () => {
+  const WITH_CLOUD = "security:\n  local_only: false\ncoder: { attempts: 1 }\n";
+  const STUCK = { "package.json": JSON.stringify({ type: "module", scripts: { test: "node wait.mjs" } }) };
+
+  async function openWithRun(command: string, answer: string) {
+    at = await openConversation(
+      (_, turn) => (turn === 0 ? { calls: [{ name: "run", arguments: { command } }] } : answer),
+      { local: false, config: WITH_CLOUD },
+    );
+    at.write("one.mjs", MODULE);
+    at.write("test/one.test.mjs", TEST);
+    at.write("wait.mjs", 'import "not-installed";\n');
+    for (const [path, text] of Object.entries(STUCK)) at.write(path, text);
+  }
+
+  test("is run again over the old code and the draft, without what stood around it", async () => {
+    const command =
+      "echo made > made.txt; sed -n 1p one.mjs && timeout 60 node --test test/one.test.mjs 2>&1 | tail -5";
+    await openWithRun(command, BREAK);
+    const reply = await at.send("/code3 change one.mjs");
+    expect([first(reply.text), reply.ok]).toEqual([expect.stringContaining("Not applied"), false]);
+    expect(Object.keys(at.tree())).not.toContain("made.txt");
+  });
+
+  test("judges a right change, and its own output counts for nothing", async () => {
+    await openWithRun("node --test test/one.test.mjs", COMMENT);
+    const reply = await at.send("/code3 comment one.mjs");
+    expect(first(reply.text)).toContain("node --test test/one.test.mjs 1 passed");
+    await at.close();
+    await openWithRun("echo '# tests 9'; echo '# pass 9'", COMMENT);
+    expect(first((await at.send("/code3 comment one.mjs")).text)).toContain("NOT CHECKED");
+  });
+});
