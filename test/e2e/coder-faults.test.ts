@@ -89,7 +89,7 @@ describe("a model that fails", () => {
     expect(code).toBe(3);
   });
 
-  test("sixty identical failing answers are three requests", async () => {
+  test("sixty identical failing answers of a local model are as many requests as it has attempts", async () => {
     server.say({ text: proposal("Never", replace("a.txt", "not there", "x")) });
     const { code, out } = await chat("/code3 change a.txt");
     expect(out).toContain("The same failure occurred twice; the coder is making no progress.");

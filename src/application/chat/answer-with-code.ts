@@ -38,7 +38,7 @@ import type { CheckMemory, CheckProgress, CheckRecord } from "../ports/checks.ts
 import type { CoderEnd, SentBackReason } from "../ports/coder.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { StartedBy } from "../ports/jobs-transaction.ts";
-import type { Model, ToolCall } from "../ports/models.ts";
+import type { Model, ModelFailure, ToolCall } from "../ports/models.ts";
 import { LOG } from "../ports/platform.ts";
 import {
   type AgentDeps,
@@ -336,7 +336,10 @@ export async function runCoder(
     checks: state === null ? "" : wordStateForCoder(state, known),
   });
   const end = await coderLoop({
-    coder: { kind: "model", ask: talk.ask, request: text, parses: deps.parsesSource },
+    coder: {
+      ...{ kind: "model", ask: talk.ask, request: text, parses: deps.parsesSource },
+      isFree: () => isLocal(talk.model() ?? turn.models.models.forRole(role)),
+    },
     bench,
     show: (files, asked) =>
       showAsked(skills.beside(files), asked, { request: text, limit: talk.budget().files }),
@@ -358,6 +361,8 @@ export async function runCoder(
   const [called, touchedProcesses] = [outside?.called() ?? [], outside?.touchedProcesses?.() ?? []];
   return { role, text, end, talk, checked: checked(), called, touchedProcesses };
 }
+
+const isLocal = (model: Model | ModelFailure) => "local" in model && model.local;
 
 /** The coder's sub-agents; their code is loaded when the first is called. */
 function openDelegation(
@@ -566,7 +571,9 @@ function reportCoderEvent(
             ? mask(chat.answerSkipped(reason.parts.map(({ text }) => text)))
             : reason === undefined
               ? brief
-              : chat.unreadableBrief;
+              : reason.kind === "endless"
+                ? chat.endlessBrief
+                : chat.unreadableBrief;
       logUnparsed(deps, turn, reason);
       const detail = wordBrief(chatMessagesFor(messages.locale));
       notice((chat) => chat.sentBack(event.attempt, event.of, wordBrief(chat)), {
@@ -640,6 +647,7 @@ function sayUnusable(
         "proposalSkipped",
         reason.parts.map(({ text }) => mask(text)),
       );
+    case "endless":
     case undefined:
       return say("proposalUnusable", mask(why));
   }

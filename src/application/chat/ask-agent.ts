@@ -150,7 +150,8 @@ export async function askAgent(
     return { ok: true, answer: completion.answer, model, cut };
   const trouble = wordTrouble({ role, model }, completion);
   const again = completion.kind === "empty" || (completion.kind === "failed" && isBroken(completion.failure));
-  const code = "failure" in completion ? { code: completion.failure.code } : {};
+  const code =
+    "failure" in completion ? { code: completion.failure.code } : cut ? { code: "endless" as const } : {};
   return { ok: false, trouble, again, ...code, ...("answer" in completion && { model }) };
 }
 

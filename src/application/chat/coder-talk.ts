@@ -89,7 +89,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
   let answeredBy: Model | undefined;
   let asked: readonly string[] = [];
 
-  async function askOnce(exchange: readonly ModelMessage[]) {
+  async function askOnce(exchange: readonly ModelMessage[], varied: number) {
     past ??= await deps.advise("earlier work", NO_PAST, () => readPast(turn));
     firstMessage ??= createFirstMessage(deps, turn, question, past);
     const first = firstMessage;
@@ -113,6 +113,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
           ...{ model, size, exchange, form },
           first: text,
           images: turn.images,
+          varied,
         });
         for (const path of filesIn(request.messages, SHOWN_WHOLE)) shown.add(path);
         question.shownFiles.sent(filesIn(request.messages, SHOWN));
@@ -126,9 +127,9 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
   }
 
   /** Asks until the coder answers without tool calls; carries the calls out. */
-  async function askLooking(exchange: readonly ModelMessage[]) {
+  async function askLooking(exchange: readonly ModelMessage[], varied: number) {
     for (;;) {
-      const answered = await askOnce(exchange);
+      const answered = await askOnce(exchange, varied);
       if (!answered.ok && answered.code === "bad-request" && looks.tools().length > 0) looks.withoutTools();
       else if (!answered.ok || turn.signal.aborted || !(await looks.take(exchange, answered.answer)))
         return answered;
@@ -140,18 +141,18 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
     /** The budget for content shown to the model that answered last. */
     budget: (): ContextBudget => contextBudget(answeredBy ?? { local: true }, "full"),
     /** Asks with the exchange since the request; returns whole answers only. */
-    async ask(exchange: readonly ModelMessage[]): Promise<CoderAnswer> {
+    async ask(exchange: readonly ModelMessage[], varied: number): Promise<CoderAnswer> {
       if (budgetUsd !== null && turn.models.used().costUsd >= budgetUsd)
         return {
           ok: false,
           text: inEveryLanguage((locale) => chatMessagesFor(locale).coderBudget(budgetUsd)),
         };
-      let answered = await askLooking(exchange);
+      let answered = await askLooking(exchange, varied);
       // A broken or empty stream is asked for once more; the wire itself retries when a server is busy.
       if (!answered.ok && answered.again === true && !turn.signal.aborted)
-        answered = await askLooking(exchange);
+        answered = await askLooking(exchange, varied);
       answeredBy = answered.model ?? answeredBy;
-      if (!answered.ok) return { ok: false, text: answered.trouble };
+      if (!answered.ok) return { ok: false, text: answered.trouble, isEndless: answered.code === "endless" };
       return { ok: true, text: answered.answer.text, shown: (path) => shown.has(path), asked };
     },
   };
@@ -237,17 +238,43 @@ interface CoderAsk {
   readonly first: string;
   readonly images: readonly LoadedImage[];
   readonly exchange: readonly ModelMessage[];
+  readonly varied: number;
+}
+
+/** Temperatures of the tries that are asked for otherwise, in their order. */
+const VARIED = [0.7, 1, 0.4] as const;
+
+/** A small model may write without end: its answer has room for four times the files that it was shown. */
+const SHOWN_FILES = /^<file path="[^"\n]+"[^>\n]*>\n([\s\S]*?)\n<\/file>$/gm;
+const TIMES_SHOWN = 4;
+const LEAST_ANSWER_CHARS = 4 * 4_096;
+
+function limitsOfLocal(messages: readonly ModelMessage[], varied: number) {
+  const shown = messages.flatMap(({ text }) => [...text.matchAll(SHOWN_FILES)].map(([, file = ""]) => file));
+  const chars = shown.reduce((sum, { length }) => sum + length, 0);
+  const temperature = VARIED[(varied - 1) % VARIED.length];
+  return {
+    endsAfter: Math.max(LEAST_ANSWER_CHARS, TIMES_SHOWN * chars),
+    ...(varied > 0 && temperature !== undefined && { temperature }),
+  };
 }
 
 function coderRequest(
   deps: AgentDeps,
   { role, planOnly, isSubAgent, checks, looks }: CoderQuestion,
-  { model, size, exchange, form, first, images }: CoderAsk,
+  { model, size, exchange, form, first, images, varied }: CoderAsk,
 ): AgentRequest {
   const { settings } = deps;
   const isFull = size === "full";
   // Small local models call tools badly, and their windows are short: they ask in words.
   const tools = isFull && !model.local ? looks.tools() : [];
+  const later = isFull ? looks.woven(exchange) : shortenExchange(exchange);
+  // Templates of local models refuse two messages of the user in a row.
+  const [alone] = later[0]?.role === "user" ? later.splice(0, 1) : [];
+  const messages: ModelMessage[] = [
+    { role: "user", text: paragraphs([first, alone?.text ?? ""]), ...imagesPart(images) },
+    ...later,
+  ];
   return {
     system: coderPrompt({
       agent: agentOf(role),
@@ -260,11 +287,9 @@ function coderRequest(
       tools: tools.map(({ name }) => name),
       isSubAgent,
     }),
-    messages: [
-      { role: "user", text: first, ...imagesPart(images) },
-      ...(isFull ? looks.woven(exchange) : shortenExchange(exchange)),
-    ],
+    messages,
     ...(tools.length > 0 && { tools }),
+    ...(model.local && limitsOfLocal(messages, varied)),
   };
 }
 

@@ -67,6 +67,8 @@ export interface Bench {
   changes(): readonly Change[];
   /** Resets these files of the draft to the workspace's. */
   giveWay(paths: readonly string[]): Promise<void>;
+  /** Resets the draft to the workspace, for a coder that knows only its first request. Absent where nothing is staged. */
+  startOver?(): Promise<void>;
   /** Lands a green draft in its turn. `mayAsk`: whether the coder may still be asked. */
   landInTurn(attempt: number, mayAsk: boolean): Promise<Landing<JudgedAttempt>>;
   /** Lands the draft as it is; if others changed its files meanwhile, it becomes a preview. */
@@ -550,6 +552,11 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     },
     changes: () => draft?.changes() ?? [],
     giveWay: async (paths) => draft?.giveWay(paths),
+    async startOver() {
+      const paths = [...ownPaths()];
+      await draft?.giveWay(paths);
+      deps.shown.asFirst(paths);
+    },
     land: () => mustBeOpen().commit(),
     keep: (red) => mustBeOpen().keep(red),
     async drop(reason) {

@@ -47,8 +47,10 @@ export interface CoderLoop {
         /** The user's words: what they name may be removed. */
         readonly request: string;
         readonly parses: ParsesSource;
-        /** Asks the coder, with the exchange since the request. */
-        readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
+        /** Asks the coder, with the exchange since the request. `varied`: how many tries before asked otherwise than the first. */
+        readonly ask: (exchange: readonly ModelMessage[], varied: number) => Promise<CoderAnswer>;
+        /** Whether a try costs time alone: then an answer that repeats itself is asked for otherwise, and is not the end. */
+        readonly isFree: () => boolean;
       }
     | { readonly kind: "head"; readonly work: WorkByHead };
   readonly bench: Bench;
@@ -89,8 +91,8 @@ export type CoderAnswer =
       /** For a model that often leaves out the path of a block: the files that the request is about. */
       readonly asked?: readonly string[];
     }
-  /** `text` is for the user. */
-  | { readonly ok: false; readonly text: WordsByLocale };
+  /** `text` is for the user. `isEndless`: the answer was ended because it had no end. */
+  | { readonly ok: false; readonly text: WordsByLocale; readonly isEndless?: boolean };
 
 /** One turn of an agent, until it has nothing more to do. `back`: the loop's reply to it; null in the first turn. */
 export type WorkByHead = (attempt: number, back: string | null) => Promise<HeadWorkResult>;
@@ -136,6 +138,12 @@ interface LoopState {
   red: RedAttempt | null;
   /** Identifies the last failure, so that the same one ends the loop. */
   mark: string;
+  /** How many tries were asked for otherwise than the one before: at another temperature, without its answer. */
+  varied: number;
+  /** The next proposal replaces the draft instead of adding to it. */
+  startsOver: boolean;
+  /** Nothing but edits that failed was carried out, and the user added nothing: the draft can begin again. */
+  mayStartOver: boolean;
   /** How often an edit of a file matched nothing. */
   readonly mismatched: Map<string, number>;
   readonly tried: string[];
@@ -315,13 +323,17 @@ function endWorked(
   };
 }
 
-/** The result of an answer: the end, or a reply to the coder. */
-type CoderStep = { readonly end: CoderEnd } | { readonly back: string };
+/** The result of an answer: the end, a reply to it, or another try without it; `isFresh`: without the earlier exchange, too. */
+type CoderStep =
+  | { readonly end: CoderEnd }
+  | { readonly back: string }
+  | { readonly retry: string; readonly isFresh: boolean };
 
 /**
  * Runs one coder on one message:
  *   ask → read the answer → execute its patch on the bench → judge → send back failures → ask again
- * until the draft is green, the attempts are used up, or the same failure occurs twice. Then one job lands, or `onRed` decides
+ * until the draft is green, the attempts are used up, or the same failure occurs twice (where tries are free, the next one is asked for
+ * otherwise instead: at another temperature, from the beginning, without the failed answer). Then one job lands, or `onRed` decides
  * about the red draft.
  */
 export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
@@ -332,6 +344,9 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     proposal: null,
     red: null,
     mark: "",
+    varied: 0,
+    startsOver: false,
+    mayStartOver: true,
     mismatched: new Map(),
     tried: [],
     asked: new Set(),
@@ -380,10 +395,14 @@ async function untilEnd(loop: CoderLoop, state: LoopState): Promise<CoderEnd> {
         ? await askModel(loop, state, loop.coder.ask)
         : { said: "", step: await workByHead(loop, state, loop.coder.work) };
     if ("end" in step) return step.end;
-    state.exchange.push(
-      { role: "assistant", text: said },
-      { role: "user", text: [step.back, wordSteering(loop)].filter((part) => part !== "").join("\n\n") },
-    );
+    const steered = wordSteering(loop);
+    if (steered !== "") state.mayStartOver = false;
+    if ("back" in step) state.exchange.push({ role: "assistant", text: said });
+    else if (step.isFresh) state.exchange.splice(0);
+    const before = state.exchange.at(-1)?.role === "user" ? (state.exchange.pop()?.text ?? "") : "";
+    const words = "back" in step ? step.back : before.includes(step.retry) ? "" : step.retry;
+    const text = [before, words, steered].filter((part) => part !== "").join("\n\n");
+    if (text !== "") state.exchange.push({ role: "user", text });
   }
 }
 
@@ -393,14 +412,44 @@ async function askModel(
   ask: ModelCoder["ask"],
 ): Promise<{ readonly said: string; readonly step: CoderStep }> {
   loop.tell({ type: "doing", attempt: state.attempts + 1, doing: "asking" });
-  const answer = await ask(state.exchange);
+  const answer = await ask(state.exchange, state.varied);
   if (loop.signal.aborted) return { said: "", step: { end: await endStopped(loop, state) } };
-  if (!answer.ok)
-    return {
-      said: "",
-      step: { end: await endGivenUp(loop, state, { why: "unanswered", text: answer.text }) },
-    };
+  if (!answer.ok) return { said: "", step: await takeUnanswered(loop, state, answer) };
   return { said: answer.text, step: await takeAnswer(loop, state, answer) };
+}
+
+/** An endless answer is a try that says nothing: it is not sent back, and the next one is asked for otherwise. */
+async function takeUnanswered(
+  loop: CoderLoop,
+  state: LoopState,
+  { text, isEndless = false }: Extract<CoderAnswer, { ok: false }>,
+): Promise<CoderStep> {
+  const isLast = state.attempts + 1 >= loop.limits.attempts;
+  if (!isEndless || !isFree(loop) || isLast)
+    return { end: await endGivenUp(loop, state, { why: "unanswered", text }) };
+  state.attempts++;
+  tellSentBack(loop, state, "", { kind: "endless" });
+  state.varied++;
+  return { retry: "", isFresh: false };
+}
+
+function isFree({ coder }: CoderLoop): boolean {
+  return coder.kind === "model" && coder.isFree();
+}
+
+function tellSentBack(
+  { tell, limits }: CoderLoop,
+  { attempts: attempt }: LoopState,
+  brief: string,
+  reason: SentBackReason | undefined,
+): void {
+  tell({
+    type: "sent-back",
+    attempt,
+    of: limits.attempts,
+    brief,
+    ...(reason !== undefined && { reason }),
+  });
 }
 
 /** Characters of an agent's last words that the journal keeps as its reason. */
@@ -742,6 +791,9 @@ async function attemptProposal(
 ): Promise<CoderStep> {
   const { bench, limits, tell } = loop;
   const { commands } = parsed;
+  if (state.startsOver) await bench.startOver?.();
+  state.startsOver = false;
+  state.mayStartOver &&= commands.every(({ type }) => type === "file_edit");
   const scratch = written.scratch === undefined ? null : await readScratch(loop, written.scratch.paths);
   if (scratch !== null && "refused" in scratch)
     return sendBack(loop, state, {
@@ -856,6 +908,7 @@ const CONFLICT_ROUNDS = 2;
 /** The draft keeps only what could be merged; the coder sees who changed which lines, and answers again. */
 function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly StaleEdit[]): CoderStep {
   const { limits, bench, tell, mask } = loop;
+  state.mayStartOver = false;
   state.conflicts++;
   state.contested = stale.map(({ path }) => path);
   const paths = stale.map(({ path, other }) => other.movedTo ?? path);
@@ -898,6 +951,9 @@ const RESEND_UNREAD =
 const FIX_THE_REST =
   "What succeeded stays in the draft. Answer with a proposal that fixes the rest: only what still has to change, against the files as they are now.";
 
+const TRY_AGAIN =
+  "An earlier answer to this request was thrown away; the files are as shown above. Solve it in another way. What was wrong with it:";
+
 const GO_ON =
   "Everything else that you changed is still there. Continue in the same folder until this is fixed, then describe in a few sentences what you did.";
 
@@ -906,7 +962,7 @@ async function sendBack(
   state: LoopState,
   { head, report, commands, failed = [], ran = false, reason, instead }: SentBack,
 ): Promise<CoderStep> {
-  const { limits, bench, tell, mask } = loop;
+  const { limits, bench, mask } = loop;
   state.attempts++;
   // Red checks after a different patch count as another failure.
   const mark = failureMark(`${report}${state.red?.kind === "failing" ? "" : (state.proposal?.patch ?? "")}`);
@@ -918,21 +974,22 @@ async function sendBack(
   const whole = edited
     .filter((path) => state.mismatched.get(path) === 2)
     .map((path) => ({ path, lines: [] }));
-  const isStuck = isSame && whole.length === 0;
+  const isRepeat = isSame && whole.length === 0;
+  // A doubtful draft that is sent again is meant.
+  const varies = isRepeat && isFree(loop) && state.red?.lands !== true;
+  const isStuck = isRepeat && !varies;
   if (isStuck || state.attempts >= limits.attempts) {
     const stopped = isStuck
       ? ({ why: "same" } as const)
       : ({ why: "attempts", limit: limits.attempts } as const);
     return { end: await endGivenUp(loop, state, stopped, "", reason ?? null) };
   }
-  const brief = mask(state.red?.brief ?? "");
-  tell({
-    type: "sent-back",
-    attempt: state.attempts,
-    of: limits.attempts,
-    brief,
-    ...(reason !== undefined && { reason }),
-  });
+  tellSentBack(loop, state, mask(state.red?.brief ?? ""), reason);
+  if (varies) {
+    state.varied++;
+    state.startsOver = state.mayStartOver && bench.startOver !== undefined;
+    if (state.startsOver) return { retry: `${TRY_AGAIN}\n\n${mask(report)}`, isFresh: true };
+  }
   const files =
     loop.advise(
       "lines shown again",
@@ -953,7 +1010,8 @@ async function sendBack(
         ? `Nothing of your answer was run. ${instead ?? "Send the whole proposal again, corrected."}`
         : FIX_THE_REST,
   ];
-  return { back: back.filter((part) => part !== "").join("\n\n") };
+  const words = back.filter((part) => part !== "").join("\n\n");
+  return varies ? { retry: words, isFresh: false } : { back: words };
 }
 
 /** Lands a green draft. If the workspace changed meanwhile, the draft is judged once more first. */
@@ -966,6 +1024,7 @@ async function commitBench(
 ): Promise<CoderStep> {
   const { bench, preview } = loop;
   state.attempts = number;
+  state.mayStartOver = false;
   const said = steered && number < loop.limits.attempts ? wordSteering(loop) : "";
   const unread = steered && number < loop.limits.attempts ? findUnreturned(state) : [];
   if (unread.length > 0)

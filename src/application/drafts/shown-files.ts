@@ -46,6 +46,14 @@ export function createShownFiles() {
     },
     /** The bytes when it was last shown; null if it did not exist, undefined if it was never read. */
     bytes: (path: string): Uint8Array | null | undefined => shown.get(path),
+    /** The coder knows these files only as it was first shown them. */
+    asFirst(paths: readonly string[]): void {
+      for (const path of paths) {
+        const bytes = first.get(path);
+        if (bytes === undefined) shown.delete(path);
+        else shown.set(path, bytes);
+      }
+    },
     sent(paths: Iterable<string>): void {
       for (const path of paths) sent.add(path);
     },

@@ -1,3 +1,6 @@
+import type { Locale } from "../../domain/texts/locale.ts";
+import { modelMessagesFor } from "../../domain/texts/models.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { giveWay } from "../platform/give-way.ts";
 import type {
   Model,
@@ -73,14 +76,16 @@ async function askModelOnce(
   request: ModelRequest,
   { deadline, onText, onRetry }: CompleteOptions,
 ): Promise<Completion> {
-  const { signal } = request;
+  const { signal, endsAfter = Number.POSITIVE_INFINITY } = request;
   if (signal.aborted || deadline?.aborted) return failedCompletion(ABORTED, signal);
-  let inOneGo = 0;
+  let [inOneGo, length] = [0, 0];
   for await (const event of model.generate({ ...request, signal: withDeadline(signal, deadline) })) {
     if (event.type === "finished") return toCompletion(event.answer);
     if (event.type === "failed") return failedCompletion(event.failure, signal);
     if (event.type === "text") onText?.(event.text);
     if (event.type === "retrying") onRetry?.(event);
+    if (event.type === "text") length += event.text.length;
+    if (length > endsAfter) return failedCompletion(endlessFailure(model, endsAfter), signal);
     if (event.type !== "text" && event.type !== "reasoning") continue;
     inOneGo += event.text.length;
     if (inOneGo < MOST_IN_ONE_GO) continue;
@@ -112,10 +117,13 @@ export async function completeFitting(
 ): Promise<{ readonly completion: Completion; readonly size: RequestSize }> {
   const { size = "full", onTooLong } = fitting;
   const completion = await complete(model, request(size), fitting);
-  if (size === "small" || completion.kind !== "failed" || completion.failure.code !== "context-too-long")
-    return { completion, size };
+  if (size === "small" || !isTooLong(completion)) return { completion, size };
   onTooLong?.();
   return { completion: await complete(model, request("small"), fitting), size: "small" };
+}
+
+function isTooLong(completion: Completion): boolean {
+  return completion.kind === "failed" && completion.failure.code === "context-too-long";
 }
 
 function toCompletion(answer: ModelAnswer): Completion {
@@ -129,6 +137,12 @@ function failedCompletion(failure: ModelFailure, signal: AbortSignal): Completio
   if (failure.code === "aborted")
     return { kind: "aborted", by: signal.aborted ? "signal" : "deadline", failure };
   return { kind: failure.code === "empty" ? "empty" : "failed", failure };
+}
+
+function endlessFailure({ provider, model }: Model, chars: number): ModelFailure {
+  const facts = { provider, model, address: "", detail: `${Math.round(chars / 1000)} kB` };
+  const word = (locale: Locale) => modelMessagesFor(locale).answerTooLong(facts);
+  return { code: "endless", message: word("en"), texts: inEveryLanguage(word), retryable: false };
 }
 
 export const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };
@@ -317,8 +331,11 @@ export async function completeWhole(
       { role: "assistant", text: before.text.trimEnd() },
       { role: "user", text: GO_ON },
     ];
-    const next = await complete(model, { ...asked, messages }, fitting);
-    if (next.kind === "empty") break;
+    const { endsAfter } = asked;
+    const left = endsAfter === undefined ? {} : { endsAfter: endsAfter - before.text.length };
+    const next = await complete(model, { ...asked, messages, ...left }, fitting);
+    // A window that the answer itself has filled shows that it has no end.
+    if (next.kind === "empty" || isTooLong(next)) break;
     if (next.kind !== "finished" && next.kind !== "cut") return { completion: next, size };
     const answer = { ...next.answer, text: stitchAnswers(before.text, next.answer.text) };
     // It says the same again: it will not get further.

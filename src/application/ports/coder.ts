@@ -9,7 +9,9 @@ export type SentBackReason =
   | { readonly kind: "unread" }
   | { readonly kind: "unparsed"; readonly failure: ParseFailure }
   | { readonly kind: "doubts"; readonly doubts: readonly Doubt[] }
-  | { readonly kind: "skipped"; readonly parts: readonly SkippedPart[] };
+  | { readonly kind: "skipped"; readonly parts: readonly SkippedPart[] }
+  /** The answer did not end, and was ended. */
+  | { readonly kind: "endless" };
 
 export type CoderEnd =
   /** Words instead of a patch: an answer, or a question. `isExplained`: whether the coder said why, if it was asked to. */

@@ -38,6 +38,8 @@ export interface ModelRequest {
   readonly tools?: readonly ModelTool[];
   /** Default: the configured limit of this model. */
   readonly maxTokens?: number;
+  /** Characters of text after which the answer is ended as endless. Thoughts do not count. Default: none. */
+  readonly endsAfter?: number;
   readonly temperature?: number;
   /** How much to think before answering. Default: the configured effort, else the model's own. */
   readonly effort?: Effort;

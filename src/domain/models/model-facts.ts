@@ -37,6 +37,8 @@ export type ModelFailureCode =
   | "cut-off"
   | "empty"
   | "malformed"
+  /** The answer was ended: it repeated itself, or was far longer than what was asked for. */
+  | "endless"
   | "aborted"
   | "no-key"
   | "not-configured"

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   renameSync,
+  rmdirSync,
   rmSync,
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -403,12 +404,15 @@ function openOverlay(state: OpenOverlay): Transaction {
         return true;
       },
       forget(paths) {
-        for (const path of paths) {
+        // The entries of a folder before the folder.
+        for (const path of paths.toSorted().reverse()) {
           const absolute = resolve(workspace, path);
           const root = roots.find((one) => isInside(one.path, absolute));
           if (root === undefined) continue;
           const at = join(root.upper, relative(root.path, absolute));
+          const isNew = () => !existsSync(absolute) && readdirSync(at).length === 0;
           if (lstatSync(at, { throwIfNoEntry: false })?.isDirectory() !== true) rmSync(at, { force: true });
+          else if (isNew()) rmdirSync(at);
           sight.forget(absolute);
         }
         takeChanges();

@@ -5,6 +5,9 @@ import { requirePart } from "../../require.ts";
 import { proposal, replace, worked } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
+/** Its tries cost money: the same failure twice is the end. */
+const CLOUD_CODER = { local: (role: string) => !role.startsWith("coder") };
+
 let at: OpenedConversation;
 afterEach(() => at.close());
 
@@ -203,7 +206,7 @@ describe("a proposal that cannot run", () => {
   });
 
   test("ends at the same failure after the whole file was shown, and nothing is changed", async () => {
-    at = await openConversation(() => proposal("p", replace("a.txt", "not there at all", "x")));
+    at = await openConversation(() => proposal("p", replace("a.txt", "not there at all", "x")), CLOUD_CODER);
     at.write("a.txt", "one\n");
     const reply = await at.send("/code3 change a.txt");
     expect(reply).toMatchObject({ ok: false, jobs: [{ status: "no-change", failed_cmds: 1 }] });
@@ -218,7 +221,7 @@ describe("a proposal that cannot run", () => {
     ["a patch that does not parse", '## Plan\np\n## Patch\n[{"type": "file_edit"\n'],
     ["only unknown blocks", "## Plan\np\n## Patch\n```py\nprint(1)\n```\n"],
   ])("%s goes back once, then fails", async (_, answer) => {
-    at = await openConversation(() => answer);
+    at = await openConversation(() => answer, CLOUD_CODER);
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
     expect(reply.text).toStartWith("The patch is not in a valid format.");
@@ -362,7 +365,7 @@ describe("a proposal that cannot run", () => {
     ["length", 2],
     ["filtered", 1],
   ] as const)("an answer that only ever ends by its %s is not carried out", async (finish, requests) => {
-    at = await openConversation(() => ({ text: proposal("p", "```bash\nrm -rf sr"), finish }));
+    at = await openConversation(() => ({ text: proposal("p", "```bash\nrm -rf sr"), finish }), CLOUD_CODER);
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
     expect(reply.text).toContain("Nothing was run");
@@ -488,7 +491,7 @@ describe("a proposal that runs", () => {
   });
 
   test("coder.on_red: discard leaves nothing", async () => {
-    at = await openConversation(failing, { config: "coder: { on_red: discard }\n" });
+    at = await openConversation(failing, { config: "coder: { on_red: discard }\n", ...CLOUD_CODER });
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
     expect(reply.text).toStartWith(

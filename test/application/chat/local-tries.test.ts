@@ -1,5 +1,5 @@
 /** What a coder with a local model tries: named goals, repeated answers, answers without an end. */
-import { afterEach, describe, expect } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { withChecks } from "../../e2e/node-project.ts";
 import type { AskedRequest, FakeAnswer } from "../../fakes/fake-models.ts";
 import { proposal } from "./chat-kit.ts";
@@ -9,6 +9,8 @@ let at: OpenedConversation;
 afterEach(() => at.close());
 
 const STUB = "export function leap(year) {}\n";
+const WRONG = "export const leap = (year) => year % 4 === 1;\n";
+const RIGHT = "export const leap = (year) => year % 4 === 0;\n";
 const TESTS = `import assert from "node:assert";
 import test from "node:test";
 import { leap } from "./leap.js";
@@ -49,4 +51,112 @@ describe("a stray new file beside the red tests that a message names", () => {
       expect(reply.text).toContain("Still red as before: four, five");
     },
   );
+});
+
+const ASK = "/code3 Write leap in leap.js so that the tests in leap.test.js pass.";
+const textOf = ({ messages }: AskedRequest) => messages.map(({ text }) => text).join("\n");
+
+describe("an answer of a local model that repeats itself", () => {
+  withChecks("is asked for otherwise, without the failed answer, and the right one lands alone", async () => {
+    const repeats = `${whole(WRONG)}`.replace(
+      "## Risk",
+      `\`\`\`js:src/app.js\nexport const a = 1;\n\`\`\`\n## Risk`,
+    );
+    await openExercise((_, turn) => (turn < 2 ? repeats : whole(RIGHT)));
+    const reply = await at.send(ASK);
+    expect(reply.text.split("\n")[0]).toBe("Applied: 1 file, node --test 2 passed (2 fixed)");
+    expect(at.read("leap.js")).toBe(RIGHT);
+    expect(Object.keys(at.tree())).not.toContain("src/app.js");
+    const [first, second, third] = at.asked;
+    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, undefined, 0.7]);
+    expect(textOf(second!)).toContain("% 4 === 1");
+    expect(third!.messages.map(({ role }) => role)).toEqual(["user"]);
+    expect(third!.messages[0]!.text).toStartWith(first!.messages[0]!.text);
+    expect(third!.messages[0]!.text).toContain("An earlier answer to this request was thrown away");
+    expect(textOf(third!)).not.toContain("% 4 === 1");
+  });
+
+  withChecks("is asked until the attempts are used up, each time at another temperature", async () => {
+    await openExercise(() => whole(WRONG), {
+      config: "checks: { command: node --test }\ncoder: { attempts: 5 }\n",
+    });
+    const reply = await at.send(ASK);
+    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, undefined, 0.7, 1, 0.4]);
+    expect(reply.text).toStartWith("Preview, nothing applied: node --test 0 passed, 2 still red");
+    expect(reply.text).toContain("Still failing after 5 attempts");
+  });
+
+  withChecks("of a cloud model is the end, because each try costs money", async () => {
+    await openExercise(() => whole(WRONG), {
+      local: (role) => !role.startsWith("coder"),
+      config: "checks: { command: node --test }\n",
+    });
+    const reply = await at.send(ASK);
+    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, undefined]);
+    expect(reply.text).toContain("The same failure occurred twice");
+  });
+
+  test("that cannot be read is asked for otherwise as well", async () => {
+    await openExercise((_, turn) => (turn < 2 ? "## Plan\np\n## Patch\n```js\nx\n```\n" : whole(RIGHT)), {
+      config: "checks: { enabled: never }\n",
+    });
+    const reply = await at.send(ASK);
+    expect(reply.ok).toBe(true);
+    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, undefined, 0.7]);
+    expect(textOf(at.asked[2]!)).not.toContain("```js\nx");
+  });
+});
+
+describe("an answer of a local model that has no end", () => {
+  const endless = `## Plan\n${Array.from({ length: 3_000 }, (_, line) => `${line} words`).join("\n")}`;
+  const config = "checks: { enabled: never }\n";
+
+  test("is ended, never sent back, and the next one lands", async () => {
+    await openExercise((_, turn) => (turn === 0 ? endless : whole(RIGHT)), { config });
+    const reply = await at.send(ASK);
+    expect(reply.ok).toBe(true);
+    expect(at.asked[1]!.messages).toEqual(at.asked[0]!.messages);
+    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, 0.7]);
+    expect(at.events).toContainEqual(
+      expect.objectContaining({
+        type: "notice",
+        text: "Try 1 of 4: the answer had no end and was stopped. Fixing…",
+      }),
+    );
+  });
+
+  test("has room for four times the files that are shown", async () => {
+    const lines = Array.from({ length: 1_000 }, (_, line) => `export const a${line} = ${line};`).join("\n");
+    await openExercise(() => whole(RIGHT), { config });
+    at.write("leap.js", lines);
+    await at.send(ASK);
+    const shown = [...textOf(at.asked[0]!).matchAll(/<file [^>]*>\n([\s\S]*?)\n<\/file>/g)];
+    const chars = shown.reduce((sum, [, text = ""]) => sum + text.length, 0);
+    expect(chars).toBeGreaterThan(8_000);
+    expect(at.asked[0]!.endsAfter).toBe(4 * chars);
+  });
+
+  test("each time is told in the end, and nothing is changed", async () => {
+    await openExercise(() => endless, { config });
+    const reply = await at.send(ASK);
+    expect(at.asked).toHaveLength(4);
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toStartWith("Gin could not answer: the answer of fake (coder3) is longer than 16 kB");
+    expect(at.read("leap.js")).toBe(STUB);
+  });
+
+  test("in pieces is not sent back until the conversation is too long", async () => {
+    await openExercise(
+      (_, turn) =>
+        turn === 0
+          ? { text: endless.slice(0, 9_000), finish: "length" }
+          : turn === 1
+            ? { fails: "context-too-long" }
+            : whole(RIGHT),
+      { config },
+    );
+    const reply = await at.send(ASK);
+    expect(reply.ok).toBe(true);
+    expect(at.asked[2]!.messages).toEqual(at.asked[0]!.messages);
+  });
 });

@@ -109,7 +109,7 @@ test.each([
   await open([steered, again, again, again]);
   const reply = await at.send("/code3 change a.txt and gone.txt");
   expect(reply.ok).toBe(false);
-  expect(reply.text).toContain("The same failure occurred twice");
+  expect(reply.text).toContain("Still failing after 4 attempts");
   expect(at.tree()).toEqual({ "a.txt": LINES, "gone.txt": "gone\n" });
 });
 

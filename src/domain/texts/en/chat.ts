@@ -132,6 +132,7 @@ const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
   filtered: "its provider's filter stopped the answer",
   empty: "its answer was empty",
   malformed: "its answer cannot be parsed",
+  endless: "its answer did not end",
   "no-key": "it has no key",
   "not-configured": "it is not configured",
   "refused-remote": "only local models may answer",
@@ -221,6 +222,7 @@ export const chatTexts = {
   patchUnreadable: (detail: string, line: number | null) =>
     `The patch is not in a valid format. Write it as JSON, Markdown, a unified diff, V4A or SEARCH/REPLACE.\n${detail === "" ? "" : `${line === null ? "Detail" : `Detail (line ${line})`}: ${detail}\n`}Nothing was changed.`,
   unreadableBrief: "the patch is not in a valid format",
+  endlessBrief: "the answer had no end and was stopped",
   doubts,
   proposalDoubted: (of: readonly Doubt[]) => unusable(`${doubts(of)}.`),
   proposalUnusable: unusable,

@@ -146,6 +146,7 @@ const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
   filtered: "プロバイダーのフィルターで止められました",
   empty: "回答が空でした",
   malformed: "回答を読み取れません",
+  endless: "回答が終わりませんでした",
   "no-key": "キーがありません",
   "not-configured": "設定されていません",
   "refused-remote": "ローカルのモデルしか使えません",
@@ -179,6 +180,7 @@ export const chatTexts: typeof en.chatTexts = {
   patchUnreadable: (_, line) =>
     `patch のフォーマットが不正だよ。JSON または Markdown で書いてね。${line === null ? "" : `\n問題のある行: ${line}`}\n何も変更していません。`,
   unreadableBrief: "patch のフォーマットが不正です",
+  endlessBrief: "回答が終わらないため、打ち切りました",
   doubts: (of) => of.map(doubt).join("、"),
   proposalDoubted: (of) => chatTexts.proposalUnusable(`${chatTexts.doubts(of)}。`),
   answerSkipped: (parts) =>
