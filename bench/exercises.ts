@@ -171,6 +171,7 @@ function readRecord(file: string): Played[] {
 
 /** How a play ended, by its facts first and the program's own words last. The first that fits. */
 const ENDS: readonly (readonly [string, (play: Played) => boolean])[] = [
+  ["time over", ({ tries, error = "" }) => tries !== undefined && error.includes('"aborted"')],
   ["the bench failed", ({ error }) => error !== undefined],
   ["solved, first try", ({ solved, tries }) => solved && tries?.[0] === true],
   ["solved, second try", ({ solved, tries }) => solved && tries !== undefined],
