@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { createRunInTurn } from "../application/platform/waiting.ts";
 import type { StartedBy } from "../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ProcessRequest } from "../application/ports/platform-processes.ts";
@@ -150,21 +151,7 @@ type Gate = ReturnType<typeof createGate>;
 
 function createGate(atOnce: number) {
   const tails = new Map<string, Promise<unknown>>();
-  const waiting: (() => void)[] = [];
-  let free = atOnce;
-
-  async function inRoom<T>(work: () => Promise<T>): Promise<T> {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
-    }
-  }
-
+  const inRoom = createRunInTurn(atOnce);
   return {
     run<T>(key: string, work: () => Promise<T>): Promise<T> {
       const before = tails.get(key) ?? Promise.resolve();

@@ -10,7 +10,7 @@ import {
   toResult,
 } from "../../application/history/compare.ts";
 import { findCases, readLinkedIssues } from "../../application/history/find-cases.ts";
-import { wordPair } from "../../application/history/word-why.ts";
+import { contestantCells, wordPair } from "../../application/history/word-why.ts";
 import type { PlayFailure } from "../../application/ports/history.ts";
 import type { OpenedCompare } from "../../application/ports/history-opened.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
@@ -164,18 +164,9 @@ function tellResult({ program, opened, texts, flags }: Asked, result: CompareRes
     return;
   }
   const percent = (share: number) => `${Math.round(share * 100)}`;
-  const rows = result.contestants.map((one) => [
-    one.name,
-    String(one.cases),
-    `${one.solved}/${one.plays}`,
-    `${percent(one.interval.low)}–${percent(one.interval.high)}`,
-    String(one.verified),
-    String(one.falseDone),
-    String(one.requests),
-    String(one.tokens),
-    one.usd === null ? texts.costUnknown : `$${one.usd.toFixed(2)}`,
-    `${Math.round(one.seconds)} s`,
-  ]);
+  const rows = result.contestants.map((one) =>
+    contestantCells(texts, one, ({ low, high }) => `${percent(low)}–${percent(high)}`),
+  );
   if (flags.values.csv === true) {
     program.out(csvText([texts.compareHeader, ...rows]));
     return;

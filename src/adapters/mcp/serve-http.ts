@@ -9,6 +9,7 @@ import {
   type JSONRPCMessage,
   type RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
+import { untilAborted } from "../../application/platform/waiting.ts";
 import { readUpTo } from "../../domain/platform/file-bytes.ts";
 import { escapeUnseen } from "../../domain/platform/json-text.ts";
 import type { McpHost } from "./host.ts";
@@ -356,8 +357,7 @@ export async function serveHttp(
   });
   tell(`PicoClaw MCP: http://127.0.0.1:${server.port}/mcp`);
   if (options.token === null) tell(`Authorization: Bearer ${token}`);
-  if (!stop.aborted)
-    await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+  await untilAborted(stop);
   await endpoint.close();
   await server.close();
 }

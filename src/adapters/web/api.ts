@@ -6,6 +6,7 @@ import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts
 import { toFigureJson } from "../../application/history/word-why.ts";
 import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { giveWay } from "../../application/platform/give-way.ts";
+import { untilAborted } from "../../application/platform/waiting.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type {
   Attachment,
@@ -143,13 +144,6 @@ async function readApiImages(given: unknown, locale: Locale): Promise<readonly A
   if (trouble.kind === "not-a-list") return refuse(400, "bad-images", expected);
   const status = trouble.kind === "not-an-image" ? 415 : 413;
   return refuse(status, trouble.kind, chatMessagesFor(locale).imageTrouble(trouble));
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  if (signal.aborted) resolve();
-  return promise;
 }
 
 /** Messages to a chat of the token's own person, and what was answered. */

@@ -1,4 +1,5 @@
 import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
+import { joinLine, waitUntil } from "../platform/waiting.ts";
 import type { ChatTurns, MessageClaim, TurnClaim } from "../ports/chat.ts";
 
 type StopReason = "stopped" | "lost" | "caller";
@@ -86,21 +87,9 @@ async function waitForTurn(
     if (ahead !== reported) onQueued?.(ahead);
     reported = ahead;
     await turns.beat();
-    await waitMs(deps, signal);
+    await waitUntil(signal, (go) => deps.setTimer(go, deps.pollMs));
   }
   return false;
-}
-
-function waitMs({ setTimer, pollMs }: ChatQueueDeps, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      cancel();
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const cancel = setTimer(end, pollMs);
-    signal.addEventListener("abort", end, { once: true });
-  });
 }
 
 function keepAlive(
@@ -197,21 +186,12 @@ function nextTurn(line: ChatLine, signal: AbortSignal, onQueued: QueueOptions["o
     begin();
     return Promise.resolve(true);
   }
-  return new Promise((resolve) => {
-    const place = {
-      onQueued,
-      go: () => {
-        signal.removeEventListener("abort", giveUp);
-        begin();
-        resolve(true);
-      },
+  return waitUntil(signal, (done) => {
+    const go = () => {
+      begin();
+      done();
     };
-    const giveUp = () => {
-      line.waiting.splice(line.waiting.indexOf(place), 1);
-      resolve(false);
-    };
-    line.waiting.push(place);
-    signal.addEventListener("abort", giveUp, { once: true });
+    return joinLine(line.waiting, { onQueued, go });
   });
 }
 

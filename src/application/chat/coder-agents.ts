@@ -6,11 +6,12 @@ import type { Delegation } from "../coder/explorer.ts";
 import { type Lending, type ReturnedWork, wordReturnConflicts } from "../drafts/lend-draft.ts";
 import { agentSource } from "../jobs/job-facts.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
+import { createRunInTurn } from "../platform/waiting.ts";
 import type { ChatEvent } from "../ports/chat.ts";
 import type { CoderEnd, CoderEnding } from "../ports/coder.ts";
 import type { AgentEnd } from "../ports/jobs.ts";
 import { type ChatTurn, type CoderDeps, toUsedFigures } from "./chat-turn.ts";
-import { type CoderRun, createRunInTurn } from "./run-candidates.ts";
+import type { CoderRun } from "./run-candidates.ts";
 
 export interface CoderAgentsDeps {
   readonly chat: CoderDeps;

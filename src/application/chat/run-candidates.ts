@@ -121,22 +121,3 @@ export function shareBaseline(): typeof measureBaseline {
     return own;
   };
 }
-
-type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
-
-/** Runs at most so many at once; the others wait in order of arrival. */
-export function createRunInTurn(atOnce: number): RunInTurn {
-  const waiting: (() => void)[] = [];
-  let free = atOnce;
-  return async (work) => {
-    if (free > 0) free--;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free++;
-      else next();
-    }
-  };
-}

@@ -3,7 +3,7 @@ import { nameJob } from "../../domain/jobs/result.ts";
 import { csvText, formatCost, localTime } from "../../domain/texts/format-text.ts";
 import type { HistoryMessages } from "../../domain/texts/history.ts";
 import type { FigureRow } from "../ports/history-opened.ts";
-import type { CompareResult } from "./compare.ts";
+import type { CompareResult, ContestantResult } from "./compare.ts";
 import type { JobReason, RemovedText, Why } from "./find-why.ts";
 import { NO_FIGURES } from "./work-figures.ts";
 
@@ -44,6 +44,21 @@ export function wordWhy(texts: HistoryMessages, path: string, why: Why): string 
   if (renamedFrom.length > 0) out.push(texts.renamedFrom(renamedFrom));
   return out.join("\n");
 }
+
+/** A contestant's row in the table of a comparison. */
+export const contestantCells = (
+  texts: HistoryMessages,
+  one: ContestantResult,
+  wordInterval: (interval: ContestantResult["interval"]) => string,
+): readonly string[] => [
+  one.name,
+  String(one.cases),
+  `${one.solved}/${one.plays}`,
+  wordInterval(one.interval),
+  ...[one.verified, one.falseDone, one.requests, one.tokens].map(String),
+  one.usd === null ? texts.costUnknown : `$${one.usd.toFixed(2)}`,
+  `${Math.round(one.seconds)} s`,
+];
 
 export function wordPair(texts: HistoryMessages, pair: CompareResult["pairs"][number]): string {
   const { one, other, better, worse, cases, p } = pair;

@@ -1,5 +1,6 @@
 import { estimateTokens, type TaskUsage } from "../../domain/models/model-facts.ts";
 import { createAdvise } from "../platform/advise.ts";
+import { joinLine, waitUntil } from "../platform/waiting.ts";
 import type {
   Model,
   ModelEvent,
@@ -179,7 +180,7 @@ function openDay() {
   let start = 0;
   let knownUsd = 0;
   const underWay = new Set<{ readonly usd: number }>();
-  const waiting = new Set<() => void>();
+  const waiting: (() => void)[] = [];
   const turnTo = (day: Date) => {
     if (day.getTime() === start) return;
     start = day.getTime();
@@ -204,21 +205,12 @@ function openDay() {
       underWay.add(request);
       return () => {
         if (!underWay.delete(request)) return;
-        for (const wake of waiting) wake();
+        for (const wake of [...waiting]) wake();
       };
     },
     /** Resolves when a request has ended; at once when none is under way. */
-    nextEnd(signal: AbortSignal): Promise<void> {
-      if (underWay.size === 0 || signal.aborted) return Promise.resolve();
-      return new Promise((resolve) => {
-        const wake = () => {
-          waiting.delete(wake);
-          signal.removeEventListener("abort", wake);
-          resolve();
-        };
-        waiting.add(wake);
-        signal.addEventListener("abort", wake);
-      });
+    async nextEnd(signal: AbortSignal): Promise<void> {
+      if (underWay.size > 0) await waitUntil(signal, (go) => joinLine(waiting, go));
     },
   };
 }

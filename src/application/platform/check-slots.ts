@@ -1,3 +1,5 @@
+import { joinLine, waitUntil } from "./waiting.ts";
+
 /** Limits how many checks run at once in this process, over all drafts. */
 export type CheckSlots = ReturnType<typeof createCheckSlots>;
 
@@ -45,8 +47,9 @@ export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps) {
     async run<T>(use: () => Promise<T>, { urgent: isUrgent, signal }: CheckTurn): Promise<T> {
       if (running < cores) running++;
       else {
-        const turn = waitIn(isUrgent ? urgent : patient, signal);
+        const turn = waitUntil(signal, (go) => joinLine(isUrgent ? urgent : patient, go));
         if (most > cores) stopWatching ??= watchLoad(onLook);
+        // The caller sees itself that the signal aborted, and runs nothing.
         if (!(await turn)) return use();
       }
       try {
@@ -57,21 +60,4 @@ export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps) {
       }
     },
   };
-}
-
-/** False if the signal aborted first: the caller sees that itself and runs nothing. */
-function waitIn(line: (() => void)[], signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const go = () => {
-      signal.removeEventListener("abort", giveUp);
-      resolve(true);
-    };
-    const giveUp = () => {
-      line.splice(line.indexOf(go), 1);
-      resolve(false);
-    };
-    line.push(go);
-    signal.addEventListener("abort", giveUp, { once: true });
-  });
 }

@@ -1,4 +1,5 @@
 import { BEAT_MS } from "../../domain/store/store-trouble.ts";
+import { waitUntil } from "../platform/waiting.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { ClaimRequest, Work, WorkQueue } from "../ports/serve.ts";
 
@@ -227,17 +228,8 @@ export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDe
 }
 
 /** Ends with the time or with the signal. */
-export function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      cancel();
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const cancel = timers.after(ms, done);
-    signal.addEventListener("abort", done, { once: true });
-  });
+export async function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
+  await waitUntil(signal, (go) => timers.after(ms, go));
 }
 
 /** Looks in turns. What it returns ends that, and waits for a look under way: nothing asks a store that is closed then. */

@@ -20,6 +20,7 @@ import {
 } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { untilAborted } from "../../application/platform/waiting.ts";
 import {
   isOlderServer,
   type McpLoginOutcome,
@@ -212,7 +213,7 @@ export async function loginToMcpServer(
     const answer = await Promise.race([
       back.answer(provider.sentState),
       pastedRedirect(request.announce(address.href), provider.sentState),
-      untilAborted(limit),
+      untilAborted(limit).then(() => null),
     ]);
     if (answer === null) return { kind: request.signal.aborted ? "stopped" : "too-late" };
     if ("unread" in answer) return { kind: "bad-paste", detail: `${back.redirect}?` };
@@ -232,13 +233,6 @@ export async function loginToMcpServer(
   } finally {
     for (const end of ends) end();
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<null> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(null);
-    else signal.addEventListener("abort", () => resolve(null), { once: true });
-  });
 }
 
 /** The redirect that a person pastes by hand; stays pending if no person does. */

@@ -1,16 +1,5 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { foldersAbove, isInside } from "../../domain/platform/paths.ts";
@@ -21,7 +10,7 @@ import { mountPoints } from "../platform/mount-points.ts";
 import { inParent } from "../platform/open-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { makeParents, walkFolder } from "../platform/walk-folder.ts";
-import { copyXattrs } from "../platform/xattr.ts";
+import { adoptFolder } from "./hidden-files.ts";
 
 export type Manifest = ReturnType<typeof takeManifest>;
 
@@ -101,15 +90,6 @@ export function copyFolder(from: string, to: string, ownFolders: readonly string
   }
   adoptFolder(from, to);
   return complaints;
-}
-
-function adoptFolder(from: string, to: string): void {
-  const stats = lstatSync(from);
-  const descriptor = openSync(to, "r");
-  copyXattrs(from, descriptor);
-  closeSync(descriptor);
-  utimesSync(to, stats.atime, stats.mtime);
-  chmodSync(to, stats.mode & 0o7777);
 }
 
 function runCopyProgram(command: readonly string[], cwd: string): string[] {

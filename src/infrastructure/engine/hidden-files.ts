@@ -89,8 +89,8 @@ export function layWhiteouts(root: string, paths: readonly string[], layer: stri
   return layer;
 }
 
-/** A merged folder shows what the uppermost layer says of it. */
-function adoptFolder(from: string, to: string): void {
+/** Gives a folder owner, mode, times and attributes of another; a merged folder shows what the uppermost layer says of it. */
+export function adoptFolder(from: string, to: string): void {
   const stats = lstatSync(from);
   const descriptor = openSync(to, "r");
   copyXattrs(from, descriptor);

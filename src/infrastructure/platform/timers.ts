@@ -1,4 +1,5 @@
 import { readFileSync, realpathSync } from "node:fs";
+import { waitUntil } from "../../application/platform/waiting.ts";
 import type { Timers } from "../../application/ports/platform.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 
@@ -19,17 +20,8 @@ export function startTimer(run: () => void, ms: number): () => void {
 }
 
 /** Waits; an abort ends it early, without a word. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  const { promise, resolve: done } = Promise.withResolvers<void>();
-  if (signal?.aborted) return Promise.resolve();
-  const timer = setTimeout(end, ms);
-  signal?.addEventListener("abort", end, { once: true });
-  function end() {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", end);
-    done();
-  }
-  return promise;
+export async function pause(ms: number, signal = new AbortController().signal): Promise<void> {
+  await waitUntil(signal, (go) => startTimer(go, ms));
 }
 
 /** Waits; an abort ends it early, with its reason. */

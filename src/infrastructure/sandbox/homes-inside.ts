@@ -91,19 +91,28 @@ const DEEPEST = 3;
 function findLinked(home: string, root: string): string[] {
   const found = new Set<string>();
   let seen = 0;
+  walkHome(home, (entry, path, rule) => {
+    if (rule === null || rule === "cache" || seen++ > MOST_ENTRIES) return false;
+    const real = entry.isSymbolicLink() ? realPathOf(join(home, path)) : null;
+    // One that leads to a home, or above it, would make everything its own.
+    if (real !== null && real !== root && isInside(root, real) && !isInside(real, home)) found.add(real);
+    return true;
+  });
+  return [...found];
+}
+
+/** The names of a home, with what the home's rules say of each; `use` answers whether those in a folder are walked too. */
+function walkHome(
+  home: string,
+  use: (entry: Dirent, path: string, rule: ReturnType<typeof ruleInHome>) => boolean,
+): void {
   const look = (folder: string, depth: number) => {
     for (const entry of entriesOf(join(home, folder))) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      const rule = ruleInHome(path);
-      if (rule === null || rule === "cache" || seen++ > MOST_ENTRIES) continue;
-      if (entry.isDirectory() && depth < DEEPEST) look(path, depth + 1);
-      const real = entry.isSymbolicLink() ? realPathOf(join(home, path)) : null;
-      // One that leads to a home, or above it, would make everything its own.
-      if (real !== null && real !== root && isInside(root, real) && !isInside(real, home)) found.add(real);
+      if (use(entry, path, ruleInHome(path)) && entry.isDirectory() && depth < DEEPEST) look(path, depth + 1);
     }
   };
   look("", 1);
-  return [...found];
 }
 
 export function entriesOf(folder: string): Dirent[] {
@@ -153,22 +162,15 @@ export function findObeyedInHomes(
   return findHomesInside(root, env).flatMap((home) => {
     const writable = namedInHome(home, homeWrites);
     const found: string[] = [];
-    const look = (folder: string, depth: number) => {
-      for (const entry of entriesOf(join(home, folder))) {
-        const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-        const absolute = join(home, path);
-        const rule = ruleInHome(path);
-        if (
-          rule === "obeyed" &&
-          (links || !entry.isSymbolicLink()) &&
-          !writable.some((one) => isInside(absolute, one))
-        )
-          found.push(absolute);
-        else if (rule !== null && rule !== "cache" && entry.isDirectory() && depth < DEEPEST)
-          look(path, depth + 1);
-      }
-    };
-    look("", 1);
+    walkHome(home, (entry, path, rule) => {
+      const absolute = join(home, path);
+      const isFound =
+        rule === "obeyed" &&
+        (links || !entry.isSymbolicLink()) &&
+        !writable.some((one) => isInside(absolute, one));
+      if (isFound) found.push(absolute);
+      return !isFound && rule !== null && rule !== "cache";
+    });
     return found;
   });
 }

@@ -162,42 +162,34 @@ export interface Refusal extends Destination {
   readonly reason: RefusedDestination;
 }
 
-/** Counts the connections that were made, by host, for the result of a job; as bounded as refusals are. */
-export function createReachedCount() {
-  const counts = new Map<string, number>();
+/** Counts by host for the result of a job. Names are a stranger's: their number and length are bounded. */
+function createHostCount<Counted extends { readonly host: string; readonly count: number }, Added>(
+  read: (added: Added) => Omit<Counted, "count">,
+) {
+  const counts = new Map<string, Counted>();
   return {
-    add(host: string): void {
-      const name = printable(host);
-      const known = counts.has(name) || counts.size < MOST_HOSTS ? name : OTHERS;
-      counts.set(known, (counts.get(known) ?? 0) + 1);
+    add(added: Added): void {
+      const one = read(added) as Counted;
+      const keyOf = (host: string) => JSON.stringify({ ...one, host, port: undefined });
+      const name = printable(one.host);
+      const host = counts.has(keyOf(name)) || counts.size < MOST_HOSTS ? name : OTHERS;
+      counts.set(keyOf(host), { ...one, host, count: (counts.get(keyOf(host))?.count ?? 0) + 1 });
     },
     /** Most frequent first; forgets what it returns. */
-    take(): readonly ReachedHost[] {
-      const taken = [...counts].map(([host, count]) => ({ host, count }));
-      counts.clear();
-      return taken.sort((x, y) => y.count - x.count || (x.host < y.host ? -1 : 1));
-    },
-  };
-}
-
-/** Counts refusals by host, for the result of a job. Names are a stranger's: their number and length are bounded. */
-export function createRefusalCount() {
-  const counts = new Map<string, RefusedHost>();
-  return {
-    add({ host, port, reason }: Refusal): void {
-      const name = printable(host);
-      const known = counts.has(`${reason} ${name}`) || counts.size < MOST_HOSTS ? name : OTHERS;
-      const key = `${reason} ${known}`;
-      counts.set(key, { host: known, reason, count: (counts.get(key)?.count ?? 0) + 1, port });
-    },
-    /** Most frequent first; forgets what it returns. */
-    take(): readonly RefusedHost[] {
+    take(): readonly Counted[] {
       const taken = [...counts.values()];
       counts.clear();
       return taken.sort((x, y) => y.count - x.count || (x.host < y.host ? -1 : 1));
     },
   };
 }
+
+/** Counts the connections that were made. */
+export const createReachedCount = () => createHostCount<ReachedHost, string>((host) => ({ host }));
+
+/** Counts refusals. */
+export const createRefusalCount = () =>
+  createHostCount<RefusedHost, Refusal>(({ host, port, reason }) => ({ host, reason, port }));
 
 const MOST_HOSTS = 50;
 const MOST_CHARACTERS = 100;

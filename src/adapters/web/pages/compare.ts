@@ -1,5 +1,5 @@
 import type { CompareResult, ContestantResult } from "../../../application/history/compare.ts";
-import { wordPair } from "../../../application/history/word-why.ts";
+import { contestantCells, wordPair } from "../../../application/history/word-why.ts";
 import type { PlayRecord } from "../../../application/ports/history.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../../domain/texts/history.ts";
 import { empty, page } from "../layout.ts";
@@ -42,17 +42,8 @@ const signOf = ({ solved, contestant }: PlayRecord) => `${solved ? "✓" : "✗"
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 const shareOf = ({ solved, plays }: ContestantResult) => (plays === 0 ? 0 : solved / plays);
 
-function cellsOf(texts: HistoryMessages, one: ContestantResult): readonly string[] {
-  return [
-    one.name,
-    String(one.cases),
-    `${one.solved}/${one.plays}`,
-    `${percent(one.interval.low)} – ${percent(one.interval.high)}`,
-    ...[one.verified, one.falseDone, one.requests, one.tokens].map(String),
-    one.usd === null ? texts.costUnknown : `$${one.usd.toFixed(2)}`,
-    `${Math.round(one.seconds)} s`,
-  ];
-}
+const cellsOf = (texts: HistoryMessages, one: ContestantResult) =>
+  contestantCells(texts, one, ({ low, high }) => `${percent(low)} – ${percent(high)}`);
 
 function sharesPlot(title: string, contestants: readonly ContestantResult[]): Markup {
   const at = (share: number) => (LEFT + share * (WIDTH - 2 * LEFT)).toFixed(1);
