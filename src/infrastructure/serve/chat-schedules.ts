@@ -6,6 +6,7 @@ import {
   type ChatScheduleRow,
   type Database,
   deleteRows,
+  fromRow,
   insertRows,
   selectRows,
   updateRows,
@@ -28,25 +29,19 @@ export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {
   const { db, workspace, now, timezone } = deps;
   const nextOf = async (cron: string, zone: string) =>
     (await nextTimeOf(cron, zone, now()))?.toISOString() ?? null;
-  const fromRow = async (row: ChatScheduleRow): Promise<ChatSchedule> => ({
-    name: chatScheduleName(row.number),
-    number: row.number,
-    channel: row.channel,
-    chatId: row.chat_id,
-    userId: row.user_id,
-    cron: row.cron,
-    timezone: row.timezone,
-    message: row.message,
-    isEnabled: row.enabled === 1,
-    nextAt: row.enabled === 1 ? await nextOf(row.cron, row.timezone) : null,
-  });
+  const toSchedule = async (row: ChatScheduleRow): Promise<ChatSchedule> => {
+    const { workspace: _, token: __, created_at: ___, enabled, ...rest } = row;
+    const isEnabled = enabled === 1;
+    const nextAt = isEnabled ? await nextOf(row.cron, row.timezone) : null;
+    return { name: chatScheduleName(row.number), ...fromRow(rest), isEnabled, nextAt };
+  };
   return {
     timezone,
     isServed: deps.isServed,
     async list() {
       const rows = await selectRows(db, "chat_schedules", { workspace }, sql`order by number`);
       return Promise.all([
-        ...rows.map(fromRow),
+        ...rows.map(toSchedule),
         ...deps.configured.map((one) => fromConfiguration(one, nextOf)),
       ]);
     },
@@ -76,7 +71,7 @@ export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {
         await upsertRow(within, "schedules", first, ["workspace", "name"], []);
         return made;
       });
-      return row === null ? "too-many" : fromRow(row);
+      return row === null ? "too-many" : toSchedule(row);
     },
     async enable(number, enabled) {
       await updateRows(db, "chat_schedules", { workspace, number }, { enabled: Number(enabled) });

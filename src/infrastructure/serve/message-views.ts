@@ -86,15 +86,12 @@ export function toReplyRow(
 }
 
 export function toClaimedReply(row: ReplyRow, restsUntil: string | null): ClaimedReply {
+  const { key, channel, chat_id, user_id, since } = row;
   return {
-    key: row.key,
-    channel: row.channel,
-    chatId: row.chat_id,
-    userId: row.user_id,
+    ...fromRow({ key, channel, chat_id, user_id, since }),
     ...(row.message_id !== null && { messageId: row.message_id }),
     content: JSON.parse(row.content) as Outgoing,
     ...(row.reply_to !== null && { replyTo: JSON.parse(row.reply_to) as Record<string, unknown> }),
-    since: row.since,
     attempt: Number(row.attempts) + 1,
     mayHaveArrived: row.state === "sending",
     createdAt: row.created_at,
