@@ -1,6 +1,6 @@
 /** Projects whose declared check cannot judge, through the real program. */
 import { afterEach, expect } from "bun:test";
-import { chmodSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ChatCli, createChatCli, proposal, replace } from "../application/chat/chat-kit.ts";
 import { QUICK_NPM_PATH } from "../quick-npm.ts";
@@ -17,6 +17,9 @@ function project(
   const text = proposal("Do it", patch, { more: check === "" ? "" : `\n## Check\n${check}\n` });
   const when = { role: "coder3", ...(system !== "" && { system }) };
   cli = createChatCli([{ when, times: 1, text }], "coder: { attempts: 1 }\n", QUICK_NPM_PATH);
+  const config = join(cli.home, "config.yaml");
+  // A small model is told less.
+  writeFileSync(config, readFileSync(config, "utf8").replace("model: demo,", "model: demo-70b,"));
   for (const [path, text] of Object.entries(files)) cli.write(path, text);
   cli.git("init", "-q");
   cli.git("add", "-A");

@@ -105,6 +105,7 @@ export async function openBench(
           memory,
           texts: checksMessagesFor(deps.messages.locale),
           hasProgram,
+          mayAsk: startedBy === "model",
           ...(sourceParsers !== undefined && {
             sources: { files: workspace.files, request, parsers: sourceParsers },
           }),

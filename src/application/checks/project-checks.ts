@@ -192,6 +192,8 @@ export interface ProjectChecksDeps
   readonly texts: ChecksMessages;
   /** Whether a program is on the PATH; absent: every program is assumed to exist. */
   readonly hasProgram?: (name: string) => boolean;
+  /** Whether the coder is asked once for a command where nothing judged its change. */
+  readonly mayAsk?: boolean;
   /** How the baseline is measured; several drafts of one message share it. */
   readonly measure?: typeof measureBaseline;
 }
@@ -199,7 +201,7 @@ export interface ProjectChecksDeps
 export interface JudgedAttempt {
   /** `unknown`: the facts explain why there is no verdict. */
   readonly verdict: "green" | "red" | "unknown";
-  /** The verdict is red only so that the coder reviews the change once; the next doubtful attempt is green. */
+  /** The verdict is red only so that the coder reviews the change, or names a check, once. */
   readonly landsAnyway: boolean;
   /** For the coder; empty where nothing is red. */
   readonly report: string;
@@ -329,12 +331,15 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
       }),
       formatted: [...formatted],
     });
-    const verdict = landsAnyway(facts) && sentBack ? "green" : SHORT_VERDICTS[facts.verdict];
-    if (landsAnyway(facts)) sentBack = true;
+    const ask = sentBack || deps.mayAsk !== true ? "" : wordUnjudged(facts);
+    const mayLand = ask !== "" || landsAnyway(facts);
+    const short = landsAnyway(facts) && sentBack ? "green" : SHORT_VERDICTS[facts.verdict];
+    const verdict = ask === "" ? short : "red";
+    sentBack ||= mayLand;
     last = {
       verdict,
-      landsAnyway: verdict === "red" && landsAnyway(facts),
-      report: verdict === "red" ? wordChecks(facts, judged, checks) : "",
+      landsAnyway: verdict === "red" && mayLand,
+      report: ask || (verdict === "red" ? wordChecks(facts, judged, checks) : ""),
       brief: texts.brief(facts),
       facts,
       runs: judged.runs,
@@ -504,6 +509,15 @@ export function wordStateForCoder(state: ChecksState, known: ChecksKnown): strin
     ...others,
     wordDeclarations("the plan"),
   );
+}
+
+/** Asks for a command where another one may judge; the change lands in any case. Nothing helps where a program is not installed. */
+function wordUnjudged(facts: ChecksFacts): string {
+  const { absent = [], proposed } = findingsByCode(facts);
+  if (!/^(?:slow|unended|cannot-run|red-before)$/.test(facts.notChecked ?? "")) return "";
+  if (absent.length > 0 || proposed !== undefined) return "";
+  const none = { ...facts, commands: facts.commands.map(quote) };
+  return `Nothing failed, and nothing judged your change. ${checksMessagesFor("en").state({ checks: [], none })}.\nIf a narrow command can judge it here (a test runner with the test files that it touches, a type checker, a linter), write it alone in a section ## Check, with an empty ## Patch: PicoClaw runs it over the old code and over your change. Without such a command, answer \`No change: reason\`.`;
 }
 
 /** A command is left to PicoClaw where it is known to end in time; else the coder is told a narrow one. */

@@ -43,6 +43,8 @@ export interface Bench {
   readonly workByHead?: (attempt: number, head: HeadProcess) => Promise<CarryOutResult>;
   /** The project's checks over the current draft; null if there is no validation. */
   judge(attempt: number): Promise<JudgedAttempt | null>;
+  /** Takes a command that judges where no check of the project does. */
+  propose?(check: string): void;
   /** Takes the declarations about red tests, for every later judgement; returns the words without them. */
   declare?(words: string): string;
   /**
@@ -290,7 +292,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     );
     const left = read.left.filter(({ path, isOwn }) => isAsked(path) && (paths !== null || isOwn === true));
     const skipped = [
-      ...left.map(({ path, why }) => ({ line: 1, text: path, why: LEFT_OUT[why] })),
+      ...left.map(({ path, why }) => ({ line: 1, text: path, why: `left out: ${why}` })),
       ...missed
         .filter((one) => !left.some(({ path }) => isInside(one, path)))
         .map((path) => ({ line: 1, text: path, why: "not changed in the scratch view" })),
@@ -489,7 +491,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       const { exitCode, outcome, output, durationMs } = run;
       ranMs += durationMs;
       // What did not end by itself judges nothing in time.
-      if (exitCode !== null) checks?.say({ name: "ran", text: withoutRoot(command, workspace.root) });
+      if (exitCode !== null) checks?.say({ name: "ran", text: command.replaceAll(workspace.root, ".") });
       const mostSeconds = Math.floor(runSeconds - ranMs / 1000);
       return { exitCode, outcome, output, seconds: durationMs / 1000, limitSeconds, mostSeconds };
     },
@@ -514,6 +516,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     hasReturned: () => hasReturned,
     heldCommands: () => held,
     journal: (event) => void (draft === null ? early.push(event) : draft.journal(event)),
+    propose: (check) => checks?.propose(check),
     declare: (words) => checks?.declare(words) ?? words,
     judge,
     async confirm(attempt) {
@@ -565,21 +568,11 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
   };
 }
 
-function withoutRoot(command: string, root: string): string {
-  return command.replaceAll(`${root}/`, "").replaceAll(root, ".");
-}
-
 function readOrNull(files: WorkspaceFiles, path: string): Uint8Array | null {
   return attemptOr(null, () => (files.look(path).kind === "file" ? files.read(path) : null));
 }
 
 const SCRATCH_KINDS: Readonly<Record<string, Change["kind"]>> = { create: "added", delete: "deleted" };
-
-const LEFT_OUT = {
-  protected: "protected: it stays as it is",
-  ignored: "ignored by git",
-  tools: "in a folder that tools fill",
-} as const;
 
 /** The kernel's clock for files runs a few milliseconds behind. */
 const CLOCK_SLACK_MS = 20;

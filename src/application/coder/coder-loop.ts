@@ -736,7 +736,9 @@ async function judgeAnswerToRed({
   if (!isEmpty || red === null) return null;
   const isOfEdits = red.failed.some(({ command }) => command.type === "file_edit");
   const isRest = read.kind === "proposal" && red.kind === "failing" && isOfEdits && chosen === undefined;
-  const declares = said.declares && red.kind !== "failing";
+  const check = read.kind === "proposal" ? read.proposal.check : undefined;
+  if (check !== undefined) bench.propose?.(check);
+  const declares = (said.declares || check !== undefined) && red.kind !== "failing";
   if (declares || (isRest && bench.changes().length > 0)) {
     tell({ type: "doing", attempt: state.attempts, doing: "checking" });
     const judged = await bench.judge(state.attempts);
@@ -744,7 +746,7 @@ async function judgeAnswerToRed({
     state.red = findRedAttempt([], judged) ?? (judged?.verdict === "unknown" && isRest ? red : null);
     if (judged !== null && state.red !== null && state.red !== red) {
       const head = declares
-        ? "The draft was judged with what you declared; nothing has landed yet."
+        ? "The draft was judged with what you declared or proposed; nothing has landed yet."
         : "Without the edits that failed, the rest was judged; nothing has landed yet.";
       return sendBack(loop, state, { head, report: judged.report, commands: [] });
     }
@@ -899,6 +901,7 @@ async function judgeAttempt(
     commands,
     failed: judged === null ? failed : [],
     ran: true,
+    ...(judged?.facts.notChecked != null && { instead: "" }),
   });
 }
 
@@ -1008,7 +1011,7 @@ async function sendBack(
       ? GO_ON
       : head === undefined
         ? `Nothing of your answer was run. ${instead ?? "Send the whole proposal again, corrected."}`
-        : FIX_THE_REST,
+        : (instead ?? FIX_THE_REST),
   ];
   const words = back.filter((part) => part !== "").join("\n\n");
   return varies ? { retry: words, isFresh: false } : { back: words };

@@ -197,7 +197,8 @@ export function wordSkipped(parts: readonly SkippedPart[]): string {
 export function wordUnread(items: readonly PatchItem[]): string {
   const unread = items.flatMap((item, at) => ("unread" in item ? [{ ...item, number: at + 1 }] : []));
   const lines = wordFirst(unread, ({ number, path, line, unread: why, wrong }) => {
-    const about = wrong === undefined ? "" : `; line ${wrong.line} is wrong: \`${wrong.text}\``;
+    const about =
+      wrong === undefined || wrong.text === "" ? "" : `; line ${wrong.line} is wrong: \`${wrong.text}\``;
     return `Block ${number} (line ${line} of the patch${path === undefined ? "" : `, ${path}`}): ${why}${about}`;
   });
   return `Of ${items.length} blocks of your patch, ${unread.length} could not be read:\n${lines.join("\n")}`;

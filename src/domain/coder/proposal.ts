@@ -223,6 +223,9 @@ function readProposalText(text: string, { unwrap, asked }: ReadingOptions): Read
   const { scratch, parsed } = parseBeside(text, asked);
   const isEmpty = parsed.ok && parsed.commands.length === 0 && !/^\s*\[\s*\]\s*$/.test(text);
   const isBroken = !parsed.ok && parsed.failure.items?.some((item) => !("unread" in item)) === true;
+  const { check } = checkOf(named.check);
+  if (!parsed.ok && !isBroken && check !== undefined && unwrap)
+    return parseProposal({ plan, patch: "", risk: "low", costHint: "", check, flags: {} });
   if ((!parsed.ok && !isBroken) || (isEmpty && scratch === undefined)) return { kind: "none", text };
   const proposal: Proposal = {
     plan: (isAbove && proseBefore(plan)) || plan || proseBefore(text),

@@ -98,3 +98,40 @@ describe.if(requirePart("bwrap") && requirePart("node"))("a command that the cod
     expect(first((await at.send("/code3 comment one.mjs")).text)).toContain("NOT CHECKED");
   });
 });
+
+describe.if(requirePart("bwrap") && requirePart("node"))("a change that nothing judged", () => {
+  const CONFIG = "security:\n  local_only: false\ncoder: { attempts: 3 }\n";
+  const CHECK = "## Check\n`node --test test/one.test.mjs`";
+
+  async function open(...answers: readonly string[]) {
+    at = await openConversation((_, turn) => answers[turn] ?? proposal("p", ""), {
+      local: false,
+      config: CONFIG,
+    });
+    at.write("package.json", JSON.stringify({ type: "module", scripts: { test: "node wait.mjs" } }));
+    at.write("wait.mjs", 'import "not-installed";\n');
+    at.write("one.mjs", MODULE);
+    at.write("test/one.test.mjs", TEST);
+    return at.send("/code3 change one.mjs");
+  }
+
+  test("is judged by the command that the coder is asked for, once", async () => {
+    const reply = await open(BREAK, CHECK, proposal("p", ""));
+    expect(at.asked[1]?.messages.at(-1)?.text).toStartWith(
+      "Attempt 1 of 3 ran in a draft; nothing has landed yet.\n\nNothing failed, and nothing judged",
+    );
+    expect(at.asked[1]?.messages.at(-1)?.text).toContain("alone in a section ## Check");
+    expect(at.asked[2]?.messages.at(-1)?.text).toContain("judged with what you declared or proposed");
+    expect([reply.ok, at.read("one.mjs")]).toEqual([false, MODULE]);
+    await at.close();
+    const right = await open(COMMENT, CHECK);
+    expect(first(right.text)).toContain("node --test test/one.test.mjs (the coder's own check) 1 passed");
+    expect([right.ok, at.asked.length]).toEqual([true, 2]);
+  });
+
+  test("lands unjudged where the coder knows no such command, and it is not asked again", async () => {
+    const reply = await open(COMMENT, "No change: there is none");
+    expect(first(reply.text)).toContain("NOT CHECKED");
+    expect([reply.ok, at.asked.length]).toEqual([true, 2]);
+  });
+});

@@ -45,6 +45,8 @@ const SEARCH_MARK = /^(<{5,9}|-{5,9}) ?SEARCH>?[ \t]*\r?$/;
 const DIVIDER_MARK = /^(={5,9})[ \t]*\r?$/;
 const REPLACE_MARK = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
 
+const MARKS = [SEARCH_MARK, DIVIDER_MARK, REPLACE_MARK];
+
 const LINES_ABOVE = 4;
 const FENCE = /^\s*(`{3,}|~{3,})\s*(.*)$/;
 const BARE_NAMES =
@@ -62,20 +64,14 @@ function readSearchBlock(text: string, at: number, length: number): SearchBlockR
   const hints = readHints(text, from, end);
   const dividers = dividersIn(text, hints.from, end, length);
   const [first, second] = dividers;
-  const wrong = strayMark(text, from, end) ?? (close < 0 ? lastLine(text, from, end) : close);
+  const fail = (message: string) =>
+    ({ ok: false, message, wrong: strayMark(text, from, end) ?? end }) as const;
   if (close < 0 && second === undefined)
-    return {
-      ok: false,
-      message: "the block has no '>>>>>>> REPLACE'; the patch may have been cut off",
-      wrong,
-    };
+    return fail("the block has no '>>>>>>> REPLACE'; the patch may have been cut off");
   if (first === undefined)
-    return {
-      ok: false,
-      message:
-        "the block has no '======='; use longer marks (up to nine characters) around text that holds them",
-      wrong,
-    };
+    return fail(
+      "the block has no '======='; use longer marks (up to nine characters) around text that holds them",
+    );
   const parts = { ...(hints.startLine === undefined ? {} : { startLine: hints.startLine }) };
   if (second !== undefined && (close < 0 || dividers.length % 2 === 0)) {
     const unused = close < 0 ? "" : text.slice(lineAfter(text, second), close);
@@ -101,20 +97,12 @@ function readSearchBlock(text: string, at: number, length: number): SearchBlockR
 /** A line that looks like a mark and is none: of another length, indented, or with words behind it. */
 function strayMark(text: string, from: number, end: number): number | undefined {
   for (let at = from; at < end; at = lineAfter(text, at))
-    if (/^[ \t]*(?:[<>=]{3,}|[+-]{5,} ?(?:SEARCH|REPLACE)\b)/.test(lineAt(text, at)) && !isMarkLine(text, at))
+    if (
+      /^[ \t]*(?:[<>=]{3,}|[+-]{5,} ?(?:SEARCH|REPLACE)\b)/.test(lineAt(text, at)) &&
+      !MARKS.some((mark) => mark.test(lineAt(text, at)))
+    )
       return at;
   return undefined;
-}
-
-function isMarkLine(text: string, at: number): boolean {
-  const line = lineAt(text, at);
-  return SEARCH_MARK.test(line) || DIVIDER_MARK.test(line) || REPLACE_MARK.test(line);
-}
-
-function lastLine(text: string, from: number, end: number): number {
-  let last = from;
-  for (let at = from; at < end; at = lineAfter(text, at)) if (lineAt(text, at).trim() !== "") last = at;
-  return last;
 }
 
 /** Where the next block opens; the end of the text after the last one. */
