@@ -92,7 +92,7 @@ describe("a model that fails", () => {
   test("sixty identical failing answers of a local model are as many requests as it has attempts", async () => {
     server.say({ text: proposal("Never", replace("a.txt", "not there", "x")) });
     const { code, out } = await chat("/code3 change a.txt");
-    expect(out).toContain("The same failure occurred twice; the coder is making no progress.");
+    expect(out).toContain("The same failure occurred twice, so the coder was not asked again.");
     expect(code).toBe(1);
     expect(server.requests).toHaveLength(3);
     expect(cli.tree()).toEqual({ "a.txt": "one\n" });

@@ -9,7 +9,8 @@ import {
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
 import type { WhyNotChecked } from "../../domain/checks/findings.ts";
-import { narrowLine, takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
+import { narrowLine, retryCheck, takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
+import { findOutsideCause } from "../../domain/checks/outside-cause.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
@@ -41,12 +42,13 @@ export function checkResult({ kind, command, line }: ProjectCheck, ran: RanCheck
   const isEmpty = results !== null && totalTests(results.counts) === 0;
   const state = isEmpty ? "cannot-run" : ranCheckState(run, line);
   const isUnread = kind === "test" && state === "red" && results === null;
+  const outside = isUnread ? findOutsideCause(run.whole) : null;
   return {
     kind,
     command,
     state,
     results,
-    ...(isUnread && { failure: readCheckFailure(run.whole) }),
+    ...(isUnread && { failure: { ...readCheckFailure(run.whole), ...(outside !== null && { outside }) } }),
     ...(absent !== null && { absent }),
   };
 }
@@ -176,11 +178,18 @@ async function runBaseline(
 
 /** The first rung hides the private home, so that no earlier job influences the result; the next one shows it, if it is needed. */
 function rungsBelow(
-  { command, line, instead = [] }: ProjectCheck,
+  check: ProjectCheck,
+  { failure }: CheckResult,
   draft: Pick<Draft, "homes">,
 ): readonly (CheckRung & Pick<ProjectCheck, "home">)[] {
+  const { command, line, instead = [] } = check;
   const hasTraces = draft.homes?.()?.earlier === true;
-  return [...(hasTraces ? [{ command, line, home: "whole", isShorter: true } as const] : []), ...instead];
+  const again = failure?.outside === undefined ? null : retryCheck(check, failure.outside.cause);
+  return [
+    ...(hasTraces ? [{ command, line, home: "whole", isShorter: true } as const] : []),
+    ...(again === null ? [] : [again]),
+    ...instead,
+  ];
 }
 
 interface ClimbedCheck {
@@ -199,7 +208,7 @@ async function climbDown(
   for (const [at, result] of results.entries()) {
     const check = deps.checks[at];
     let taken: ClimbedCheck = { result };
-    const rungs = judgesBaseline(result) || check === undefined ? [] : rungsBelow(check, draft);
+    const rungs = judgesBaseline(result) || check === undefined ? [] : rungsBelow(check, result, draft);
     for (const { home, ...rung } of rungs) {
       if (result.state === "timed-out" && rung.isShorter !== true) continue;
       const tried = await runBaseline(deps, draft, {
@@ -212,10 +221,20 @@ async function climbDown(
       // If the lower rung is slow, the affected tests can still judge; with a check that cannot run, nothing can.
       const isSlow = lower?.state === "timed-out" && result.state === "cannot-run";
       if (lower === undefined || !(isSlow || judgesBaseline(lower))) continue;
-      const isUnable = result.state === "timed-out" || result.state === "cannot-run";
-      const why = home !== undefined ? "home" : isUnable ? result.state : "unread";
+      const cause = result.failure?.outside?.cause;
+      const isOutside = cause !== undefined;
+      // What cannot run for an outside cause is replaced only by what shows a test.
+      if (isOutside && lower.results === null) continue;
+      const ended = result.state === "timed-out" || result.state === "cannot-run" ? result.state : "unread";
+      const why = home !== undefined ? "home" : isOutside ? "cannot-run" : ended;
       const ms = tried.runs[0]?.durationMs ?? 0;
-      taken = { result: { ...lower, rung: { line: rung.line, insteadOf: result.command, why } }, ms };
+      taken = {
+        result: {
+          ...lower,
+          rung: { line: rung.line, insteadOf: result.command, why, ...(isOutside && { cause }) },
+        },
+        ms,
+      };
       if (!isSlow) break;
     }
     climbed.push(taken);

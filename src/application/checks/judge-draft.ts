@@ -20,6 +20,7 @@ import {
   type WhyNotChecked,
   withFound,
 } from "../../domain/checks/findings.ts";
+import { findUnableChecks, withUnable } from "../../domain/checks/outside-cause.ts";
 import { decidesChecks, isDocumentation, isTestPath } from "../../domain/checks/path-kinds.ts";
 import { createTestCounter } from "../../domain/checks/read-results.ts";
 import { findRenamedTests } from "../../domain/checks/renamed-tests.ts";
@@ -335,19 +336,25 @@ async function judgeWhole(opening: Opening): Promise<Judging | WhyNotChecked> {
   const first = again === null ? await check(checks) : { ok: true as const, runs: again };
   if (!first.ok) return first.why;
   const results = again === null ? checkResults(checks, first.runs) : baseline.results;
+  const changes = draft.changes();
+  const { declarations } = deps;
+  const paths = changes.map(({ path }) => path);
+  const cannotRun = findUnableChecks(baseline.results, results, { paths, declarations });
+  const settle = (list: readonly CheckResult[]) => list.map((one) => withUnable(one, cannotRun));
+  const [before, now] = [settle(baseline.results), settle(results)];
   return {
     deps,
     draft,
-    changes: draft.changes(),
+    changes,
     affected: opening.affected(),
-    baseline,
+    baseline: { ...baseline, results: before },
     checks,
     check,
     showHome,
     runs: first.runs,
-    results,
-    judgement: judgeAll({ baseline: baseline.results, draft: results, old: null }),
-    findings: addFindings([], { flaky: early?.flaky ?? [] }),
+    results: now,
+    judgement: judgeAll({ baseline: before, draft: now, old: null }),
+    findings: addFindings([], { flaky: early?.flaky ?? [], cannotRun }),
     isBlind: false,
     unrepeated: [],
   };
@@ -616,9 +623,10 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
   const newlyRed = results.flatMap(({ state, command }) =>
     state === "red" && wasGreen(command) ? [command] : [],
   );
-  const rungs = baseline.results.flatMap(({ command, rung }) =>
-    rung === undefined ? [] : [{ command, insteadOf: rung.insteadOf, why: rung.why }],
-  );
+  const rungs = baseline.results.flatMap(({ command, rung }) => {
+    const { line: _, ...about } = rung ?? { line: "" };
+    return "why" in about ? [{ command, ...about }] : [];
+  });
   const ofTests = baseline.results.filter(({ kind }) => kind === "test");
   const judges = ofTests.length > 0 ? ofTests : baseline.results;
   const absent = [...new Set(judges.flatMap(({ absent: program }) => program ?? []))];

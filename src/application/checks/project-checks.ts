@@ -127,6 +127,18 @@ const SENTENCES: {
     `These tests failed before and pass only with your changes to the tests: you rewrote them, or a new test makes them pass. With the old tests they still fail.\n${wordNames(rewritten)}\nRestore what they expect and fix the code. If what they expected was wrong, change nothing more and declare it in the plan or your last message: \`Changes checks: FILE: reason\`.`,
   unstable: ({ unstable }) =>
     `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, change nothing more; the reply names them to the user.`,
+  cannotRun: ({ cannotRun }) =>
+    cannotRun
+      .map(
+        ({ command, cause }) =>
+          `\`${command}\` ends before any test, with your change and without it: ${cause}. That is not yours to fix.`,
+      )
+      .join("\n"),
+  notMine: ({ notMine }) => `Accepted as not yours:\n${wordNames(notMine.map(({ test }) => test))}`,
+  refused: ({ refused }) => {
+    const { refusal } = checksMessagesFor("en");
+    return `These lines \`Not mine\` are refused:\n${wordNames(refused.map(({ test, tie }) => `${test}: ${refusal(tie)}`))}`;
+  },
   formatted: ({ formatted }) =>
     `The project's formatter (${formatted.join(", ")}) rewrote files that you changed: quote their lines as they are now.`,
 };
@@ -437,11 +449,16 @@ function factsOfUnable(
   results: readonly CheckResult[],
 ): ChecksFacts {
   const absent = [...new Set(results.flatMap(({ absent: program }) => program ?? []))];
-  const isRed = results.some((result) => result.state === "red" && !isUnable(result));
+  const isRed = results.some(
+    (result) => result.state === "red" && !isUnable(result) && result.failure?.outside === undefined,
+  );
   const why = isRed ? "red-before" : "cannot-run";
   const commands = checks.map(({ command }) => command);
   const facts = factsWithoutChecks({ ok: false, why, commands, absent, install });
-  return withFound(facts, { errorBefore: findErrorBefore(results) });
+  const cannotRun = results.flatMap(({ command, failure }) =>
+    failure?.outside === undefined ? [] : [{ command, cause: failure.outside.cause }],
+  );
+  return withFound(facts, { errorBefore: findErrorBefore(results), cannotRun });
 }
 
 /** How a coder declares what it knows about tests. Facts and these declarations decide verdicts; the request's words do not. */

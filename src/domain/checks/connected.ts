@@ -10,7 +10,7 @@ import type { CheckResult } from "./verdict.ts";
 export type Connection = "outcome" | "message" | "stack" | "imports" | "name" | "test-file" | "package";
 
 /** Whether a connection shows that the change is part of the failure: the coder cannot declare such a test as not its own. */
-export function isTied(connection: Connection): boolean {
+export function isTied(connection: Connection): connection is "outcome" | "message" | "stack" {
   return connection === "outcome" || connection === "message" || connection === "stack";
 }
 

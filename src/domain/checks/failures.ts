@@ -122,9 +122,12 @@ export const namesMissingService = (text: string) => NO_SERVICE.test(text);
 const TEST_LINE =
   /^[^\w\n]*(?:(?:not )?ok|pass(?:ed|es)?|fail(?:ed|s)?(?! to )|[✓✔√✗✘✖×])(?![\w-])|[\d#] (?:tests? )?(?:pass|fail)(?:ed|ing|ures?)?\b/im;
 
+/** Whether an output has the result of any test, in any format. */
+export const showsTests = (text: string) => TEST_LINE.test(text);
+
 /** Whether a run without named tests ended for lack of a service before its first test. */
 export function lacksService({ message, tail }: CheckFailure): boolean {
-  return namesMissingService(tail) && !TEST_LINE.test(message);
+  return namesMissingService(tail) && !showsTests(message);
 }
 
 /** The output of a red check without named tests. */
@@ -178,7 +181,7 @@ function findMessage(account: readonly string[]): string {
   return blankVariables(`${first.trim()} ${next.trim()}`);
 }
 
-function findPlaces(lines: readonly string[]): string[] {
+export function findPlaces(lines: readonly string[]): string[] {
   const places = new Set<string>();
   for (const word of lines.flatMap((line) => line.split(BETWEEN))) {
     const place = word.replace(/^file:\/\//, "").replace(/(?::\d+){0,2}:?$/, "");

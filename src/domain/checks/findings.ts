@@ -5,9 +5,16 @@
  */
 
 import type { SourcedCommand } from "./command-sources.ts";
+import type { UnableCheck } from "./outside-cause.ts";
 import type { CodePatch } from "./patched-code.ts";
 import type { NewTests, TestCounts } from "./test-results.ts";
 import { type CheckResult, type Judgement, type LowerRung, TEST_CHANGES, type Verdict } from "./verdict.ts";
+
+/**
+ * Why a test that a coder declares as not its own counts all the same. `outcome`, `message`, `stack`: it ends in another way now, with
+ * another error, or its failure passes through the change. `unknown`: no red test or check has the name.
+ */
+export type Tie = "outcome" | "message" | "stack" | "no-reason" | "passed-before" | "is-new" | "unknown";
 
 /**
  * Why no check judged. `slow`: slower than `checks.auto_limit` at last. `unended`: ended at `checks.timeout`, or long after its usual
@@ -67,9 +74,13 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   /** Checks that are red now and were green before. */
   readonly newlyRed: readonly string[];
   /** Commands that judged instead of others. */
-  readonly rungs: readonly (Pick<LowerRung, "insteadOf" | "why"> & { readonly command: string })[];
+  readonly rungs: readonly (Pick<LowerRung, "insteadOf" | "why" | "cause"> & { readonly command: string })[];
   /** The error of a check that was red before the change and names no tests. */
   readonly errorBefore: string;
+  /** Checks that end before any test for a cause outside the sources, with the change and without it. */
+  readonly cannotRun: readonly UnableCheck[];
+  /** What the coder declares as not its own, and the fact for which that does not count. */
+  readonly refused: readonly (ReasonedTest & { readonly tie: Tie })[];
   /** Programs that are not installed. */
   readonly absent: readonly string[];
   readonly install: string;
@@ -186,6 +197,8 @@ export const FINDINGS = {
   removed: { order: 110, inFirstLine: "declared" },
   removedWithCode: { order: 120, remark: true },
   unable: { order: 130, remark: true, forCoder: "listed" },
+  cannotRun: { order: 132, remark: true, forCoder: "sentence" },
+  refused: { order: 134, remark: true, forCoder: "sentence" },
   hung: { order: 140, remark: true },
   weakened: { order: 150, remark: true, inFirstLine: "declared" },
   onlyWith: { order: 160, remark: true, makes: "red", forCoder: "sentence" },
@@ -209,7 +222,7 @@ export const FINDINGS = {
   mended: { order: 340 },
   newPassing: { order: 350 },
   newlyRed: { order: 360 },
-  notMine: { order: 370 },
+  notMine: { order: 370, forCoder: "sentence" },
   rungs: { order: 380 },
   silenced: { order: 390 },
 } as const satisfies Readonly<Record<FindingCode, WholeFinding>>;

@@ -1,4 +1,4 @@
-import type { ProjectCheck } from "./find-checks.ts";
+import type { CheckRung, ProjectCheck } from "./find-checks.ts";
 import { nameCheck, OWN_PROGRAMS } from "./findings.ts";
 import { isTestPath } from "./path-kinds.ts";
 import { VARIABLES } from "./runners/package-scripts.ts";
@@ -8,6 +8,18 @@ import { CHECK_RUNNERS } from "./runners/registry.ts";
 const TAKES_VALUE =
   /^(?:-r|--require|-c|--config|--import|--loader|--experimental-loader|-t|--timeout|-u|--ui|-R|--reporter|--test-reporter|--file|--extension|--ignore|--exclude|--env|--environment|--project|-p|--dir|--root|--rootDir|--setupFiles|--globals?|-g|--grep|--test-name-pattern|-k|-m|--rootdir|--cov|--cov-config|--cov-report|-o|--override-ini|--deselect|--ignore-glob|--confcutdir|--basetemp|--junit-?xml|-W|-n)$/;
 const FILES_APPENDED = /^(?:mocha|jest|vitest|tape|node|pytest)$/;
+
+/** A check that needs less from outside than one that ended with this cause, as its tool offers it; null where it does not. */
+export function retryCheck(
+  { command, line }: Pick<ProjectCheck, "command" | "line">,
+  cause: string,
+): CheckRung | null {
+  for (const { retry } of CHECK_RUNNERS) {
+    const again = retry?.(line, cause) ?? null;
+    if (again !== null) return { line: again, command: retry?.(command, cause) ?? command };
+  }
+  return null;
+}
 
 /** The project's own call of its runner with these test files in the place of those that it names; null if that is not possible. */
 export function narrowLine(

@@ -13,7 +13,7 @@ import {
 } from "./connected.ts";
 import { type Declaration, type Declared, resolveDeclarations } from "./declarations.ts";
 import type { ProjectCheck } from "./find-checks.ts";
-import type { Found, ReasonedTest } from "./findings.ts";
+import type { FindingValues, Found, ReasonedTest, Tie } from "./findings.ts";
 import { type ChangedText, isCodePath, isTestPath } from "./path-kinds.ts";
 import { bareTestName } from "./test-results.ts";
 import type { CheckResult, Judgement, Verdict } from "./verdict.ts";
@@ -97,8 +97,53 @@ export function settleRedTests(red: RedTests): { readonly judgement: Judgement; 
   const commands = unread.map(({ now }) => now.command);
   const left = withoutRenamed(withoutGone(owned, { gone, declared, isGreen }), red);
   const isGoal = findGoals(red, fileOf);
-  return settleRed(left, { gone, withCode, declared, unread: commands, connection, isGoal });
+  const settled = settleRed(left, { gone, withCode, declared, unread: commands, connection, isGoal });
+  const { notMine } = settled.found;
+  const refused = findRefused(red, { targets, declared, notMine, connection });
+  return { ...settled, found: { ...settled.found, refused } };
 }
+
+/** What the coder declares as not its own, and what counts all the same by a fact: each declaration has its answer. */
+function findRefused(
+  red: RedTests,
+  about: {
+    readonly targets: ReadonlyMap<string, readonly string[]>;
+    readonly declared: ReadonlyMap<string, Declared>;
+    readonly notMine: readonly ReasonedTest[];
+    readonly connection: (test: string) => Connection | null;
+  },
+): FindingValues["refused"] {
+  const { worse, newFailing } = red.judgement;
+  const lines = red.declarations.filter(({ kind }) => kind === "not-mine");
+  if (lines.length === 0) return [];
+  const ran = [...red.before, ...red.results];
+  const others = [...worse, ...ran.flatMap((one) => [one.command, ...(one.results?.tests.keys() ?? [])])];
+  const named = new Map(others.map((name) => [name, [name, bareTestName(name)]]));
+  const tieOf = (test: string, reason: string): Tie | null => {
+    if (about.declared.get(test)?.kind !== "not-mine") return null;
+    if (about.notMine.some((one) => one.test === test)) return null;
+    if (worse.includes(test)) return "passed-before";
+    const how = about.connection(test);
+    if (reason === "") return "no-reason";
+    return newFailing.includes(test) ? "is-new" : how !== null && isTied(how) ? how : null;
+  };
+  const refused = lines.flatMap((line): FindingValues["refused"] => {
+    const found = [...resolveDeclarations([line], about.targets)];
+    if (found.length > 0)
+      return found.flatMap(([test, { reason }]) => {
+        const tie = tieOf(test, reason);
+        return tie === null ? [] : [{ test, reason, tie }];
+      });
+    const known = [...resolveDeclarations([line], named)];
+    if (known.length === 0) return [{ test: line.text.slice(0, MOST_NAMED), reason: "", tie: "unknown" }];
+    const tie = "passed-before" as const;
+    return known.flatMap(([test, { reason }]) => (worse.includes(test) ? [{ test, reason, tie }] : []));
+  });
+  return [...new Map(refused.map((one) => [one.test, one])).values()];
+}
+
+/** Characters of a declaration that names nothing. */
+const MOST_NAMED = 80;
 
 /** The goals of a message: tests of a file that it names, or of a named file of code that the change leaves as it is. None if one is mended. */
 function findGoals(

@@ -52,8 +52,19 @@ export interface TestFailure {
   readonly places: readonly string[];
 }
 
+/** Why a check ended before its first test, where the cause lies outside the sources. */
+export interface OutsideCause {
+  /** As printed. */
+  readonly cause: string;
+  /** The lines that say it, blanked and sorted. */
+  readonly lines: readonly string[];
+  /** The files that its errors name. */
+  readonly places: readonly string[];
+}
+
 /** The output of a red check that names no tests. */
 export interface CheckFailure {
+  readonly outside?: OutsideCause;
   /** Its lines, blanked, each once and sorted: tests that run side by side print in any order. */
   readonly message: string;
   readonly places: readonly string[];

@@ -34,6 +34,8 @@ export interface LowerRung {
   readonly insteadOf: string;
   /** `home`: it is the same command, and needs what earlier jobs installed in the private home. */
   readonly why: "cannot-run" | "timed-out" | "unread" | "home";
+  /** What kept it from running, where that is outside the sources. */
+  readonly cause?: string;
 }
 
 /** Whether a result over the current project can serve as a baseline: it has a passed test or a green exit. */

@@ -15,7 +15,9 @@ import {
   findingsByCode,
   type ReasonedTest,
   type RemarkCode,
+  type Tie,
 } from "../checks/findings.ts";
+import type { UnableCheck } from "../checks/outside-cause.ts";
 import type { CodePatch } from "../checks/patched-code.ts";
 import { countFailing, type NewTests, type TestCounts, totalTests } from "../checks/test-results.ts";
 import { failingTests, type KnownCheck, type LowerRung } from "../checks/verdict.ts";
@@ -75,6 +77,7 @@ function createChecksMessages({
   why,
   whyProposed,
   whyLower,
+  whyRefused,
   state,
   beside: besides,
   firstLine,
@@ -102,6 +105,8 @@ function createChecksMessages({
       ...count("xpassed", xpassed),
     ]);
 
+  const wordUnable = ({ command, cause }: UnableCheck) => say("unable-because", { commands: command, cause });
+
   function whyNot(facts: ChecksRecord): string {
     const { notChecked: reason, absent = [], unnoticed = [], install } = facts;
     const commands = join(facts.commands);
@@ -112,11 +117,13 @@ function createChecksMessages({
     if (reason === "red-before" && facts.errorBefore !== undefined)
       return say("broken-before", { commands: commands || say("the-checks"), error: facts.errorBefore });
     if (reason !== "cannot-run") return why[reason];
+    const cause = join((facts.cannotRun ?? []).map(wordUnable));
     // An installation does not help where its own program is missing as well.
     const helps =
       install === undefined || absent.includes(install.split(" ", 1)[0] ?? "")
         ? say("name-others")
         : say("may-help", { install });
+    if (cause !== "") return say("unable-any", { cause, helps });
     if (absent.length === 0) return say("cannot-run-any", { commands: commands || say("the-checks"), helps });
     return say("absent", { absent: join(absent), commands, helps });
   }
@@ -125,8 +132,8 @@ function createChecksMessages({
     say("unended", { commands: join(commands), seconds });
 
   /** `1 of 2 still red`: of the tests that the change answers for. */
-  function stillRed({ stillRed: red = [], mended = [] }: Found): string {
-    if (red.length === 0) return say("still-red-any");
+  function stillRed({ stillRed: red = [], mended = [], errorBefore: error }: Found): string {
+    if (red.length === 0) return error ? say("still-red-because", { error }) : say("still-red-any");
     const all = red.length + mended.length;
     return say(mended.length === 0 ? "still-red-all" : "still-red-of", { red: red.length, all });
   }
@@ -284,6 +291,9 @@ function createChecksMessages({
         own.length === 0 ? why[reason] : say("sourced-because", { own: join(own), why: why[reason] });
       return [say("sourced", { commands: join(commands), where, cause })];
     },
+    cannotRun: (checks, { notChecked }) =>
+      notChecked === "cannot-run" ? [] : checks.map((one) => say("cannotRun", { text: wordUnable(one) })),
+    refused: (tests) => tests.map(({ test: name, tie }) => say("refused", { name, why: whyRefused[tie] })),
     weakensTests: (_, { weakened }) => (weakened === undefined ? [say("weakensTests")] : []),
     newTests: (tests) => [wordNewTests(tests)],
     unnoticed: (paths, { notChecked }) => (notChecked === "blind" ? [] : named("unnoticed", paths)),
@@ -318,6 +328,7 @@ function createChecksMessages({
 
   return {
     counts,
+    refusal: (tie: Tie): string => whyRefused[tie],
     /** `npm test: 426 passed (3 fixed)`. */
     line(judged: JudgedFacts): string {
       const facts = readFacts(judged);
@@ -345,7 +356,10 @@ function createChecksMessages({
       if (verdict === "still-red" && red.length > 0)
         return say("brief-names", { text: stillRed(facts), names: names(red) });
       if (failing > 0) return say("brief-failing", { failing, all: (all?.passed ?? 0) + failing });
-      if (verdict === "still-red") return stillRed(facts);
+      if (verdict === "still-red") {
+        const [commands, error] = [leading(facts), facts.errorBefore];
+        return error ? `${commands}: ${error}` : say("still-red-check", { commands });
+      }
       if (verdict !== "worse") return join(headlineParts(facts));
       if (facts.newlyRed !== undefined) return newlyRed(facts);
       return worse.length > 0
@@ -370,9 +384,11 @@ function createChecksMessages({
         : say("not-checked-state", { why: whyNot(readFacts(none)) }),
     /** Below a first line that says the rest: which commands judged in the place of others. */
     beside: (facts: JudgedFacts): string[] =>
-      (findingsByCode(facts).rungs ?? []).map(({ command, insteadOf, why: reason }) =>
-        say(reason === "home" ? "rung-home" : "rung-instead", { command, insteadOf, why: whyLower[reason] }),
-      ),
+      (findingsByCode(facts).rungs ?? []).map(({ command, insteadOf, why: reason, cause }) => {
+        const text = whyLower[reason];
+        const because = cause === undefined ? text : say("in-brackets", { text, more: cause });
+        return say(reason === "home" ? "rung-home" : "rung-instead", { command, insteadOf, why: because });
+      }),
     /** Information for the user beyond that line; each is a separate line. */
     remarks(judged: JudgedFacts): string[] {
       const facts = readFacts(judged);

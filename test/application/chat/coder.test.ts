@@ -212,7 +212,7 @@ describe("a proposal that cannot run", () => {
     expect(reply).toMatchObject({ ok: false, jobs: [{ status: "no-change", failed_cmds: 1 }] });
     expect(reply.text).toStartWith("No change, 1 command failed\n");
     expect(reply.text).toContain("a.txt");
-    expect(reply.text).toContain("The same failure occurred twice; the coder is making no progress.");
+    expect(reply.text).toContain("The same failure occurred twice, so the coder was not asked again.");
     expect(at.asked).toHaveLength(3);
     expect(at.tree()).toEqual({ "a.txt": "one\n" });
   });

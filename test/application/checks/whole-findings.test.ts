@@ -60,6 +60,8 @@ const VALUES: { readonly [Code in FindingCode]: FindingValues[Code] } = {
   unstable: ["NAMED"],
   together: ["NAMED"],
   hung: ["NAMED"],
+  cannotRun: [{ command: "NAMED", cause: "NAMED" }],
+  refused: [{ test: "NAMED", reason: "NAMED", tie: "message" }],
   affectedOnly: { files: 1, of: 9, wholeSeconds: 600, isAtLeast: true },
 };
 const VERDICTS: readonly Verdict[] = [

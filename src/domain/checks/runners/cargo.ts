@@ -53,6 +53,7 @@ const CARGO_PARTS = [
 
 export const cargo: CheckRunner = {
   name: "cargo",
+  retry: (line) => (/\bcargo test\b/.test(line) ? line.replace(/\bcargo test\b/g, "$& --offline") : null),
   findTest: (files) =>
     hasName(files, "Cargo.toml")
       ? { command: "cargo test", line: "cargo test --no-fail-fast", instead: CARGO_PARTS }

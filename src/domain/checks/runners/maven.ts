@@ -22,6 +22,17 @@ function narrowMaven(
   return line.replace(CALL, (call) => `${call} -Dtest=${[...classes].join(",")}`);
 }
 
+const FAILED_GOAL = /goal [\w.-]+:(?:maven-)?([\w-]+?)(?:-maven)?(?:-plugin)?:[\w.-]+:(\w+)/;
+
+/** Offline, and without the plug-in whose goal failed: a property that no plug-in reads changes nothing. */
+function retryMaven(line: string, cause: string): string | null {
+  const [, name, goal] = FAILED_GOAL.exec(cause) ?? [];
+  const dotted = name?.replaceAll("-", ".");
+  const skips = dotted === undefined ? [] : [dotted, `${dotted}.${goal}`];
+  const options = ["-o", ...skips.map((one) => `-D${one}.skip=true`)].join(" ");
+  return CALL.test(line) ? line.replace(CALL, (call) => call.replace(/mvnw?/, `$& ${options}`)) : null;
+}
+
 export const maven: CheckRunner = {
   name: "maven",
   findTest(files) {
@@ -34,4 +45,5 @@ export const maven: CheckRunner = {
   calls: [/^(?:\.\/)?mvnw?(?: -\S+)* (?:test|check|verify)(?: |$)/],
   decidedBy: [/(?:^|\/)(?:mvnw|\.mvn\/.+)$/],
   narrow: narrowMaven,
+  retry: retryMaven,
 };

@@ -30,6 +30,7 @@ export const plainRunners: readonly CheckRunner[] = [
         : null,
     calls: [/^(?:\.\/)?gradlew?(?: -\S+)* (?:test|check|verify)(?: |$)/],
     decidedBy: [/(?:^|\/)gradlew$/],
+    retry: (line) => (/\bgradlew? /.test(line) ? line.replace(/\bgradlew? /, "$&--offline ") : null),
   },
   {
     name: "phpunit",

@@ -248,7 +248,7 @@ export const chatTexts = {
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,
   coderStopped: {
     attempts: (limit: number) => `Still failing after ${many(limit, "attempt")} (the limit: coder.attempts).`,
-    same: "The same failure occurred twice; the coder is making no progress.",
+    same: "The same failure occurred twice, so the coder was not asked again.",
     "gave-up": "The coder proposed nothing more.",
     conflict: "The coder was shown the conflicting change twice and did not resolve the conflict.",
   },

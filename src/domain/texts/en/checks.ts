@@ -1,4 +1,4 @@
-import type { CheckBeside, FirstLineCode, RemarkCode, WhyNotChecked } from "../../checks/findings.ts";
+import type { CheckBeside, FirstLineCode, RemarkCode, Tie, WhyNotChecked } from "../../checks/findings.ts";
 import type { CheckResult, LowerRung } from "../../checks/verdict.ts";
 
 /** A sentence with `{holes}`; two where one thing and several are worded differently, by the hole `{n}`. */
@@ -9,6 +9,7 @@ export interface CheckWords<Code extends string = keyof typeof checkWords.said> 
   readonly why: Readonly<Record<WhyNotChecked, string>>;
   readonly whyProposed: Partial<Readonly<Record<WhyNotChecked, string>>>;
   readonly whyLower: Readonly<Record<LowerRung["why"], string>>;
+  readonly whyRefused: Readonly<Record<Tie, string>>;
   readonly state: Readonly<Record<CheckResult["state"], string>>;
   readonly beside: Readonly<Record<CheckBeside["state"], string>>;
   /** Parts of the first line, by the finding that each is about. */
@@ -52,6 +53,15 @@ export const checkWords = {
     unread: "does not say which tests fail",
     home: "needs what earlier jobs installed in the private home",
   },
+  whyRefused: {
+    outcome: "it ends in another way with this change",
+    message: "its error is another one with this change",
+    stack: "its error names a file of this change",
+    "no-reason": "the line gives no reason",
+    "passed-before": "it passed before this change",
+    "is-new": "this change adds it; declare a test that is meant to fail as such",
+    unknown: "no red test or check has this name",
+  },
   state: states,
   beside: { ...states, red: "red as before", "not-run": "not run" },
   firstLine: {
@@ -74,7 +84,10 @@ export const checkWords = {
     "not-checked": "not checked: {why}",
     "not-checked-headline": "NOT CHECKED: {why}",
     "not-checked-state": "Not checked: {why}",
-    "broken-before": "{commands} failed before the change as well, and names no test: {error}",
+    "broken-before":
+      "{commands} failed before the change as well, and its output does not say which tests failed: {error}",
+    "unable-because": "{commands} cannot run here, with this change or without it: {cause}",
+    "unable-any": "{cause}; {helps}",
     blind: "the tests ({commands}) do not notice when {names} is broken",
     installs: "{why}; {install} installs them",
     "may-help": "{install} may help",
@@ -98,6 +111,8 @@ export const checkWords = {
     unended: "{commands} did not end in {seconds} s",
     "unended-short": "did not end in {seconds} s",
     "still-red-any": "still red",
+    "still-red-because": "still red: {error}",
+    "still-red-check": "{commands} is still red",
     "still-red-all": "{red} still red",
     "still-red-of": "{red} of {all} still red",
     "no-test": "no longer shows any tests",
@@ -112,7 +127,8 @@ export const checkWords = {
     "affected-part": "{files} of {affected} affected test files ran",
     "affected-passed": "{n} affected passed",
     "not-whole": "; the whole suite ({time}) was not run",
-    "whole-unread": "; the whole suite was red before the change and names no test",
+    "whole-unread":
+      "; the whole suite was red before the change, and its output does not say which tests failed",
     "own-check": "{commands} (the coder's own check)",
     "new-count": "{n} new",
     "fixed-count": "{n} fixed",
@@ -160,6 +176,8 @@ export const checkWords = {
     moved: ["1 test moved", "{n} tests moved"],
     removedWithCode: "Removed with the code that they test: {names}",
     unable: "Cannot run here, now as before: {names}",
+    cannotRun: "{text}.",
+    refused: "Counts, although the coder declares it as not its own: {name} ({why}).",
     hung: "Left out because they did not end without the change: {names}",
     weakened: [
       "This change weakens 1 test (removed or skipped): {names}",
@@ -171,7 +189,7 @@ export const checkWords = {
     installed: "Passes only with what the job installed in its private home: {names}",
     testRunLines: "New code that refers to the test run: {names}",
     unnoticed: "The tests do not notice when it is broken: {names}",
-    flaky: "Flaky, not worse (alone it passes, or it fails on the old code as well): {names}",
+    flaky: "Flaky, not worse (failed once with this change, and passed when it ran again alone): {names}",
     unstable: "Failed once with this change and passed alone; never seen red without it: {names}",
     together: "Passes alone, and fails with the other tests (twice): {names}",
     formatted: "Formatted: {names}",
