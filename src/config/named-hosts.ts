@@ -49,18 +49,12 @@ const OF_WORKSPACE: readonly NamingFile[] = [
   ["build.gradle.kts", GRADLE],
 ];
 
-const VARIABLES = [
-  "GOPROXY",
-  "GOSUMDB",
-  "PIP_INDEX_URL",
-  "PIP_EXTRA_INDEX_URL",
-  "UV_INDEX_URL",
-  "UV_DEFAULT_INDEX",
-  "UV_INDEX",
-  "npm_config_registry",
-  "NPM_CONFIG_REGISTRY",
-  "YARN_NPM_REGISTRY_SERVER",
-];
+const VARIABLES = `
+  GOPROXY GOSUMDB PIP_INDEX_URL PIP_EXTRA_INDEX_URL UV_INDEX_URL UV_DEFAULT_INDEX UV_INDEX
+  npm_config_registry NPM_CONFIG_REGISTRY YARN_NPM_REGISTRY_SERVER
+`
+  .trim()
+  .split(/\s+/);
 
 /** The addresses in the user's own settings of package managers: files of the home, of the system, and variables. */
 export function userAddresses(env: Readonly<Record<string, string | undefined>>): readonly string[] {

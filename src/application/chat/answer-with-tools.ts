@@ -105,13 +105,9 @@ function guardedPaths({ commands }: RanJob): readonly string[] {
     .flatMap((note) => (typeof note === "object" && note.code === "protected-created" ? note.paths : []));
 }
 
-const LIMITS: ReadonlySet<string> = new Set([
-  "host-refused",
-  "network-limited",
-  "secret-hidden",
-  "model-network",
-  "model-network-open",
-]);
+const LIMITS: ReadonlySet<string> = new Set(
+  "host-refused network-limited secret-hidden model-network model-network-open".split(" "),
+);
 
 /** What limits of the network and of secret files did to the jobs of a loop; each note once, and hosts that were reached counted together. */
 function limitNotes(facts: readonly RanJob[]): readonly Note[] {

@@ -227,20 +227,9 @@ export function openConversation(given: ChatDeps) {
 const ASIDE_NAMES: ReadonlySet<string> = new Set(["stop", "btw"]);
 
 /** Commands that may ask a model: `/route` repeats the last request, `/new` summarises the session. */
-const ASKS_A_MODEL: ReadonlySet<string> = new Set([
-  "preview",
-  "route",
-  "new",
-  "head",
-  "review",
-  "pr",
-  "commit",
-  "init",
-  "cloud",
-  "clear",
-  "compact",
-  "schedule",
-]);
+const ASKS_A_MODEL: ReadonlySet<string> = new Set(
+  "preview route new head review pr commit init cloud clear compact schedule".split(" "),
+);
 
 /** The command of a message: written as one, typed as for a shell, or asked for in a plain sentence. */
 function readCommand(

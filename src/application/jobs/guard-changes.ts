@@ -176,13 +176,9 @@ function environmentFinding(path: string, secrets: readonly string[]): string | 
     : `a folder with a secret file that this job may not read cannot be made a virtual environment: ${path}`;
 }
 
-const JUDGED_BY_CONTENT: ReadonlySet<string> = new Set([
-  "rebase-merge",
-  "sequencer",
-  "commondir",
-  "config",
-  "config.worktree",
-]);
+const JUDGED_BY_CONTENT: ReadonlySet<string> = new Set(
+  "rebase-merge sequencer commondir config config.worktree".split(" "),
+);
 
 /** A sample of a hook runs only where a hook is a link, which may lead to it. */
 function isIdleSample(sides: BeforeAndAfter, path: string): boolean {

@@ -1,31 +1,16 @@
 import { attemptOr } from "../platform/error-text.ts";
 
 const NAMED_ENTITIES: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
+  ...Object.fromEntries(
+    `
+  amp=& lt=< gt=> quot=" apos=' copy=© reg=® hellip=… mdash=— ndash=– lsquo=‘ rsquo=’ ldquo=“ rdquo=”
+  bull=• middot=· times=× rarr=→ larr=← laquo=« raquo=» yen=¥ euro=€ deg=°
+`
+      .trim()
+      .split(/\s+/)
+      .map((one) => one.split("=")),
+  ),
   nbsp: " ",
-  copy: "©",
-  reg: "®",
-  hellip: "…",
-  mdash: "—",
-  ndash: "–",
-  lsquo: "‘",
-  rsquo: "’",
-  ldquo: "“",
-  rdquo: "”",
-  bull: "•",
-  middot: "·",
-  times: "×",
-  rarr: "→",
-  larr: "←",
-  laquo: "«",
-  raquo: "»",
-  yen: "¥",
-  euro: "€",
-  deg: "°",
 };
 
 /** The entities that pages use; an unknown one stays as it is. */

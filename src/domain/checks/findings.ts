@@ -180,7 +180,7 @@ type WholeFinding =
       readonly remark: true;
     });
 
-/** Every finding. A table of words lacks no code that its entry here asks for: the tables are typed by these entries. */
+/** Every finding that anyone is informed of; the others are facts for words and JSON. A table of words lacks no code that its entry here asks for: the tables are typed by these entries. */
 export const FINDINGS = {
   proposed: { order: 10, remark: true },
   sourced: { order: 12, remark: true },
@@ -214,23 +214,15 @@ export const FINDINGS = {
   formatted: { order: 260, remark: true, forCoder: "sentence" },
   isFlaky: { order: 270, remark: true },
   seconds: { order: 280, remark: true },
-  absent: { order: 290 },
-  affectedOnly: { order: 300 },
-  beside: { order: 310 },
-  errorBefore: { order: 320 },
-  install: { order: 330 },
-  mended: { order: 340 },
-  newPassing: { order: 350 },
-  newlyRed: { order: 360 },
   notMine: { order: 370, forCoder: "sentence" },
-  rungs: { order: 380 },
-  silenced: { order: 390 },
-} as const satisfies Readonly<Record<FindingCode, WholeFinding>>;
+} as const satisfies Partial<Readonly<Record<FindingCode, WholeFinding>>>;
 
 /** The codes whose entry has one of these values. */
 type CodesWith<Key extends keyof FindingRules, Value> = {
-  [Code in FindingCode]: (typeof FINDINGS)[Code] extends Readonly<Record<Key, Value>> ? Code : never;
-}[FindingCode];
+  [Code in keyof typeof FINDINGS]: (typeof FINDINGS)[Code] extends Readonly<Record<Key, Value>>
+    ? Code
+    : never;
+}[keyof typeof FINDINGS];
 export type RemarkCode = CodesWith<"remark", true>;
 export type FirstLineCode = CodesWith<"inFirstLine", string>;
 /** Findings of which the coder reads a sentence. */
@@ -239,7 +231,7 @@ export type SaidToCoder = CodesWith<"forCoder", "sentence" | "both">;
 export type ListedForCoder = CodesWith<"forCoder", "listed" | "both">;
 
 export function makesOf(code: FindingCode): FindingRules["makes"] {
-  return (FINDINGS as Readonly<Record<FindingCode, FindingRules>>)[code].makes;
+  return (FINDINGS as Partial<Readonly<Record<FindingCode, FindingRules>>>)[code]?.makes;
 }
 
 /** The codes with one of these values of a rule, in their order. */
@@ -247,7 +239,7 @@ export function codesWith<Key extends keyof FindingRules, Value extends FindingR
   key: Key,
   ...values: readonly Value[]
 ): readonly CodesWith<Key, Value>[] {
-  const entries = Object.entries(FINDINGS as Readonly<Record<FindingCode, FindingRules>>);
+  const entries = Object.entries(FINDINGS as Readonly<Record<keyof typeof FINDINGS, FindingRules>>);
   const wanted = entries.filter(([, rules]) => values.includes(rules[key] as Value));
   return wanted.sort(([, a], [, b]) => a.order - b.order).map(([code]) => code as CodesWith<Key, Value>);
 }

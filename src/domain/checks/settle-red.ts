@@ -98,46 +98,31 @@ export function settleRedTests(red: RedTests): { readonly judgement: Judgement; 
   const left = withoutRenamed(withoutGone(owned, { gone, declared, isGreen }), red);
   const isGoal = findGoals(red, fileOf);
   const settled = settleRed(left, { gone, withCode, declared, unread: commands, connection, isGoal });
-  const { notMine } = settled.found;
-  const refused = findRefused(red, { targets, declared, notMine, connection });
+  const refused = findRefused(red, targets, (test) => {
+    const how = declared.get(test)?.kind === "not-mine" ? connection(test) : null;
+    return how !== null && isTied(how) ? how : null;
+  });
   return { ...settled, found: { ...settled.found, refused } };
 }
 
 /** What the coder declares as not its own, and what counts all the same by a fact: each declaration has its answer. */
 function findRefused(
-  red: RedTests,
-  about: {
-    readonly targets: ReadonlyMap<string, readonly string[]>;
-    readonly declared: ReadonlyMap<string, Declared>;
-    readonly notMine: readonly ReasonedTest[];
-    readonly connection: (test: string) => Connection | null;
-  },
+  { judgement: { worse, newFailing }, declarations, before, results }: RedTests,
+  targets: ReadonlyMap<string, readonly string[]>,
+  tieOf: (test: string) => Tie | null,
 ): FindingValues["refused"] {
-  const { worse, newFailing } = red.judgement;
-  const lines = red.declarations.filter(({ kind }) => kind === "not-mine");
-  if (lines.length === 0) return [];
-  const ran = [...red.before, ...red.results];
+  const lines = declarations.filter(({ kind }) => kind === "not-mine");
+  const ran = lines.length === 0 ? [] : [...before, ...results];
   const others = [...worse, ...ran.flatMap((one) => [one.command, ...(one.results?.tests.keys() ?? [])])];
-  const named = new Map(others.map((name) => [name, [name, bareTestName(name)]]));
-  const tieOf = (test: string, reason: string): Tie | null => {
-    if (about.declared.get(test)?.kind !== "not-mine") return null;
-    if (about.notMine.some((one) => one.test === test)) return null;
-    if (worse.includes(test)) return "passed-before";
-    const how = about.connection(test);
-    if (reason === "") return "no-reason";
-    return newFailing.includes(test) ? "is-new" : how !== null && isTied(how) ? how : null;
-  };
+  const named = new Map([...others.map((name) => [name, [name, bareTestName(name)]] as const), ...targets]);
   const refused = lines.flatMap((line): FindingValues["refused"] => {
-    const found = [...resolveDeclarations([line], about.targets)];
-    if (found.length > 0)
-      return found.flatMap(([test, { reason }]) => {
-        const tie = tieOf(test, reason);
-        return tie === null ? [] : [{ test, reason, tie }];
-      });
-    const known = [...resolveDeclarations([line], named)];
-    if (known.length === 0) return [{ test: line.text.slice(0, MOST_NAMED), reason: "", tie: "unknown" }];
-    const tie = "passed-before" as const;
-    return known.flatMap(([test, { reason }]) => (worse.includes(test) ? [{ test, reason, tie }] : []));
+    const found = [...resolveDeclarations([line], named)];
+    if (found.length === 0) return [{ test: line.text.slice(0, MOST_NAMED), reason: "", tie: "unknown" }];
+    return found.flatMap(([test, { reason }]) => {
+      const open = !targets.has(test) ? null : reason === "" ? "no-reason" : tieOf(test);
+      const tie = worse.includes(test) ? "passed-before" : newFailing.includes(test) ? "is-new" : open;
+      return tie === null ? [] : [{ test, reason, tie }];
+    });
   });
   return [...new Map(refused.map((one) => [one.test, one])).values()];
 }

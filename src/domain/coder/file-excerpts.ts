@@ -30,20 +30,9 @@ const HEADING_CHARS = 60;
 const DECORATION = /(`[^`]*`)|!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?|<\/?[a-z][^>]*>/g;
 const LINK = /\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g;
 const PROSE = /\.(?:md|mdx|markdown|rst|adoc|txt)$/i;
-const NO_NAMES = new Set([
-  "if",
-  "for",
-  "while",
-  "switch",
-  "catch",
-  "return",
-  "else",
-  "function",
-  "do",
-  "with",
-  "try",
-  "synchronized",
-]);
+const NO_NAMES = new Set(
+  "if for while switch catch return else function do with try synchronized".split(" "),
+);
 
 /** The definitions in a file by light patterns, without a parser. In prose only headings count; in a program `#` begins a comment. */
 export function definitionsOf(lines: readonly string[], path: string): Definition[] {

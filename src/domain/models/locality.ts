@@ -32,48 +32,15 @@ export function localityOf({ type, baseUrl, model, declared }: Placement): Local
 }
 
 /** Where models are sold; a host below one of these is one of these. */
-const CLOUDS = [
-  "ai21.com",
-  "aliyuncs.com",
-  "amazonaws.com",
-  "anthropic.com",
-  "api.cloudflare.com",
-  "azure.com",
-  "cerebras.ai",
-  "cohere.ai",
-  "cohere.com",
-  "deepinfra.com",
-  "deepseek.com",
-  "fireworks.ai",
-  "github.ai",
-  "googleapis.com",
-  "groq.com",
-  "huggingface.co",
-  "hyperbolic.xyz",
-  "minimax.io",
-  "mistral.ai",
-  "moonshot.ai",
-  "moonshot.cn",
-  "novita.ai",
-  "nvidia.com",
-  "ollama.ai",
-  "ollama.com",
-  "openai.com",
-  "openrouter.ai",
-  "perplexity.ai",
-  "replicate.com",
-  "sambanova.ai",
-  "siliconflow.cn",
-  "siliconflow.com",
-  "stepfun.com",
-  "together.ai",
-  "together.xyz",
-  "vercel.com",
-  "vercel.sh",
-  "volces.com",
-  "x.ai",
-  "z.ai",
-];
+const CLOUDS = `
+  ai21.com aliyuncs.com amazonaws.com anthropic.com api.cloudflare.com azure.com cerebras.ai cohere.ai
+  cohere.com deepinfra.com deepseek.com fireworks.ai github.ai googleapis.com groq.com huggingface.co
+  hyperbolic.xyz minimax.io mistral.ai moonshot.ai moonshot.cn novita.ai nvidia.com ollama.ai ollama.com
+  openai.com openrouter.ai perplexity.ai replicate.com sambanova.ai siliconflow.cn siliconflow.com
+  stepfun.com together.ai together.xyz vercel.com vercel.sh volces.com x.ai z.ai
+`
+  .trim()
+  .split(/\s+/);
 
 /** At that point URL has converted every spelling of an IPv4 address to the dotted one. */
 function hostOf(url: string): string {

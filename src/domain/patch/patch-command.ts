@@ -294,16 +294,7 @@ type CommandRead =
   | { readonly ok: true; readonly command: PatchCommand; readonly ignored: readonly string[] }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-const COMMAND_FIELDS = new Set([
-  "type",
-  "action",
-  "target",
-  "content",
-  "metadata",
-  "env",
-  "workdir",
-  "shell",
-]);
+const COMMAND_FIELDS = new Set("type action target content metadata env workdir shell".split(" "));
 
 /** `type` and `action` may name things that do not exist: those fail when run. `null` counts as absent; unknown keys are `ignored`. */
 function readCommand(value: unknown, index: number): CommandRead {

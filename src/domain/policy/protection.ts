@@ -159,42 +159,23 @@ export function createToolsWork(
 /** Folders that tools fill: every part of the program that treats them differently uses these lists. */
 
 /** Folders that package managers fill: others' code, which the project needs. */
-const INSTALLED = [
-  "node_modules",
-  "bower_components",
-  ".venv",
-  "venv",
-  "vendor",
-  "site-packages",
-  "dist-packages",
-  ".tox",
-  ".nox",
-  ".eggs",
-  ".gradle",
-  ".m2",
-  ".cargo",
-  ".npm",
-  ".pnpm-store",
-] as const;
+const INSTALLED = `
+  node_modules bower_components .venv venv vendor site-packages dist-packages .tox .nox .eggs .gradle .m2
+  .cargo .npm .pnpm-store
+`
+  .trim()
+  .split(/\s+/);
 
 /** Folders that compilers and bundlers fill from the project. */
 const BUILT = ["target", "dist", "build", ".next", ".nuxt", ".svelte-kit"] as const;
 
 /** Folders that checks and other commands leave behind and recreate. */
-const CACHES = [
-  "__pycache__",
-  ".pytest_cache",
-  ".mypy_cache",
-  ".ruff_cache",
-  ".hypothesis",
-  ".ipynb_checkpoints",
-  ".nyc_output",
-  "coverage",
-  "htmlcov",
-  ".cache",
-  ".parcel-cache",
-  ".turbo",
-] as const;
+const CACHES = `
+  __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .ipynb_checkpoints .nyc_output coverage
+  htmlcov .cache .parcel-cache .turbo
+`
+  .trim()
+  .split(/\s+/);
 
 const CACHE_FOLDERS: ReadonlySet<string> = new Set(CACHES.filter((name) => name !== "coverage"));
 
@@ -232,15 +213,7 @@ function uppermostCache(path: string, reports: ReadonlySet<string>): string | nu
 }
 
 /** Names that people give to folders of their own as well; they are a tool's where something else says so. */
-const HONEST: ReadonlySet<string> = new Set([
-  "venv",
-  "vendor",
-  "target",
-  "dist",
-  "build",
-  "coverage",
-  ".cargo",
-]);
+const HONEST: ReadonlySet<string> = new Set("venv vendor target dist build coverage .cargo".split(" "));
 
 /** Folders that tools fill, under names that are used for nothing else. */
 export const CLEAR_TOOL_FOLDERS: readonly string[] = [...INSTALLED, ...BUILT, ...CACHES].filter(

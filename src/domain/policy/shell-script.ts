@@ -101,15 +101,7 @@ export function baseName(word: string): string {
 }
 
 /** Options of git before its subcommand that take the next word. */
-const WITH_VALUE = new Set([
-  "-C",
-  "-c",
-  "--git-dir",
-  "--work-tree",
-  "--namespace",
-  "--exec-path",
-  "--config-env",
-]);
+const WITH_VALUE = new Set("-C -c --git-dir --work-tree --namespace --exec-path --config-env".split(" "));
 
 /** The words after a program's name from its subcommand on: for git without the options before it. */
 export function fromSubcommand(program: string, args: readonly ShellWord[]): readonly ShellWord[] {

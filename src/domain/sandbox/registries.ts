@@ -4,53 +4,24 @@
  * host is here only because it takes uploads (the upload hosts of registries are not).
  */
 
-/** Package registries, and the downloads of the tool chains that belong to them. */
-export const REGISTRIES: readonly string[] = [
-  // npm, yarn, node-gyp, JSR
-  "registry.npmjs.org",
-  "registry.yarnpkg.com",
-  "nodejs.org",
-  "jsr.io",
-  "npm.jsr.io",
-  // Python
-  "pypi.org",
-  "files.pythonhosted.org",
-  "conda.anaconda.org",
-  "repo.anaconda.com",
-  // Go
-  "proxy.golang.org",
-  "sum.golang.org",
-  // Rust
-  "index.crates.io",
-  "static.crates.io",
-  "static.rust-lang.org",
-  // Maven, Gradle, Android
-  "repo.maven.apache.org",
-  "repo1.maven.org",
-  "plugins.gradle.org",
-  "plugins-artifacts.gradle.org",
-  "services.gradle.org",
-  "downloads.gradle.org",
-  "maven.google.com",
-  "dl.google.com",
-  // Ruby, PHP, .NET, Elixir, R, Haskell
-  "rubygems.org",
-  "index.rubygems.org",
-  "packagist.org",
-  "repo.packagist.org",
-  "api.nuget.org",
-  "repo.hex.pm",
-  "builds.hex.pm",
-  "cloud.r-project.org",
-  "hackage.haskell.org",
-  // Distributions
-  "deb.debian.org",
-  "security.debian.org",
-  "archive.ubuntu.com",
-  "security.ubuntu.com",
-  "ports.ubuntu.com",
-  "dl-cdn.alpinelinux.org",
-];
+/**
+ * Package registries, and the downloads of the tool chains that belong to them, by line: npm, yarn, node-gyp, JSR; Python; Go; Rust;
+ * Maven, Gradle, Android; Ruby, PHP, .NET, Elixir, R, Haskell; distributions.
+ */
+export const REGISTRIES: readonly string[] = `
+  registry.npmjs.org registry.yarnpkg.com nodejs.org jsr.io npm.jsr.io
+  pypi.org files.pythonhosted.org conda.anaconda.org repo.anaconda.com
+  proxy.golang.org sum.golang.org
+  index.crates.io static.crates.io static.rust-lang.org
+  repo.maven.apache.org repo1.maven.org plugins.gradle.org plugins-artifacts.gradle.org
+  services.gradle.org downloads.gradle.org maven.google.com dl.google.com
+  rubygems.org index.rubygems.org packagist.org repo.packagist.org api.nuget.org repo.hex.pm builds.hex.pm
+  cloud.r-project.org hackage.haskell.org
+  deb.debian.org security.debian.org archive.ubuntu.com security.ubuntu.com ports.ubuntu.com
+  dl-cdn.alpinelinux.org
+`
+  .trim()
+  .split(/\s+/);
 
 /** Public forges, each with the hosts from which its repositories are downloaded. */
 export const PUBLIC_FORGES: ReadonlyMap<string, readonly string[]> = new Map([

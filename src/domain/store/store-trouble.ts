@@ -27,16 +27,9 @@ export class StoreAway extends Error {
   }
 }
 
-const AWAY_SYSTEM_CODES = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-]);
+const AWAY_SYSTEM_CODES = new Set(
+  "ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN".split(" "),
+);
 /** Connection exceptions, and a server that starts, ends, recovers or has no connection left. */
 const AWAY_SERVER_STATES = /^(08\w{3}|57P0[1-5]|53300)$/;
 /** A standby, or a server that an operator or its provider keeps from being written. */

@@ -75,7 +75,6 @@ const RED_SHOWN = 10;
 /** Words the facts about checks by the table of one language. The sentences and their order are the same in every language. */
 function createChecksMessages({
   why,
-  whyProposed,
   whyLower,
   whyRefused,
   state,
@@ -284,7 +283,7 @@ function createChecksMessages({
     proposed: ({ command, why: reason }, { commands }) =>
       reason === null
         ? [say("proposed", { commands: join(commands) })]
-        : [say("proposed-unable", { command, why: whyProposed[reason] ?? why[reason] })],
+        : [say("proposed-unable", { command, why: why[reason] })],
     sourced({ from: { name, file }, own, why: reason }, { commands }) {
       const where = say(`source-${name}`, { file: file ?? "" });
       const cause =

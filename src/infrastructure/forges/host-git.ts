@@ -263,14 +263,9 @@ export function putEntries(git: HostGit, index: string, entries: readonly IndexE
   return askGit(git, ["update-index", "-z", "--index-info"], { index, input });
 }
 
-const PASSED_VARIABLES = [
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-  "GIT_SSL_CAINFO",
-];
+const PASSED_VARIABLES = "HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR GIT_SSL_CAINFO".split(
+  " ",
+);
 
 /** The variables of the host's environment that git needs to reach a forge. */
 export function gitVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {

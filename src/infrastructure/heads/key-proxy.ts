@@ -83,21 +83,14 @@ export type KeyProxy = Awaited<ReturnType<typeof startKeyProxy>>;
 const FOLDER = "picoclaw-keys-";
 
 /** Hop-by-hop headers, and those that are rewritten. */
-const LEFT_OUT = new Set([
-  "accept-encoding",
-  "connection",
-  "content-encoding",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const LEFT_OUT = new Set(
+  `
+  accept-encoding connection content-encoding content-length expect host keep-alive proxy-authorization
+  proxy-connection te trailer transfer-encoding upgrade
+`
+    .trim()
+    .split(/\s+/),
+);
 
 /** Passes requests on to one server with keys for stand-ins; refuses those without one, and all once the quota is used up. */
 export async function startKeyProxy({

@@ -6,13 +6,9 @@ import { removeTree } from "../platform/remove-tree.ts";
 import { type AskGit, checkOutState } from "./git-log.ts";
 
 /** Dependencies that a package manager installed: checks need them, and no request is solved in them. */
-const DEPENDENCIES: ReadonlySet<string> = new Set([
-  "node_modules",
-  ".venv",
-  "venv",
-  "vendor",
-  "bower_components",
-]);
+const DEPENDENCIES: ReadonlySet<string> = new Set(
+  "node_modules .venv venv vendor bower_components".split(" "),
+);
 const DEEPEST = 3;
 
 export type RoomFolder = Awaited<ReturnType<typeof makeRoomFolder>>;

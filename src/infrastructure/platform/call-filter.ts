@@ -4,53 +4,23 @@
  * `setpriority`, `ioprio_set` and `prlimit64` change any process of the same user. `socket` opens a socket of a family that no network
  * namespace holds; `socketcall` is its older form, whose arguments a filter cannot read.
  */
-const MACHINES = [
-  {
-    machine: 0xc000003e,
-    keys: [248, 250],
-    setpriority: 141,
-    ioprio_set: 251,
-    prlimit64: 302,
-    socket: 41,
-    socketcall: null,
-  },
-  {
-    machine: 0x40000003,
-    keys: [286, 288],
-    setpriority: 97,
-    ioprio_set: 289,
-    prlimit64: 340,
-    socket: 359,
-    socketcall: 102,
-  },
-  {
-    machine: 0xc00000b7,
-    keys: [217, 219],
-    setpriority: 140,
-    ioprio_set: 30,
-    prlimit64: 261,
-    socket: 198,
-    socketcall: null,
-  },
-  {
-    machine: 0x40000028,
-    keys: [309, 311],
-    setpriority: 97,
-    ioprio_set: 314,
-    prlimit64: 369,
-    socket: 281,
-    socketcall: 102,
-  },
-  {
-    machine: 0xc00000f3,
-    keys: [217, 219],
-    setpriority: 140,
-    ioprio_set: 30,
-    prlimit64: 261,
-    socket: 198,
-    socketcall: null,
-  },
-] as const;
+const MACHINES = (
+  [
+    [0xc000003e, [248, 250], 141, 251, 302, 41, null],
+    [0x40000003, [286, 288], 97, 289, 340, 359, 102],
+    [0xc00000b7, [217, 219], 140, 30, 261, 198, null],
+    [0x40000028, [309, 311], 97, 314, 369, 281, 102],
+    [0xc00000f3, [217, 219], 140, 30, 261, 198, null],
+  ] as const
+).map(([machine, keys, setpriority, ioprio_set, prlimit64, socket, socketcall]) => ({
+  machine,
+  keys,
+  setpriority,
+  ioprio_set,
+  prlimit64,
+  socket,
+  socketcall,
+}));
 /** The other numbering of calls that an x86-64 kernel may know. */
 const X32 = 0x40000000;
 /** The first argument of `setpriority` and `ioprio_set` for all processes of a user. */

@@ -4,6 +4,7 @@ import { openChecks } from "../../../src/application/checks/baseline.ts";
 import {
   createProjectChecks,
   type JudgedAttempt,
+  NOTHING_KNOWN,
   readChecksState,
   wordStateForCoder,
 } from "../../../src/application/checks/project-checks.ts";
@@ -70,7 +71,7 @@ describe.if(confines)("a check that ends before any test for a cause outside the
 
   test("is known to the next coder before its first answer", async () => {
     await judged("", edit("update", "code.c", "int two;\n"));
-    const words = wordStateForCoder(readChecksState(found(), memory().recall()));
+    const words = wordStateForCoder(readChecksState(found(), memory().recall()), NOTHING_KNOWN);
     expect(words).toContain("make test cannot run here");
     expect(words).toContain(LOST);
   });

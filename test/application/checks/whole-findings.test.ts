@@ -3,7 +3,6 @@ import { wordChecks } from "../../../src/application/checks/project-checks.ts";
 import {
   type ChecksFacts,
   codesWith,
-  FINDINGS,
   type FindingCode,
   type FindingValues,
   makesOf,
@@ -73,7 +72,7 @@ const VERDICTS: readonly Verdict[] = [
   "new-failing",
   "red-before",
 ];
-const CODES = Object.keys(FINDINGS) as readonly FindingCode[];
+const CODES = Object.keys(VALUES) as readonly FindingCode[];
 
 function factsOf(verdict: Verdict, code: FindingCode): ChecksFacts {
   const counts = { passed: 5, failed: 1, skipped: 0 };

@@ -7,7 +7,6 @@ export type Template = string | readonly [one: string, several: string];
 /** All words about checks in one language: a table that decides nothing. The codes beside those of findings name parts of sentences. */
 export interface CheckWords<Code extends string = keyof typeof checkWords.said> {
   readonly why: Readonly<Record<WhyNotChecked, string>>;
-  readonly whyProposed: Partial<Readonly<Record<WhyNotChecked, string>>>;
   readonly whyLower: Readonly<Record<LowerRung["why"], string>>;
   readonly whyRefused: Readonly<Record<Tie, string>>;
   readonly state: Readonly<Record<CheckResult["state"], string>>;
@@ -38,14 +37,6 @@ export const checkWords = {
     unavailable: "the checks could not be run separately from the workspace",
     blind: "the tests do not notice when the changed code is broken",
     aborted: "the checks were stopped",
-  },
-  whyProposed: {
-    "cannot-run": "it cannot run here",
-    blind: "it does not notice when the changed code is broken",
-    "red-before": "it fails before the change as well",
-    "none-passed": "it fails before the change as well",
-    slow: "it takes too long to run automatically (checks.auto_limit)",
-    unended: "it was ended at its time limit (checks.timeout)",
   },
   whyLower: {
     "cannot-run": "cannot run here",

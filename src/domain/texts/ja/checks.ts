@@ -21,14 +21,6 @@ export const checkWords: CheckWords = {
     blind: "変更した部分が壊れていても、テストでは検出できません",
     aborted: "チェックは中断されました",
   },
-  whyProposed: {
-    "cannot-run": "ここでは実行できません",
-    blind: "変更した部分が壊れていても検出できません",
-    "red-before": "変更前から失敗しています",
-    "none-passed": "変更前から失敗しています",
-    slow: "時間がかかりすぎるため、自動では実行しません（checks.auto_limit）",
-    unended: "制限時間（checks.timeout）までに終わらず、打ち切られました",
-  },
   whyLower: {
     "cannot-run": "はここでは実行できません",
     "timed-out": "は時間がかかりすぎるため、自動では実行しません（checks.auto_limit）",
