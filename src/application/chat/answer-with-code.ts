@@ -335,6 +335,10 @@ export async function runCoder(
   const talk = createCoderTalk(deps, turn, {
     ...{ role, request: text, planOnly, isSubAgent, looks, skills, shownFiles, seenRules, time },
     checks: state === null ? "" : wordStateForCoder(state, known),
+    areTestsGreen:
+      state !== null &&
+      state.checks.length > 0 &&
+      state.checks.every(({ result }) => result?.state === "green"),
   });
   const end = await coderLoop({
     coder: {

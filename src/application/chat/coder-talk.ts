@@ -1,5 +1,10 @@
 import { agentOf, type CoderRole, coderPrompt } from "../../domain/chat/agents.ts";
-import { chooseAnswerForm, filesInQuestion, isSmallModel } from "../../domain/coder/answer-form.ts";
+import {
+  chooseAnswerForm,
+  filesInQuestion,
+  isSmallModel,
+  readGoalTests,
+} from "../../domain/coder/answer-form.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { paragraphs } from "../../domain/texts/jobs-report.ts";
@@ -59,6 +64,8 @@ export interface CoderQuestion {
   readonly isSubAgent: boolean;
   /** The checks that validate a draft, as described to the coder; empty if there are none. */
   readonly checks: string;
+  /** Whether all checks are known to be green: then the tests that the request names are not its goal. */
+  readonly areTestsGreen: boolean;
   /** The remaining model time that coders of one message share, one after the other; default: its own. */
   readonly time?: { leftMs: number } | undefined;
   readonly looks: CoderLooks;
@@ -87,7 +94,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
   let firstMessage: ReturnType<typeof createFirstMessage> | null = null;
   const time = question.time ?? { leftMs: maxMinutes * 60_000 };
   let answeredBy: Model | undefined;
-  let asked: readonly string[] = [];
+  let about: Pick<Extract<CoderAnswer, { ok: true }>, "asked" | "goal"> = {};
 
   async function askOnce(exchange: readonly ModelMessage[], varied: number) {
     past ??= await deps.advise("earlier work", NO_PAST, () => readPast(turn));
@@ -108,7 +115,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
       request(model, size) {
         const text = first(model, size);
         const form = askedForm(model, question.request, text);
-        asked = form.small ? form.asked : [];
+        about = form.small ? { asked: form.asked, goal: question.areTestsGreen ? null : form.goal } : {};
         const request = coderRequest(deps, question, {
           ...{ model, size, exchange, form },
           first: text,
@@ -153,7 +160,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
         answered = await askLooking(exchange, varied);
       answeredBy = answered.model ?? answeredBy;
       if (!answered.ok) return { ok: false, text: answered.trouble, isEndless: answered.code === "endless" };
-      return { ok: true, text: answered.answer.text, shown: (path) => shown.has(path), asked };
+      return { ok: true, text: answered.answer.text, shown: (path) => shown.has(path), ...about };
     },
   };
 }
@@ -295,11 +302,16 @@ function coderRequest(
 
 /** The form of the answer, by the files that the first message shows. A cloud model is sent the same words each time, for its cache. */
 function askedForm(model: Model, request: string, first: string) {
-  if (!model.local) return { form: "edits", small: false, asked: [] } as const;
+  if (!model.local) return { form: "edits", small: false, asked: [], goal: null } as const;
   const shown = filesIn([{ role: "user", text: first }], SHOWN);
   const asked = filesInQuestion(request, shown);
   const longest = Math.max(0, ...asked.map((path) => shownLength(first, path)));
-  return { form: chooseAnswerForm(model, longest), small: isSmallModel(model), asked };
+  return {
+    form: chooseAnswerForm(model, longest),
+    small: isSmallModel(model),
+    asked,
+    goal: readGoalTests(request, shown),
+  };
 }
 
 /** Characters of a file as a message shows it; a file that is not shown whole counts as endless. */

@@ -1,3 +1,4 @@
+import type { GoalTests } from "../../domain/coder/answer-form.ts";
 import {
   completeItems,
   hasFlag,
@@ -8,7 +9,7 @@ import {
   readProposal,
 } from "../../domain/coder/proposal.ts";
 import { findNotWhole, type ParsesSource } from "../../domain/coder/whole-file.ts";
-import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
+import { alteredFiles, doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import { type CommandResult, type JobResult, nameJob } from "../../domain/jobs/result.ts";
 import type {
   ParsedPatch,
@@ -90,6 +91,8 @@ export type CoderAnswer =
       readonly shown: (path: string) => boolean;
       /** For a model that often leaves out the path of a block: the files that the request is about. */
       readonly asked?: readonly string[];
+      /** For such a model: the tests that it may only add to. */
+      readonly goal?: GoalTests | null;
     }
   /** `text` is for the user. `isEndless`: the answer was ended because it had no end. */
   | { readonly ok: false; readonly text: WordsByLocale; readonly isEndless?: boolean };
@@ -158,6 +161,8 @@ interface LoopState {
   readonly returned: Set<string>;
   /** Parts of its last answer that nothing carried out. */
   skipped: readonly SkippedPart[];
+  /** The tests that its request names as right. */
+  goal: GoalTests | null;
   /** Answers to the user besides proposals. */
   readonly answers: string[];
   /** A proposal of which some blocks could not be read, and are asked for again. */
@@ -355,6 +360,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     contested: [],
     returned: new Set(),
     skipped: [],
+    goal: null,
     answers: [],
     doubted: null,
     unread: null,
@@ -787,11 +793,17 @@ async function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext):
 async function attemptProposal(
   loop: CoderLoop,
   state: LoopState,
-  { shown }: Extract<CoderAnswer, { ok: true }>,
+  answer: Extract<CoderAnswer, { ok: true }>,
   written: Proposal,
-  parsed: ParsedPatch,
+  whole: ParsedPatch,
 ): Promise<CoderStep> {
   const { bench, limits, tell } = loop;
+  const { shown } = answer;
+  const parsed = withoutGoalTests(loop, state, answer, whole);
+  if (parsed === null) {
+    const reason = { kind: "skipped", parts: state.skipped } as const;
+    return sendBack(loop, state, { report: "Nothing else is in your answer.", commands: [], reason });
+  }
   const { commands } = parsed;
   if (state.startsOver) await bench.startOver?.();
   state.startsOver = false;
@@ -835,7 +847,7 @@ async function attemptProposal(
   const { merged } = settled;
   const carried = await bench.carryOut({
     ...{ number, proposal, scratch, merged },
-    parsed: scratch === null ? parsed : { ...parsed, skipped: state.skipped },
+    parsed: scratch === null && parsed === whole ? parsed : { ...parsed, skipped: state.skipped },
     commands: settled.commands,
   });
   if (carried.kind === "refused") return { end: { kind: "refused", result: carried.result } };
@@ -855,6 +867,30 @@ async function attemptProposal(
   const { results } = carried;
   const failed = results.filter(({ success }) => !success);
   return judgeAttempt(loop, state, { number, results, failed, commands: all }, limits.attempts);
+}
+
+/** The patch but for changes of tests that its request names as right, which are skipped; null if nothing else is left. */
+function withoutGoalTests(
+  { bench }: CoderLoop,
+  state: LoopState,
+  { goal = null, text }: Extract<CoderAnswer, { ok: true }>,
+  parsed: ParsedPatch,
+): ParsedPatch | null {
+  state.goal = goal;
+  if (goal === null) return parsed;
+  const { source } = bench.files();
+  const altered = (command: PatchCommand) => alteredFiles(command, goal.tests, source);
+  const kept = parsed.commands.filter((command) => altered(command).length === 0);
+  if (kept.length === parsed.commands.length) return parsed;
+  const why = "the request names these tests as its goal; they stay as they are";
+  const paths = new Set(parsed.commands.flatMap(altered));
+  for (const path of paths) {
+    const line = text.slice(0, Math.max(0, text.indexOf(path))).split("\n").length;
+    state.skipped = [...state.skipped, { line, text: path, why }];
+    // The report says so itself.
+    state.returned.add(path);
+  }
+  return kept.length === 0 ? null : { ...parsed, commands: kept };
 }
 
 async function readScratch({ bench }: CoderLoop, paths: readonly string[] | null) {
@@ -1006,6 +1042,9 @@ async function sendBack(
     head ?? "",
     mask(report),
     wordUnreturned(loop, state),
+    state.goal === null
+      ? ""
+      : `The tests in ${state.goal.tests.join(", ")} are right: change only ${state.goal.only.join(", ")}.`,
     files === "" ? "" : `As they are now:\n${files}`,
     loop.coder.kind === "head"
       ? GO_ON

@@ -37,6 +37,20 @@ export function filesInQuestion(request: string, shown: readonly string[]): read
   return sources.length === 1 ? sources : named;
 }
 
+/** The existing tests that a request for a change of other files names: they say what is wanted, and are right. */
+export interface GoalTests {
+  readonly tests: readonly string[];
+  /** The files that are to change. */
+  readonly only: readonly string[];
+}
+
+/** Null if the request names no test, or nothing but tests. */
+export function readGoalTests(request: string, shown: readonly string[]): GoalTests | null {
+  const only = filesInQuestion(request, shown);
+  const tests = namedFiles(request, shown).flatMap(({ path }) => (isTestFile(path) ? [path] : []));
+  return tests.length === 0 || only.some(isTestFile) ? null : { tests, only };
+}
+
 export function isTestFile(path: string): boolean {
   return fileKind(path) === "test";
 }

@@ -241,6 +241,25 @@ function isMark(line: string, above: string): boolean {
   return mark === "=======" && (above.trim() === "" || above.trim().length > mark.length);
 }
 
+/** The files of these in which a command takes a line away; one that only adds lines is none. */
+export function alteredFiles(command: PatchCommand, of: readonly string[], files: CheckedFiles): string[] {
+  const paths = affectedFiles([command]).map((path) => path.replace(/^(?:\.\/)+/, ""));
+  return paths.filter((path) => {
+    if (!of.includes(path)) return false;
+    const { action, edit, content } = command;
+    if (edit !== undefined)
+      return hunksOf(edit).some(({ hunks }) =>
+        hunks.some(({ lines }) => lines.some(({ tag }) => tag === "-")),
+      );
+    if (action === "append") return false;
+    const after = content.split("\n").values();
+    const kept = (readFileText(files, path) ?? "").split("\n").filter((line) => line.trim() !== "");
+    return action !== "update" && action !== "create"
+      ? true
+      : !kept.every((line) => after.some((one) => one === line));
+  });
+}
+
 function hunksOf(edit: Edit): readonly { readonly path: string; readonly hunks: readonly Hunk[] }[] {
   switch (edit.kind) {
     case "search-replace":

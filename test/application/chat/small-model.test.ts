@@ -1,0 +1,79 @@
+/** A small local model is asked for what it can write, and what it writes beside the goal of its request does not land. */
+import { afterEach, expect, test } from "bun:test";
+import { proposal } from "./chat-kit.ts";
+import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+const TESTS = "from leap import leap\n\n\ndef test_leap():\n    assert leap(2000)\n";
+const CODE = "def leap(year):\n    return year % 4 == 0\n";
+const GOAL = "/code3 Implement it in leap.py so that the tests in leap_test.py pass.";
+/** The test that a request names is red before, and the command is green after the change. */
+const CHECKS = { config: "checks: { command: 'grep -q 4 leap.py' }\n" };
+const block = (path: string, text: string) => `\`\`\`python:${path}\n${text}\`\`\``;
+
+function write(): void {
+  at.write("leap.py", "def leap(year):\n    pass\n");
+  at.write("leap_test.py", TESTS);
+}
+
+test("the tests that a request names as its goal stay as they are, and the reply says so", async () => {
+  const weaker = TESTS.replace("assert leap(2000)", "pass");
+  at = await openConversation(
+    () => proposal("p", `${block("leap.py", CODE)}\n\n${block("leap_test.py", weaker)}`),
+    CHECKS,
+  );
+  write();
+  const reply = await at.send(GOAL);
+  expect([at.read("leap.py"), at.read("leap_test.py")]).toEqual([CODE, TESTS]);
+  expect(at.asked).toHaveLength(1);
+  expect(reply.text).toContain("leap_test.py");
+});
+
+test("an answer that changes only these tests goes back, with the file that is to change", async () => {
+  at = await openConversation((_, turn) =>
+    proposal(
+      "p",
+      turn === 0 ? block("leap_test.py", "def test_leap():\n    pass\n") : block("leap.py", CODE),
+    ),
+  );
+  write();
+  await at.send(GOAL);
+  expect(at.asked[1]?.messages.at(-1)?.text).toContain(
+    "The tests in leap_test.py are right: change only leap.py.",
+  );
+  expect([at.read("leap.py"), at.read("leap_test.py")]).toEqual([CODE, TESTS]);
+});
+
+test("a test may be added to them", async () => {
+  const more = `${TESTS}\n\ndef test_not():\n    assert not leap(2001)\n`;
+  at = await openConversation(
+    () => proposal("p", `${block("leap.py", CODE)}\n\n${block("leap_test.py", more)}`),
+    CHECKS,
+  );
+  write();
+  await at.send(GOAL);
+  expect(at.read("leap_test.py")).toBe(more);
+});
+
+test("a cloud model may change them", async () => {
+  const other = TESTS.replace("2000", "2004");
+  at = await openConversation(
+    () => proposal("p", `${block("leap.py", CODE)}\n\n${block("leap_test.py", other)}`),
+    { local: () => false, ...CHECKS },
+  );
+  write();
+  await at.send(GOAL);
+  expect(at.read("leap_test.py")).toBe(other);
+});
+
+test("a bare block of the file in question lands without a second request", async () => {
+  at = await openConversation(() => `Here is the code:\n\n\`\`\`python\n${CODE}\`\`\`\n`, CHECKS);
+  write();
+  const reply = await at.send(GOAL);
+  expect(reply.ok).toBe(true);
+  expect(at.asked).toHaveLength(1);
+  expect(at.asked[0]?.system).toContain("```python:leap.py\n");
+  expect(at.read("leap.py")).toBe(CODE);
+});
