@@ -30,6 +30,7 @@ export interface FakeOptions {
   readonly local?: boolean | ((role: ModelRole) => boolean);
   readonly family?: ModelFamily;
   readonly seesImages?: boolean;
+  readonly window?: number;
   /** What a look at the model finds instead of it. */
   readonly trouble?: ModelFailure["code"];
 }
@@ -50,6 +51,7 @@ export function createFakeModels(
         local,
         family: options.family ?? "claude",
         seesImages: options.seesImages,
+        window: options.window,
         check: async () =>
           options.trouble === undefined
             ? { ok: true, detail: "" }

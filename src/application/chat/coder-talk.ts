@@ -9,7 +9,14 @@ import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { paragraphs } from "../../domain/texts/jobs-report.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { type ContextBudget, coderContext, contextBudget, type RecentFile } from "../coder/coder-context.ts";
+import {
+  type ContextBudget,
+  coderContext,
+  contextBudget,
+  isShortWindow,
+  LEAST_WINDOW,
+  type RecentFile,
+} from "../coder/coder-context.ts";
 import type { CoderAnswer } from "../coder/coder-loop.ts";
 import type { CoderLooks, SearchedFiles } from "../coder/explorer.ts";
 import type { ShownFiles } from "../drafts/shown-files.ts";
@@ -154,6 +161,14 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
           ok: false,
           text: inEveryLanguage((locale) => chatMessagesFor(locale).coderBudget(budgetUsd)),
         };
+      const model = turn.models.models.forRole(question.role);
+      if ("generate" in model && (model.window ?? LEAST_WINDOW) < LEAST_WINDOW)
+        return {
+          ok: false,
+          text: inEveryLanguage((locale) =>
+            chatMessagesFor(locale).windowTooSmall(model.model, model.window ?? 0),
+          ),
+        };
       let answered = await askLooking(exchange, varied);
       // A broken or empty stream is asked for once more; the wire itself retries when a server is busy.
       if (!answered.ok && answered.again === true && !turn.signal.aborted)
@@ -200,7 +215,8 @@ function createFirstMessage(
   const { history, older } = turn;
   const made = new Map<string, string>();
   return (model, size) => {
-    const key = `${size} ${model.local}`;
+    const key = `${size} ${model.local} ${model.window}`;
+    const isShort = size === "small" || isShortWindow(model);
     const known = made.get(key);
     if (known !== undefined) return known;
     const context = coderContext(shownFiles.watch(project), {
@@ -217,20 +233,18 @@ function createFirstMessage(
     const asked = fitMessage(request, size);
     if (isMessageCut(request, size)) turn.emit(createNotice(deps, (chat) => chat.messageCut));
     const reader = createHistoryReader(model, turn.models.models);
-    const handed = handedOverFor(reader, turn, changes, size === "small" ? 300 : HANDED_CHARS);
+    const handed = handedOverFor(reader, turn, changes, isShort ? 300 : HANDED_CHARS);
     const earlier = earlierExchangesFor(reader, {
       request,
       history,
       older,
-      limit: EARLIER_LIMIT[size === "small" ? "small" : model.local ? "local" : "cloud"],
+      limit: EARLIER_LIMIT[isShort ? "small" : model.local ? "local" : "cloud"],
       differenceOf: (groupId) => differences.get(groupId) ?? "",
     });
     const talks = turn.models.models.forRole("chat");
     const memory = coderMemory(model, turn, "generate" in talks ? talks : null);
     const kept =
-      memory === ""
-        ? ""
-        : `# Kept from earlier\n${cutMiddle(memory, size === "full" ? MEMORY_CHARS : 1_000)}`;
+      memory === "" ? "" : `# Kept from earlier\n${cutMiddle(memory, isShort ? 1_000 : MEMORY_CHARS)}`;
     const before = paragraphs([kept, earlier, handed, skills.offer(request), context]);
     const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
     made.set(key, first);

@@ -13,6 +13,7 @@ import { lastPathName } from "../../domain/platform/ignore-rules.ts";
 import { literalTerms, requestTerms, type Term, termsIn } from "../../domain/platform/request-terms.ts";
 import { type Advise, createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
+import type { Model } from "../ports/models.ts";
 import { showChangelog, showNearestTest, stemOf } from "./extended-files.ts";
 
 /** Characters of each kind of context. */
@@ -36,14 +37,38 @@ const CONTEXT = {
 /** A window of this many tokens can hold the large budget and the work itself. */
 const LARGE_WINDOW = 60_000;
 
+/** A request to a small window: tokens at most, the share of the window, and the characters of a token of code. */
+const SHORT = { tokens: 12_000, share: 1 / 3, chars: 3.5 };
+/** Characters of a coder's prompt and of what precedes the files. */
+const AROUND_FILES = 3_000;
+
+/** A window in which a request is a third of it at most; a known window of a local model is one, as each token is read slowly. */
+export function isShortWindow({ local, window }: Pick<Model, "local" | "window">): boolean {
+  return window !== undefined && (local || window < LARGE_WINDOW);
+}
+
+/** Without room for a file and an answer about it, nothing is asked. */
+export const LEAST_WINDOW = 4_000;
+
 /** The budget depends on the model's window; an unknown window of a local model counts as small, as `ollama.max_context` is. */
 export function contextBudget(
-  { local, window }: { readonly local: boolean; readonly window?: number | undefined },
+  { local, window }: Pick<Model, "local" | "window">,
   size: "full" | "small",
 ): ContextBudget {
   if (size === "small") return CONTEXT.small;
-  const isLarge = window === undefined ? !local : window >= LARGE_WINDOW;
-  return isLarge ? CONTEXT.cloud : CONTEXT.local;
+  if (window !== undefined && isShortWindow({ local, window })) {
+    const tokens = Math.min(SHORT.tokens, window * SHORT.share);
+    const chars = Math.max(0, Math.floor(tokens * SHORT.chars) - AROUND_FILES);
+    // Files in question are whole before anything else is shown.
+    return {
+      rules: chars * 0.08,
+      map: chars * 0.03,
+      files: chars * 0.7,
+      guessed: chars * 0.12,
+      whole: chars * 0.8,
+    };
+  }
+  return local ? CONTEXT.local : CONTEXT.cloud;
 }
 
 /** The most characters of a file that are read. */

@@ -88,6 +88,9 @@ export function withFallback(
     get seesImages() {
       return current.seesImages;
     },
+    get window() {
+      return current.window;
+    },
     generate,
     check: (signal) => best.model.check(signal),
   };
@@ -374,6 +377,7 @@ function meterModel(account: Account, role: ModelRole, model: Model, sums: Usage
     local: model.local,
     family: model.family,
     seesImages: model.seesImages,
+    window: model.window,
     ...(model.insteadOf !== undefined && { insteadOf: model.insteadOf }),
     check: (signal) => model.check(signal),
     async *generate(request: ModelRequest) {

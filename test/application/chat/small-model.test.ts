@@ -77,3 +77,23 @@ test("a bare block of the file in question lands without a second request", asyn
   expect(at.asked[0]?.system).toContain("```python:leap.py\n");
   expect(at.read("leap.py")).toBe(CODE);
 });
+
+test("a model whose window holds no file is not asked, and the reply says what helps", async () => {
+  at = await openConversation(() => proposal("p", block("leap.py", CODE)), { window: 2_048, ...CHECKS });
+  write();
+  const reply = await at.send(GOAL);
+  expect([reply.ok, at.asked.length]).toEqual([false, 0]);
+  expect(reply.text).toMatch(/has 2048 tokens.*8192/s);
+});
+
+test("a request to a window of 8,192 tokens is a third of it at most, with the file in question whole", async () => {
+  at = await openConversation(() => proposal("p", block("leap.py", CODE)), { window: 8_192, ...CHECKS });
+  write();
+  at.write("AGENTS.md", "A rule of the house.\n".repeat(2_000));
+  for (let i = 0; i < 50; i++) at.write(`lib/part_${i}.py`, `leap_${i} = "a leap in leap.py"\n`.repeat(200));
+  await at.send(GOAL);
+  const { system = "", messages = [] } = at.asked[0] ?? {};
+  const chars = system.length + messages.reduce((sum, { text }) => sum + text.length, 0);
+  expect(chars / 3.5).toBeLessThanOrEqual(8_192 / 3);
+  expect(messages[0]?.text).toContain('<file path="leap.py">\ndef leap(year):\n    pass\n</file>');
+});

@@ -167,6 +167,49 @@ test("rules of the folders involved come after those of the root", () => {
   expect(text).not.toContain("Rules of the web");
 });
 
+describe("in a short window", () => {
+  const source = (name: string, lines: number) =>
+    Array.from({ length: lines }, (_, at) => `export const ${name}${at} = "${name} value ${at}";`).join("\n");
+  const files = {
+    "AGENTS.md": "Follow the rule of the house.\n".repeat(400),
+    "CHANGELOG.md": "- an entry of the cart\n".repeat(400),
+    "src/cart.ts": `import { price } from "./price.ts";\n${source("cart", 60)}\n`,
+    "src/price.ts": `${source("price", 900)}\n`,
+    "test/cart.test.ts": `import { cart1 } from "../src/cart.ts";\n${source("test", 300)}\n`,
+    ...Object.fromEntries(
+      Array.from({ length: 300 }, (_, at) => [`lib/part-${at}.ts`, source(`part${at}_`, 40)]),
+    ),
+  };
+
+  test.each([8_192, 12_288, 16_384, 32_768, 131_072])(
+    "%i tokens: a third at most, the file in question whole",
+    (window) => {
+      const budget = contextBudget({ local: true, window }, "full");
+      for (const request of [
+        "cart3 in src/cart.ts is wrong",
+        "price7 is wrong",
+        "add an entry of the cart to the changelog",
+      ]) {
+        const begun = process.cpuUsage();
+        const text = coderContext(project(files), { request, budget });
+        const { user, system } = process.cpuUsage(begun);
+        expect((text.length + 3_000) / 3.5).toBeLessThanOrEqual(Math.min(12_000, window / 3));
+        if (request.includes("src/cart.ts"))
+          expect(text).toContain(`<file path="src/cart.ts">\n${files["src/cart.ts"]}`);
+        // 20 ms on an idle machine.
+        expect((user + system) / 1_000).toBeLessThan(200);
+      }
+    },
+  );
+
+  test("a large window of a cloud model has the large budget, a known one of a local model never", () => {
+    expect(contextBudget({ local: false, window: 200_000 }, "full")).toEqual(
+      contextBudget({ local: false }, "full"),
+    );
+    expect(contextBudget({ local: true, window: 200_000 }, "full").files).toBeLessThan(30_000);
+  });
+});
+
 describe("rules", () => {
   const lines = (count: number) => Array.from({ length: count }, (_, n) => `Rule number ${n} of the house.`);
   const cloud = contextBudget({ local: false }, "full");

@@ -257,6 +257,8 @@ export const chatTexts = {
     "You asked for several coders, but only one can work here: the others have no key, /dry is on, or drafts are not possible.",
   coderBudget: (usd: number) =>
     `The budget for one message, $${usd.toFixed(2)}, is spent (coder.budget_usd).`,
+  windowTooSmall: (model: string, tokens: number) =>
+    `The window of ${model} has ${tokens} tokens: too few for a file and an answer. Start its server with 8192 or more (--ctx-size; ollama.max_context), or choose another model (/model).`,
   coderCost: (usd: number) => `Cost: $${usd.toFixed(4)}`,
   looks: {
     read: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,

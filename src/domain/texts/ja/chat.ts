@@ -215,6 +215,8 @@ export const chatTexts: typeof en.chatTexts = {
   headsAlone:
     "複数のコーダーが指定されましたが、ここで作業できるのは 1 人だけです。ほかのコーダーのキーがないか、/dry がオンか、下書きを作れません。",
   coderBudget: (usd) => `1 件のメッセージの予算 $${usd.toFixed(2)} を使い切りました（coder.budget_usd）。`,
+  windowTooSmall: (model, tokens) =>
+    `${model} のコンテキストは ${tokens} トークンで、ファイルと回答が入りません。サーバーを 8192 以上（--ctx-size、ollama.max_context）で起動するか、別のモデルを選んでください（/model）。`,
   coderCost: (usd) => `費用: $${usd.toFixed(4)}`,
   looks: {
     read: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
