@@ -19,6 +19,8 @@ import {
   type Judgement,
   judgeAll,
 } from "../../domain/checks/verdict.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
+import { foldersAbove } from "../../domain/platform/paths.ts";
 import type { Checked, CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
 import { checkResults } from "./baseline.ts";
 
@@ -33,15 +35,17 @@ const FOREIGN =
 const MOST_FILES = 5000;
 const MOST_BYTES = 512 * 1024;
 
-function readCode(files: Draft["files"]): Map<string, string> {
+/** The code nearest to the changed files first: a large project is not read whole. */
+function readCode(files: Draft["files"], changed: readonly string[]): Map<string, string> {
   const texts = new Map<string, string>();
-  const folders = [""];
-  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift())
-    for (const name of files.list(folder)) {
+  const folders = new Set([...changed.flatMap((path) => [...foldersAbove(path)]), ""]);
+  // A set lists each folder once, also those that are added meanwhile.
+  for (const folder of folders)
+    for (const name of attemptOr([], () => files.list(folder))) {
       const path = folder === "" ? name : `${folder}/${name}`;
-      if (texts.size >= MOST_FILES || FOREIGN.test(path)) continue;
+      if (texts.size >= MOST_FILES || texts.has(path) || FOREIGN.test(path)) continue;
       const entry = files.look(path);
-      if (entry.kind === "directory") folders.push(path);
+      if (entry.kind === "directory") folders.add(path);
       else if (entry.kind === "file" && entry.size <= MOST_BYTES && isCodePath(path))
         texts.set(path, new TextDecoder().decode(files.read(path)));
     }
@@ -103,9 +107,11 @@ export function findSameDemands(draft: Pick<Draft, "diff">, texts: ReadonlyMap<s
 }
 
 export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
-  const texts = readCode(draft.files);
+  const changed = toChangedTexts(draft);
+  const paths = changed.map(({ path }) => path);
+  const texts = readCode(draft.files, paths);
   return {
-    ...findAffectedTests({ texts, changed: toChangedTexts(draft) }),
+    ...findAffectedTests({ texts, changed }),
     texts,
     narrow(check, files, older = texts) {
       const line = narrowLine(check.runner ?? check.line, files, older);
