@@ -70,8 +70,7 @@ export async function openWorkspace(
       (await import("../application/drafts/open-draft.ts")).openDraft(deps, request),
     storage,
     home,
-    tellModelNetwork: async (found) =>
-      (await import("../infrastructure/sandbox/allowed-hosts.ts")).tellOnce(home, found),
+    tellModelNetwork: async () => (await import("../infrastructure/sandbox/allowed-hosts.ts")).tellOnce(home),
     config: config.worker,
     hooks: config.hooks,
     judgeMerge: async (draft, signal) => {

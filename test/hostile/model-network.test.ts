@@ -1,6 +1,6 @@
 /** What a model starts reaches listed hosts only: a coder's commands, carried out by the real program beside listeners of this machine. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { worked } from "../application/chat/chat-kit.ts";
@@ -224,26 +224,5 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       await code(["echo $JAVA_TOOL_OPTIONS > java.txt"], env);
       expect(target.read("java.txt")).toMatch(/^-Dmine=1 -Dhttp.proxyHost=127.0.0.1 /);
     });
-
-    test("a person whose earlier jobs had the open network is told once", async () => {
-      const first = await code(["echo 1 > a.txt"]);
-      expect(first).not.toContain("worker.model_network");
-      rmSync(join(target.home, "model-network.json"), { force: true });
-      forgetWhoStarted();
-      expect(await code(["echo 2 > a.txt"])).toContain("mode: on is the network of earlier versions");
-      expect(await code(["echo 3 > a.txt"])).not.toContain("mode: on is the network of earlier versions");
-    });
   },
 );
-
-/** Makes the records of jobs those of an earlier version. */
-function forgetWhoStarted(): void {
-  for (const file of new Bun.Glob("**/job_*/*.json").scanSync({
-    cwd: target.folder,
-    absolute: true,
-    dot: true,
-  })) {
-    const text = readFileSync(file, "utf8");
-    if (text.includes('"startedBy":')) writeFileSync(file, text.replace(/"startedBy":"[a-z]+",/, ""));
-  }
-}

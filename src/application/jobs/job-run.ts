@@ -24,7 +24,7 @@ import {
 } from "../../domain/patch/patch-command.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import { wordNote } from "../../domain/texts/jobs-notes.ts";
-import type { JobEvent, StoredJob } from "../ports/jobs.ts";
+import type { JobEvent } from "../ports/jobs.ts";
 import type { Checked, CheckRequest, MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type {
@@ -283,11 +283,6 @@ function isProcess({ command }: CommandResult): boolean {
   return command.type === "shell_command" || command.type === "git_operation";
 }
 
-/** A job of a version without `worker.model_network`, with commands. */
-function hadOpenNetwork({ startedBy, kind }: StoredJob): boolean {
-  return startedBy === undefined && kind !== "direct";
-}
-
 export class JobRun implements RunningJob {
   readonly #story: JobStory;
   readonly #processes: JobProcesses;
@@ -412,10 +407,8 @@ export class JobRun implements RunningJob {
       notes.push({ code: "hosts-reached", hosts: hosts.sort((x, y) => y.count - x.count) });
     const isModels = startedBy === "model" && tellModelNetwork !== undefined;
     if (!isModels || config.model_network.mode !== "allow_list" || !results.some(isProcess)) return notes;
-    if (network === undefined && ((await tellModelNetwork("open")) || archive.isFirstOf(kind)))
+    if (network === undefined && ((await tellModelNetwork()) || archive.isFirstOf(kind)))
       notes.push({ code: "model-network-open" });
-    if (network === "allow-list" && (await tellModelNetwork("listed")) && archive.list().some(hadOpenNetwork))
-      notes.push({ code: "model-network" });
     return notes;
   }
 

@@ -259,8 +259,8 @@ export interface WorkspaceDeps {
   readonly checkSlots?: CheckSlots;
   /** The user's own commands around landings; absent where there are none. */
   readonly hooks?: HookSettings;
-  /** True once in a home for each state of the network of model commands that a job found. Absent where that is another's to say. */
-  readonly tellModelNetwork?: (found: "listed" | "open") => Promise<boolean>;
+  /** True once in a home: the list of `worker.model_network` does not hold here. Absent where that is another's to say. */
+  readonly tellModelNetwork?: () => Promise<boolean>;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;

@@ -46,8 +46,6 @@ export function isImage({ image, bytes, remote }: Attachment): boolean {
   return image !== undefined || bytes !== undefined || remote !== undefined;
 }
 
-export type Receiver = ReturnType<typeof createReceiver>;
-
 interface WaitingMessage extends NewMessage {
   readonly resolve: (result: ReceiveResult) => void;
   readonly reject: (error: unknown) => void;

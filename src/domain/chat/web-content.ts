@@ -1,17 +1,7 @@
 import { attemptOr } from "../platform/error-text.ts";
+import entities from "./named-entities.json" with { type: "json" };
 
-const NAMED_ENTITIES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    `
-  amp=& lt=< gt=> quot=" apos=' copy=© reg=® hellip=… mdash=— ndash=– lsquo=‘ rsquo=’ ldquo=“ rdquo=”
-  bull=• middot=· times=× rarr=→ larr=← laquo=« raquo=» yen=¥ euro=€ deg=°
-`
-      .trim()
-      .split(/\s+/)
-      .map((one) => one.split("=")),
-  ),
-  nbsp: " ",
-};
+const NAMED_ENTITIES: Readonly<Record<string, string>> = entities;
 
 /** The entities that pages use; an unknown one stays as it is. */
 function decodeEntities(text: string): string {

@@ -1,4 +1,6 @@
 import { attemptOr } from "../platform/error-text.ts";
+/** Where models are sold; a host below one of these is one of these. */
+import CLOUD_HOSTS from "./cloud-hosts.json" with { type: "json" };
 /**
  * Whether what a model is sent stays with the user. A misconfiguration must not send it to a cloud either.
  * A `scripted` model sends nothing. Ollama is judged by its address. Any other server is local only when its
@@ -21,7 +23,7 @@ export function localityOf({ type, baseUrl, model, declared }: Placement): Local
   if (type === "scripted") return { local: true };
   if (baseUrl === null) return { local: false, why: declared ? "cloud-host" : "not-declared" };
   const host = hostOf(baseUrl);
-  if (CLOUDS.some((cloud) => host === cloud || host.endsWith(`.${cloud}`)))
+  if (CLOUD_HOSTS.some((cloud) => host === cloud || host.endsWith(`.${cloud}`)))
     return { local: false, why: "cloud-host" };
   if (type !== "ollama" && !declared) return { local: false, why: "not-declared" };
   // Ollama's OpenAI-compatible door leads to the same models.
@@ -30,17 +32,6 @@ export function localityOf({ type, baseUrl, model, declared }: Placement): Local
   if (type !== "ollama") return { local: true };
   return declared || isPrivateHost(host) ? { local: true } : { local: false, why: "public-host" };
 }
-
-/** Where models are sold; a host below one of these is one of these. */
-const CLOUDS = `
-  ai21.com aliyuncs.com amazonaws.com anthropic.com api.cloudflare.com azure.com cerebras.ai cohere.ai
-  cohere.com deepinfra.com deepseek.com fireworks.ai github.ai googleapis.com groq.com huggingface.co
-  hyperbolic.xyz minimax.io mistral.ai moonshot.ai moonshot.cn novita.ai nvidia.com ollama.ai ollama.com
-  openai.com openrouter.ai perplexity.ai replicate.com sambanova.ai siliconflow.cn siliconflow.com
-  stepfun.com together.ai together.xyz vercel.com vercel.sh volces.com x.ai z.ai
-`
-  .trim()
-  .split(/\s+/);
 
 /** At that point URL has converted every spelling of an IPv4 address to the dotted one. */
 function hostOf(url: string): string {

@@ -1,6 +1,6 @@
 /**
  * What this home remembers about the network of model commands, in `$PICOCLAW_HOME/model-network.json`: the hosts that a person
- * allowed with `/allow`, by workspace, and of which state of that network the person knows. An unreadable file allows no host.
+ * allowed with `/allow`, by workspace, and whether the person knows that the list does not hold here. An unreadable file allows no host.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -50,11 +50,10 @@ export function changeAllowedHosts(
   return true;
 }
 
-/** True the first time in a home for each state. In a home that cannot be written to it is always the first. */
-export function tellOnce(home: string, found: "listed" | "open"): boolean {
+/** True the first time in a home. In one that cannot be written to it is always the first. */
+export function tellOnce(home: string): boolean {
   const memory = read(home);
-  const known = Array.isArray(memory.told) ? memory.told : [];
-  if (known.includes(found)) return false;
-  succeeds(() => write(home, { ...memory, told: [...known, found] }));
+  if (Array.isArray(memory.told) && memory.told.includes("open")) return false;
+  succeeds(() => write(home, { ...memory, told: ["open"] }));
   return true;
 }

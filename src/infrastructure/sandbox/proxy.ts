@@ -447,8 +447,6 @@ export type ListenAt =
   /** Port 0 is any free one. */
   | { readonly host: string; readonly port: number };
 
-export type Proxy = Awaited<ReturnType<typeof startProxy>>;
-
 /** A proxy for clients that another server takes. */
 function createProxy(deps: ProxyDeps) {
   const limits = { ...LIMITS, ...deps.limits };
