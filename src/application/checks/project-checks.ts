@@ -31,6 +31,7 @@ import { failingOutput, readResults } from "../../domain/checks/read-results.ts"
 import {
   type CheckResult,
   findErrorBefore,
+  findServices,
   isUnable,
   judgesBaseline,
   type KnownCheck,
@@ -332,7 +333,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     judgedMs += deps.now() - from;
     const { install, missing = [] } = deps;
     const { notChecked: why } = judged.facts;
-    const { beside = [], install: known } = findingsByCode(judged.facts);
+    const { beside = [], install: known, errorBefore = "" } = findingsByCode(judged.facts);
     const others = missing.map((command) => ({ command, state: "cannot-run" as const }));
     const facts = withFound(judged.facts, {
       ...(why === "cannot-run" && install != null && known === undefined && { install }),
@@ -342,6 +343,11 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
         seconds: Math.max(1, Math.round(judgedMs / 1000)),
       }),
       formatted: [...formatted],
+      services: findServices([
+        ...judged.runs.flatMap(({ exitCode, output }) => (exitCode === 0 ? [] : [output])),
+        ...(judged.before ?? []).map(({ tail }) => tail),
+        errorBefore,
+      ]),
     });
     const ask = sentBack || deps.mayAsk !== true ? "" : wordUnjudged(facts);
     const mayLand = ask !== "" || landsAnyway(facts);

@@ -112,6 +112,8 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly unstable: readonly string[];
   /** Tests that pass alone, and failed in two runs with the others. */
   readonly together: readonly string[];
+  /** Services at whose ports nothing answered to red checks. */
+  readonly services: readonly string[];
   /** Test files that hang here without the change, and were left out. */
   readonly hung: readonly string[];
   /** The affected tests judged alone; `wholeSeconds`: the duration of all tests, or their time limit where `isAtLeast`. */
@@ -200,6 +202,7 @@ export const FINDINGS = {
   cannotRun: { order: 132, remark: true, forCoder: "sentence" },
   refused: { order: 134, remark: true, forCoder: "sentence" },
   hung: { order: 140, remark: true },
+  services: { order: 145, remark: true },
   weakened: { order: 150, remark: true, inFirstLine: "declared" },
   onlyWith: { order: 160, remark: true, makes: "red", forCoder: "sentence" },
   patches: { order: 170, remark: true, makes: "red", forCoder: "sentence" },

@@ -60,6 +60,26 @@ export function findErrorBefore(results: readonly CheckResult[]): string {
   return (lines.find((line) => /\berror\b/i.test(line)) ?? lines.at(-1) ?? "").trim().slice(0, 200);
 }
 
+const SERVICES: readonly (readonly [name: string, port: number])[] = [
+  ["PostgreSQL", 5432],
+  ["MySQL", 3306],
+  ["Redis", 6379],
+  ["MongoDB", 27017],
+  ["RabbitMQ", 5672],
+  ["Kafka", 9092],
+  ["Elasticsearch", 9200],
+];
+const REFUSED = /ECONNREFUSED|connection refused|can't connect to/i;
+
+/** The services that tests call by their usual ports, and that did not answer. */
+export function findServices(outputs: readonly string[]): string[] {
+  const refused = outputs.flatMap((output) => output.split("\n").filter((line) => REFUSED.test(line)));
+  return SERVICES.flatMap(([name, port]) => {
+    const isCalled = refused.some((line) => new RegExp(`(?::|\\bport )${port}\\b`).test(line));
+    return isCalled ? [`${name} (port ${port})`] : [];
+  });
+}
+
 /**
  * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only new tests fail. `red-before`:
  * red as before, nothing worse. `still-red`: as before, and the change is connected with a red test, or was declared to fix it.

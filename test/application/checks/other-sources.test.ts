@@ -135,3 +135,18 @@ describe.if(requirePart("bwrap") && requirePart("node"))("a change that nothing 
     expect([reply.ok, at.asked.length]).toEqual([true, 2]);
   });
 });
+
+test.if(requirePart("bwrap") && requirePart("node"))(
+  "a service that red tests call and that does not answer is named",
+  async () => {
+    const CALLS =
+      'import { connect } from "node:net";\nimport { test } from "node:test";\ntest("asks", (_, done) => { connect(5432, "127.0.0.1").once("error", done).once("connect", () => done()); });\n';
+    await open(COMMENT, { "test/one.test.mjs": TEST, "test/db.test.mjs": CALLS, "package.json": NODE_TESTS });
+    const reply = await at.send("/code3 comment one.mjs");
+    expect(reply.text).toContain(
+      "services that the tests call: PostgreSQL (port 5432). Checks have no network.",
+    );
+  },
+);
+
+const NODE_TESTS = JSON.stringify({ type: "module", scripts: { test: "node --test" } });

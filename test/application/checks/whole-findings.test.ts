@@ -58,6 +58,7 @@ const VALUES: { readonly [Code in FindingCode]: FindingValues[Code] } = {
   flaky: ["NAMED"],
   unstable: ["NAMED"],
   together: ["NAMED"],
+  services: ["PostgreSQL (port 5432)"],
   hung: ["NAMED"],
   cannotRun: [{ command: "NAMED", cause: "NAMED" }],
   refused: [{ test: "NAMED", reason: "NAMED", tie: "message" }],

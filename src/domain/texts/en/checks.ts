@@ -169,6 +169,7 @@ export const checkWords = {
     unable: "Cannot run here, now as before: {names}",
     cannotRun: "{text}.",
     refused: "Counts, although the coder declares it as not its own: {name} ({why}).",
+    services: "Nothing answers here for services that the tests call: {names}. Checks have no network.",
     hung: "Left out because they did not end without the change: {names}",
     weakened: [
       "This change weakens 1 test (removed or skipped): {names}",

@@ -139,6 +139,7 @@ export const checkWords: CheckWords = {
     unable: "変更前も今もここでは実行不可のテスト: {names}",
     cannotRun: "{text}。",
     refused: "コーダーは自分の変更によるものではないとしていますが、対象に含めます: {name}（{why}）",
+    services: "テストが接続するサービスが、ここでは応答しません: {names}。チェックはネットワークを使えません",
     hung: "変更前のコードで終了しなかったため除外したテスト: {names}",
     weakened: "この変更はテスト {n} 件を弱めます（削除またはスキップ）: {names}",
     weakensTests: "この変更はテストを弱めます: テストが 1 件も検出されなくなりました。",
