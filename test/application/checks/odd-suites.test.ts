@@ -33,7 +33,8 @@ afterEach(() => bench.remove());
 const SUITE =
   'echo "TAP version 13"; echo "1..1"\nif grep -q one code; then echo "ok 1 - one"; else echo "not ok 1 - one"; exit 1; fi\n';
 
-async function judge(run: string, text: string) {
+async function judge(run: string, change: string | readonly object[]) {
+  const edits = typeof change === "string" ? [edit("update", "code", change)] : change;
   bench.write("run.sh", run);
   const memory = createCheckMemory({ home: join(bench.folder, "home"), root: workspace.root });
   const opened = openChecks({ files: workspace.files, settings: SETTINGS, memory, now: () => 0 });
@@ -44,7 +45,7 @@ async function judge(run: string, text: string) {
   const checks = createProjectChecks({ ...about, checks: opened.checks, steps: [] });
   const begun = await workspace.openDraft({ source: "test", startedBy: "user", checked: true, signal });
   if (!begun.ok) throw new Error(JSON.stringify(begun.refusal));
-  await begun.draft.run({ attempt: 1, work: { patch: JSON.stringify([edit("update", "code", text)]) } });
+  await begun.draft.run({ attempt: 1, work: { patch: JSON.stringify(edits) } });
   try {
     const { verdict, facts } = await checks.judge(begun.draft, 1);
     return [verdict, texts.line(facts)];
@@ -74,3 +75,23 @@ describe.if(requirePart("bwrap"))("a suite that", () => {
     expect(existsSync(join(process.env.HOME ?? "", ".left-by-suite"))).toBe(false);
   });
 });
+
+describe.if(requirePart("bwrap") && requirePart("node"))(
+  "two test files whose names differ only in case",
+  () => {
+    const suite = (name: string, word: string) =>
+      `import test from "node:test";\nimport assert from "node:assert";\nimport { words } from "../src/words.mjs";\ntest("${name}", () => assert.ok(words.includes("${word}")));\n`;
+
+    test("are two: the broken one is named, and the other one counts", async () => {
+      bench.write("package.json", JSON.stringify({ scripts: { test: "node --test test" } }));
+      bench.write("Makefile", "");
+      bench.write("src/words.mjs", 'export const words = ["one", "two"];\n');
+      bench.write("test/Words.test.mjs", suite("has one", "one"));
+      bench.write("test/words.test.mjs", suite("has two", "two"));
+      const change = (text: string) => [edit("update", "src/words.mjs", `export const words = ${text};\n`)];
+      expect(await judge("", change('["two", "one"]'))).toEqual(["green", "npm test: 2 passed"]);
+      const [verdict, line] = await judge("", change('["one"]'));
+      expect([verdict, line]).toEqual(["red", expect.stringContaining("1 passed, 1 failed, 1 worse")]);
+    });
+  },
+);
