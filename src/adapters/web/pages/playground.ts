@@ -2,53 +2,13 @@ import { giveWay } from "../../../application/platform/give-way.ts";
 import { parsePatch, refuseLongPatch } from "../../../domain/patch/parse-patch.ts";
 import type { ParseResult, PatchCommand } from "../../../domain/patch/patch-command.ts";
 import { wordJobBriefly, wordRefusal } from "../../../domain/texts/jobs-report.ts";
+/** One small patch in each of the five formats; they belong together and work in an empty folder, in this order. */
+import patchExamples from "../assets/patch-examples.json" with { type: "json" };
 import { commandLine } from "../job-view.ts";
 import { noticeBox, page } from "../layout.ts";
 import { csrfField, html, ICONS, type Markup, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
 import { type ConsolePages, respond, type Web, type WebApp } from "../web.ts";
-
-/** One small patch in each of the five formats; they belong together and work in an empty folder, in this order. */
-const PATCH_EXAMPLES: Readonly<Record<"json" | "markdown" | "diff" | "v4a" | "search-replace", string>> = {
-  json: `[
-  {"type": "file_edit", "action": "create", "target": "greeting.txt", "content": "hello\\n"},
-  {"type": "shell_command", "action": "run", "target": "wc -c greeting.txt"}
-]`,
-  markdown: `## Greet in two languages
-
-\`\`\`text:greeting.txt
-hello
-こんにちは
-\`\`\`
-
-\`\`\`bash
-cat greeting.txt
-\`\`\`
-`,
-  diff: `--- a/greeting.txt
-+++ b/greeting.txt
-@@ -1,2 +1,3 @@
- hello
- こんにちは
-+bonjour
-`,
-  v4a: `*** Begin Patch
-*** Update File: greeting.txt
-@@
- hello
--こんにちは
-+こんばんは
- bonjour
-*** End Patch
-`,
-  "search-replace": `greeting.txt
-<<<<<<< SEARCH
-bonjour
-=======
-bonsoir
->>>>>>> REPLACE
-`,
-};
 
 interface PlaygroundView {
   readonly patch: string;
@@ -64,7 +24,7 @@ async function playgroundPage(context: PageContext, view: PlaygroundView): Promi
     title: t.playgroundTitle,
     section: "/playground",
     body: html`<h1>${t.playgroundTitle}</h1><p class="lead">${t.playgroundIntro}</p>
-<p class="examples-line"><span>${t.examples}:</span> ${Object.keys(PATCH_EXAMPLES).map((name) => html`<a class="chip" href="/playground?example=${name}">${name}</a> `)}</p>
+<p class="examples-line"><span>${t.examples}:</span> ${Object.keys(patchExamples).map((name) => html`<a class="chip" href="/playground?example=${name}">${name}</a> `)}</p>
 <form method="post" action="/playground" class="playground">${csrfField(context)}
 <label for="patch">${t.patchLabel}</label>
 <textarea id="patch" name="patch" rows="16" spellcheck="false" class="mono" placeholder="${t.patchPlaceholder}">${`\n${view.patch}`}</textarea>
@@ -109,9 +69,7 @@ function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
   app.get("/playground", async (c) => {
     const { page } = c.var;
     const name = c.req.query("example") ?? "";
-    const patch = Object.hasOwn(PATCH_EXAMPLES, name)
-      ? PATCH_EXAMPLES[name as keyof typeof PATCH_EXAMPLES]
-      : "";
+    const patch = Object.hasOwn(patchExamples, name) ? patchExamples[name as keyof typeof patchExamples] : "";
     return respond(
       await playgroundPage(page, { patch, parsed: patch === "" ? null : parsePatch(patch), atomic: false }),
     );
