@@ -121,7 +121,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
       deadline: begun + time.leftMs,
       request(model, size) {
         const text = first(model, size);
-        const form = askedForm(model, question.request, text);
+        const form = askedForm(model, question.request, text, varied);
         about = form.small ? { asked: form.asked, goal: question.areTestsGreen ? null : form.goal } : {};
         const request = coderRequest(deps, question, {
           ...{ model, size, exchange, form },
@@ -315,13 +315,13 @@ function coderRequest(
 }
 
 /** The form of the answer, by the files that the first message shows. A cloud model is sent the same words each time, for its cache. */
-function askedForm(model: Model, request: string, first: string) {
+function askedForm(model: Model, request: string, first: string, varied: number) {
   if (!model.local) return { form: "edits", small: false, asked: [], goal: null } as const;
   const shown = filesIn([{ role: "user", text: first }], SHOWN);
   const asked = filesInQuestion(request, shown);
   const longest = Math.max(0, ...asked.map((path) => shownLength(first, path)));
   return {
-    form: chooseAnswerForm(model, longest),
+    form: chooseAnswerForm(model, longest, varied),
     small: isSmallModel(model),
     asked,
     goal: readGoalTests(request, shown),

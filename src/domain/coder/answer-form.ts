@@ -23,9 +23,10 @@ export function isSmallModel({ local, model }: AskedModel): boolean {
   return local && (billionsOf("", model) ?? 0) < CAPABLE;
 }
 
-/** `longest`: characters of the longest file that the request is about. */
-export function chooseAnswerForm(model: AskedModel, longest: number): AnswerForm {
-  return isSmallModel(model) && longest <= LONGEST_WHOLE ? "whole" : "edits";
+/** `longest`: characters of the longest file that the request is about. `varied`: how many tries failed and were asked otherwise. */
+export function chooseAnswerForm(model: AskedModel, longest: number, varied = 0): AnswerForm {
+  const isWhole = isSmallModel(model) || (model.local && varied > 0);
+  return isWhole && longest <= LONGEST_WHOLE ? "whole" : "edits";
 }
 
 /** The files that a request is about: those that it names and that are no tests, else the only source that is shown. */

@@ -152,6 +152,11 @@ test("a small local model writes whole files, a large one and a long file are ed
   ]);
 });
 
+test("another try of a large local model is asked for whole files, one of a cloud model is not", () => {
+  const again = (local: boolean) => chooseAnswerForm({ local, model: "qwen3-coder:30b" }, 800, 1);
+  expect([again(true), again(false)]).toEqual(["whole", "edits"]);
+});
+
 test.each([
   [
     "Implement it in leap.py so that the tests in leap_test.py pass.",
