@@ -66,6 +66,7 @@ export interface Affected extends AffectedTests {
 /** The affected tests are unknown: all tests judge. */
 export const NO_TESTS_FOUND: Affected = {
   files: [],
+  touched: [],
   affected: 0,
   of: 0,
   texts: new Map(),

@@ -270,9 +270,10 @@ async function judgeUnjudged({ deps, draft, commands }: Opening) {
 /** Judges by the affected tests, with what the coder declares about them. */
 async function judgeByAffected(
   { deps, draft, check, ...opening }: Opening,
-  options: { readonly first?: boolean; readonly check?: RunDraftChecks },
+  options: { readonly first?: boolean; readonly check?: RunDraftChecks; readonly files?: readonly string[] },
 ): Promise<SettledAffected | null> {
-  const affected = opening.affected();
+  const all = opening.affected();
+  const affected = { ...all, files: options.files ?? all.files };
   const known = await settledBaseline(opening.pending());
   const checks = known === undefined ? deps.checks : checksThatJudge(deps.checks, known);
   const repeatedMs = deps.settings.auto_limit * 1000;
@@ -292,7 +293,11 @@ async function judgeEarly(opening: Opening) {
   const { deps, draft } = opening;
   const pending = opening.pending();
   if (!isWorthFirst(opening.affected()) || (await isKnownQuick(deps, pending))) return null;
-  opening.early = await judgeByAffected(opening, { first: true });
+  const { touched, files } = opening.affected();
+  opening.early = await judgeByAffected(opening, {
+    first: true,
+    files: touched.length > 0 ? touched : files,
+  });
   // The draft's commands may have installed the package that these tests miss: then all tests judge.
   const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
   const { early } = opening;
@@ -312,20 +317,39 @@ async function judgePart(opening: Opening): Promise<DraftJudgement | WhyNotCheck
   const { deps, draft, baseline } = opening;
   const isUnread = baseline !== null && isUnreadRed(baseline.results);
   if (baseline !== null && !isUnread) return null;
-  const timeoutSeconds = Math.min(ALONE_SECONDS, deps.settings.timeout);
-  const check: RunDraftChecks = (which, more) => opening.check(which, { timeoutSeconds, ...more });
-  const alone = await judgeByAffected(opening, { check });
-  const judges = alone !== null && decidingChanges(draft).length === 0;
-  if (judges && alone.isAsBefore === true) opening.again = alone.runs;
-  else if (judges && !["unknown", "not-checked"].includes(alone.judgement.verdict))
-    return judgeAlone(
-      { deps, draft, changes: draft.changes(), affected: opening.affected(), check },
-      alone,
-      isUnread,
-    );
+  const alone = decidingChanges(draft).length > 0 ? null : await climbFiles(opening);
+  if (alone?.isAsBefore === true) opening.again = alone.runs;
+  else if (alone !== null)
+    return judgeAlone({ deps, draft, changes: draft.changes(), ...alone }, alone, isUnread);
   if (baseline !== null) return null;
   const slow = await opening.pending();
   return slow.ok ? null : slow.why;
+}
+
+/**
+ * Runs the affected tests from the smallest part up: those that the change touches, then the best others. A red part ends it, and a
+ * part that does not end in what is left of the time leaves the verdict to the part before. Null where no part judges.
+ */
+async function climbFiles(opening: Opening) {
+  const { settings, now } = opening.deps;
+  const { touched, files } = opening.affected();
+  const from = now();
+  let judged: (SettledAffected & Pick<Judging, "affected" | "check">) | null = null;
+  for (const part of touched.length > 0 && touched.length < files.length ? [touched, files] : [files]) {
+    const took = (now() - from) / 1000;
+    if (judged !== null && (isRed(judged) || ALONE_SECONDS - took < (took / touched.length) * part.length))
+      break;
+    const most = part === touched ? settings.timeout : ALONE_SECONDS;
+    const limit = { timeoutSeconds: Math.min(settings.timeout, most), isExact: true };
+    const check: RunDraftChecks = (which, more) => opening.check(which, { ...limit, ...more });
+    const next = await judgeByAffected(opening, { check, files: part });
+    const ran = { affected: { ...opening.affected(), files: part }, check };
+    if (next?.isAsBefore === true) return { ...next, ...ran };
+    const isJudged = next !== null && !["unknown", "not-checked"].includes(next.judgement.verdict);
+    const isCut = judged !== null && next?.results.some(({ state }) => state === "timed-out") === true;
+    if (isJudged && !isCut) judged = { ...next, ...ran };
+  }
+  return judged;
 }
 
 /** Runs all checks over the draft. */

@@ -114,7 +114,8 @@ export function createRunMemory(deps: RunMemoryDeps) {
     const runs: CheckRun[] = [];
     for (const line of request.commands) {
       const key = `${how} ${line}`;
-      const timeoutSeconds = limitFor(line, request.timeoutSeconds);
+      const most = request.timeoutSeconds;
+      const timeoutSeconds = request.isExact ? most : limitFor(line, most);
       const seen = request.again === true ? undefined : layers.runs.get(key);
       if (seen !== undefined && (seen.run.outcome !== "timed-out" || seen.limitSeconds >= timeoutSeconds)) {
         runs.push(seen.run);

@@ -193,6 +193,8 @@ export interface CheckRequest {
   readonly read?: readonly string[];
   /** For each command. */
   readonly timeoutSeconds: number;
+  /** The limit holds as it is, however long other lines usually take. */
+  readonly isExact?: boolean;
   /** Ends the checks at the first that fails. */
   readonly stopOnError?: boolean;
   readonly signal?: AbortSignal;

@@ -12,6 +12,8 @@ export interface AffectedInput {
 export interface AffectedTests {
   /** Tests that the change touches, then the first fifth by rank. */
   readonly files: readonly string[];
+  /** The first of them: those that the change touches, or whose data it touches. */
+  readonly touched: readonly string[];
   /** How many test files have any sign of a connection, those among them. */
   readonly affected: number;
   /** All test files. */
@@ -112,7 +114,7 @@ export function findAffectedTests({ texts, changed }: AffectedInput): AffectedTe
   const ranked = rankTests(texts, tests, sources).filter((path) => !touched.includes(path));
   const most = sources.length === 0 ? 0 : Math.max(AT_LEAST, Math.ceil(tests.length * SHARE));
   const affected = touched.length + ranked.length;
-  return { files: [...touched, ...ranked.slice(0, most)], affected, of: tests.length };
+  return { files: [...touched, ...ranked.slice(0, most)], touched, affected, of: tests.length };
 }
 
 /** Best first; tests without any sign of a connection are left out. */

@@ -27,38 +27,13 @@ export function isOfProject({ from }: Pick<SourcedCommand, "from">): boolean {
 
 const KINDS: readonly CallKind[] = ["test", "types", "lint", "build"];
 
-/** What a program does: always, or with one of these words after it. */
-const PROGRAMS: Readonly<Record<CallKind, Readonly<Record<string, RegExp | true>>>> = {
-  test: {
-    ...Object.fromEntries(
-      "ava ctest jasmine jest mocha phpunit pytest rspec tap tape unittest uvu"
-        .split(" ")
-        .map((name) => [name, true]),
-    ),
-    vitest: /^(?:run|related|--\S+|\S+\.\w+)$/,
-    node: /^--test$/,
-    ...Object.fromEntries("bun deno dotnet go mix swift".split(" ").map((name) => [name, /^test$/])),
-    cargo: /^(?:test|nextest)$/,
-    mvn: /^(?:test|verify)$/,
-    gradle: /^(?:test|check)$/,
-    rake: /^(?:test|spec)$/,
-  },
-  types: {
-    tsc: /^--noEmit$/,
-    "vue-tsc": /^--noEmit$/,
-    mypy: true,
-    pyright: true,
-    cargo: /^check$/,
-    go: /^vet$/,
-  },
-  lint: {
-    ...Object.fromEntries("eslint flake8 oxlint pylint stylelint".split(" ").map((name) => [name, true])),
-    biome: /^(?:check|ci|lint)$/,
-    ruff: /^check$/,
-    cargo: /^clippy$/,
-    "golangci-lint": /^run$/,
-  },
-  build: { tsc: true, cargo: /^build$/, go: /^build$/, mvn: /^compile$/, gradle: /^(?:assemble|classes)$/ },
+/** What a program does: always, or with the word behind the colon among its arguments. */
+const PROGRAMS: Readonly<Record<CallKind, string>> = {
+  test: `ava ctest jasmine jest mocha phpunit pytest rspec tap tape unittest uvu vitest:run vitest:related node:--test bun:test deno:test
+    dotnet:test go:test mix:test swift:test cargo:test cargo:nextest mvn:test mvn:verify gradle:test gradle:check rake:test rake:spec`,
+  types: "tsc:--noEmit vue-tsc:--noEmit mypy pyright cargo:check go:vet",
+  lint: `eslint flake8 oxlint pylint stylelint biome:check biome:ci biome:lint ruff:check cargo:clippy golangci-lint:run`,
+  build: "tsc cargo:build go:build mvn:compile gradle:assemble gradle:classes",
 };
 
 /** Options with which a program changes files, waits for changes, or only prints. */
@@ -99,9 +74,12 @@ function kindOf([program = "", ...args]: readonly string[]): CallKind | null {
     .replace(/^(mvn|gradle)w$/, "$1")
     .replace(/^py\.test$/, "pytest");
   if (args.some((word) => UNSUITED.test(word))) return null;
-  const isIt = (by: RegExp | true | undefined) =>
-    by === true || (by !== undefined && args.some((word) => by.test(word)));
-  return KINDS.find((kind) => Object.hasOwn(PROGRAMS[kind], name) && isIt(PROGRAMS[kind][name])) ?? null;
+  const isIt = (kind: CallKind) =>
+    PROGRAMS[kind].split(/\s+/).some((entry) => {
+      const [own, word] = entry.split(":");
+      return own === name && (word === undefined || args.includes(word));
+    });
+  return KINDS.find(isIt) ?? null;
 }
 
 interface ReadCall {
@@ -217,10 +195,16 @@ function toCommand(text: string, from: SourcedCommand["from"], about: SourceDeps
     readLine(text, about) ?? (from.name === "ran" ? readLine(text, about, { ofMany: true }) : null);
   const kind = KINDS.find((one) => calls?.some((call) => call.kind === one));
   if (calls === null || kind === undefined) return null;
+  // The example of a document, or a shard of a CI job, is no check of the project.
+  if (isOfProject({ from }) && SELECTS.test(text)) return null;
   const line = [...new Set(calls.map((call) => call.line))].join(" && ");
   const command = from.name === "ran" ? line : text;
   return { kind, command, line: line.includes(" -m ") ? line : withOwnPrograms(line), from };
 }
+
+/** Options and words that select some tests. */
+const SELECTS =
+  /(?: -k| -run|--grep|--filter|--testNamePattern|--shard|--test-name-pattern)[ =]| -Dtest=|::|\w_test\.|\/test_\w+\.py|\.(?:test|spec)\.\w+(?= |$)/;
 
 /** Scripts beside the one that is called `test`, such as the runner that a wrapper starts. */
 export function scriptTexts(files: ProjectFiles): readonly SourceText[] {

@@ -12,6 +12,7 @@ const texts = new Map([
 const check = { kind: "test", command: "go test ./...", line: "go test -v ./..." } as const;
 const affected: Affected = {
   files: ["a_test.go"],
+  touched: [],
   affected: 1,
   of: 1,
   texts,

@@ -244,6 +244,7 @@ describe.if(python)("runs of pytest", () => {
     const reply = await at.send("/code3 add shout to src/mod_a.py, with a test");
     expect(reply.text).toContain("1 new test, fails without the change");
     expect(listRuns().filter(({ altered }) => altered)).toEqual([
+      { over: "draft", altered: true, files: ["test_a"] },
       { over: "draft", altered: true, files: ["test_a", "test_b", "test_c", "test_d"] },
       { over: "draft", altered: true, files: ["test_a"] },
     ]);
@@ -285,10 +286,13 @@ describe.if(python)("runs of pytest", () => {
       SLOW_TESTS,
       "checks: { auto_limit: 3 }\n",
     );
-    expect((await at.send("/code3 add shout to src/mod_a.py")).text).toContain("affected passed");
+    expect((await at.send("/code3 add shout to src/mod_a.py")).text).toContain(
+      "4 affected passed; the whole suite (over 3 s) was not run",
+    );
     expect(listRuns().filter(({ altered }) => altered)).toEqual([
-      { over: "draft", altered: true, files: ["test_a", "test_b", "test_c", "test_d"] },
       { over: "draft", altered: true, files: ["test_a"] },
+      { over: "draft", altered: true, files: ["test_a"] },
+      { over: "draft", altered: true, files: ["test_a", "test_b", "test_c", "test_d"] },
     ]);
   });
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import type { SourceName } from "../../../src/domain/checks/command-sources.ts";
 import {
   ciTexts,
   readSources,
   runnerTexts,
-  type SourceName,
   scriptTexts,
   spokenTexts,
   taskTexts,
@@ -31,7 +31,7 @@ const about = { files, parse: parseShell };
 const matrix = (name: string) => `\${{ ${name} }}`;
 const from = (name: SourceName, file?: string) => ({ name, ...(file !== undefined && { file }) });
 const commandsOf = (text: string) =>
-  readSources([{ from: from("docs"), text }], about).map(({ kind, command }) => `${kind} ${command}`);
+  readSources([{ from: from("request"), text }], about).map(({ kind, command }) => `${kind} ${command}`);
 
 describe("a line is a command that judges only where its parsed program is known", () => {
   const TAKEN: readonly (readonly [string, string])[] = [
@@ -135,7 +135,7 @@ test("recipes, commands of tox and calls of nox are sources", () => {
 
 test("code spans and fences of a document are sources, its sentences are none", () => {
   const text =
-    "Run pytest first, or `pytest -k fast`.\n\n```sh\n$ mocha tests/a.js\n# comment\nmake deploy\n```\n`npm publish`";
+    "Run pytest first, or `pytest -m fast`, not `pytest -k name`.\n\n```sh\n$ mocha tests/*.js\n# comment\nmake deploy\n```\n`npm publish`";
   const found = readSources(spokenTexts(text, from("docs", "AGENTS.md")), about);
-  expect(found.map(({ command }) => command)).toEqual(["mocha tests/a.js", "pytest -k fast"]);
+  expect(found.map(({ command }) => command)).toEqual(["mocha tests/*.js", "pytest -m fast"]);
 });
