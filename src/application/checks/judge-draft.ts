@@ -37,7 +37,7 @@ import {
 } from "../../domain/checks/verdict.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { Baseline, CheckProgress } from "../ports/checks.ts";
-import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
+import type { CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
 import {
   type Affected,
   type AffectedJudgement,
@@ -83,7 +83,7 @@ const PROGRESS_MS = 3000;
 /** Reports the progress of a run until it ends. A run that usually takes more than a few seconds is reported at its start, too. */
 async function watchRun<T>(
   { now, onProgress, onOutput }: Pick<JudgeDraftDeps, "now" | "onProgress" | "onOutput">,
-  about: Pick<CheckProgress, "attempt" | "command" | "of" | "usual">,
+  about: Pick<CheckProgress, "attempt" | "command" | "run" | "of" | "usual">,
   run: (onOutput: (text: string) => void) => Promise<T>,
 ): Promise<T> {
   const counter = createTestCounter();
@@ -306,7 +306,13 @@ async function judgeEarly(opening: Opening) {
 
 async function awaitBaseline(opening: Opening): Promise<WhyNotChecked | null> {
   const { deps, attempt, commands } = opening;
-  const about = { ...recallRun(deps, deps.checks), attempt, command: commands.join(", "), of: null };
+  const about = {
+    ...recallRun(deps, deps.checks),
+    attempt,
+    command: commands.join(", "),
+    run: "old-code" as const,
+    of: null,
+  };
   const baseline = await watchRun(deps, about, opening.pending);
   if (baseline.ok) opening.baseline = baseline;
   return baseline.ok || baseline.why === "slow" || baseline.why === "unended" ? null : baseline.why;
@@ -390,9 +396,25 @@ function createDraftCheck(
   about: { readonly attempt: number; readonly fresh: boolean; readonly home: { readonly isWhole: boolean } },
 ): RunDraftChecks {
   const { attempt, fresh, home } = about;
+  const begun = new Set<string>();
+  /** What tells a run apart from others of its command: each has figures of its own, and none of them goes backwards. */
+  const nameRun = (which: readonly ProjectCheck[], more: Partial<CheckRequest>): CheckProgress["run"] => {
+    const { asBefore, again } = more;
+    const isWhole = draft.changes().every(({ path }) => asBefore?.includes(path) === true);
+    if (asBefore !== undefined) return isWhole ? "old-code" : "old-files";
+    const isPart = which.some(({ command, line }) =>
+      deps.checks.some((one) => one.command === command && one.line !== line),
+    );
+    return again === true ? (isPart ? "alone" : "again") : isPart ? "part" : undefined;
+  };
   return (which, more = {}) => {
     const command = [...new Set(which.map((one) => one.command))].join(", ");
-    return watchRun(deps, { ...recallRun(deps, which), attempt, command }, (onOutput) =>
+    const name = nameRun(which, more);
+    const key = `${command}\n${name}`;
+    const run = name ?? (begun.has(key) ? "again" : undefined);
+    begun.add(key);
+    const progress = { ...recallRun(deps, which), attempt, command, ...(run !== undefined && { run }) };
+    return watchRun(deps, progress, (onOutput) =>
       draft.check({
         commands: which.map(({ line }) => line),
         over: "draft",

@@ -136,6 +136,9 @@ export type Finding = {
   readonly [Code in FindingCode]: { readonly code: Code; readonly found: FindingValues[Code] };
 }[FindingCode];
 
+/** What tells a run of checks apart from the first one of its command. */
+export type RunName = "again" | "alone" | "part" | "old-code" | "old-files";
+
 /** Findings by their codes, for readers that need several of them. */
 export type Found = Partial<FindingValues>;
 

@@ -15,6 +15,7 @@ import {
   findingsByCode,
   type ReasonedTest,
   type RemarkCode,
+  type RunName,
   type Tie,
 } from "../checks/findings.ts";
 import type { UnableCheck } from "../checks/outside-cause.ts";
@@ -29,6 +30,8 @@ import type { Locale } from "./locale.ts";
 /** The progress of running checks, for display. */
 export interface ProgressFacts {
   readonly command: string;
+  /** What tells a run apart from the first one of the command. */
+  readonly run?: RunName;
   readonly done: number;
   /** The number of tests before the change; null if unknown. */
   readonly of: number | null;
@@ -73,15 +76,8 @@ const NAMES_SHOWN = 5;
 const RED_SHOWN = 10;
 
 /** Words the facts about checks by the table of one language. The sentences and their order are the same in every language. */
-function createChecksMessages({
-  why,
-  whyLower,
-  whyRefused,
-  state,
-  beside: besides,
-  firstLine,
-  said,
-}: CheckWords) {
+function createChecksMessages(words: CheckWords) {
+  const { why, whyLower, whyRefused, state, beside: besides, firstLine, runs, said } = words;
   const fill = (template: Template, holes: Holes) =>
     fillHoles(typeof template === "string" ? template : template[holes.n === 1 ? 0 : 1], holes);
   const say = (code: Code, holes: Holes = {}): string => fill(said[code], holes);
@@ -366,15 +362,16 @@ function createChecksMessages({
         : `${join(facts.commands)}: ${newlyRed(facts)}`;
     },
     /** `npm test: 45 s the last time`, then `npm test: 120 of 458 tests, 12 s of about 45 s, parses a header`. */
-    progress: ({ command, done, of, seconds, usual, latest }: ProgressFacts): string => {
+    progress: ({ command, run, done, of, seconds, usual, latest }: ProgressFacts): string => {
       const isKnown = of !== null && done <= of;
       const counted = isKnown ? say("progress-of", { done, n: of }) : say("progress-tests", { n: done });
       const time =
-        usual === null || seconds > usual
+        usual === null
           ? say("in-seconds", { seconds })
           : say(seconds === 0 ? "progress-usual" : "progress-seconds", { seconds, time: timeOf(usual) });
       const parts = [...(done === 0 ? [] : [counted]), time, latest];
-      return `${command}: ${join(parts.filter((part) => part !== ""))}`;
+      const name = run === undefined ? command : say("in-brackets", { text: command, more: runs[run] });
+      return `${name}: ${join(parts.filter((part) => part !== ""))}`;
     },
     /** The state of the checks before a change, in one line. */
     state: ({ checks, none }: ChecksState): string =>

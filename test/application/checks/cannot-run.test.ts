@@ -17,7 +17,7 @@ import { requirePart } from "../../require.ts";
 import { type Bench, createBench, edit } from "../jobs/worker-kit.ts";
 
 const SETTINGS = { command: null, timeout: 60, auto_limit: 60, network: false, enabled: "auto" } as const;
-const LOST = "could not resolve host: plugins.example";
+const LOST = "Could not transfer artifact example:plugin:1.0";
 
 const confines = requirePart("bwrap");
 let bench: Bench;

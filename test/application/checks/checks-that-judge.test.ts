@@ -115,7 +115,7 @@ describe.if(requirePart("bwrap") && requirePart("node"))("the affected tests jud
     }
     const reply = await at.send("/code3 compute one in src/a.mjs");
     expect(reply.text.split("\n")[0]).toContain(
-      "the whole suite was red before the change and output does not say which tests failed",
+      "the whole suite was red before the change, and its output does not say which tests failed",
     );
     expect(reply.ok).toBe(true);
   });

@@ -176,3 +176,18 @@ test("where not all affected test files ran, the line says how many of them did"
   expect(line(part)).toContain("3 of 6 affected test files ran");
   expect(line({ ...part, affected: 3, of: 40 })).toContain("affected tests only (3 of 40 files)");
 });
+
+test("progress names each run, how long it took the last time even when it takes longer, and its tests", () => {
+  const facts = { command: "npm test", done: 3, of: 9, seconds: 12, usual: 10, latest: "" } as const;
+  const { progress } = checksMessagesFor("en");
+  expect(progress(facts)).toBe("npm test: 3 of 9 tests, 12 s of about 10 s");
+  expect(progress({ ...facts, run: "old-code", usual: 45 })).toBe(
+    "npm test (old code): 3 of 9 tests, 12 s of about 45 s",
+  );
+  expect(progress({ ...facts, run: "alone", usual: null })).toBe(
+    "npm test (again, alone): 3 of 9 tests, 12 s",
+  );
+  expect(checksMessagesFor("ja").progress({ ...facts, run: "part" })).toStartWith(
+    "npm test（関係するテスト）: ",
+  );
+});

@@ -1,4 +1,11 @@
-import type { CheckBeside, FirstLineCode, RemarkCode, Tie, WhyNotChecked } from "../../checks/findings.ts";
+import type {
+  CheckBeside,
+  FirstLineCode,
+  RemarkCode,
+  RunName,
+  Tie,
+  WhyNotChecked,
+} from "../../checks/findings.ts";
 import type { CheckResult, LowerRung } from "../../checks/verdict.ts";
 
 /** A sentence with `{holes}`; two where one thing and several are worded differently, by the hole `{n}`. */
@@ -11,6 +18,7 @@ export interface CheckWords<Code extends string = keyof typeof checkWords.said> 
   readonly whyRefused: Readonly<Record<Tie, string>>;
   readonly state: Readonly<Record<CheckResult["state"], string>>;
   readonly beside: Readonly<Record<CheckBeside["state"], string>>;
+  readonly runs: Readonly<Record<RunName, string>>;
   /** Parts of the first line, by the finding that each is about. */
   readonly firstLine: Readonly<Record<FirstLineCode, Template>>;
   readonly said: Readonly<Record<Code, Template>> & Readonly<Record<RemarkCode, Template>>;
@@ -68,6 +76,13 @@ export const checkWords = {
     ],
     removed: ["1 test removed by the coder: {names}", "{n} tests removed by the coder: {names}"],
     weakened: ["1 test removed or skipped", "{n} tests removed or skipped"],
+  },
+  runs: {
+    again: "again",
+    alone: "again, alone",
+    part: "affected tests",
+    "old-code": "old code",
+    "old-files": "old files",
   },
   said: {
     separator: ", ",

@@ -46,6 +46,13 @@ export const checkWords: CheckWords = {
     removed: "コーダーがテスト {n} 件を削除: {names}",
     weakened: "テスト {n} 件を削除またはスキップ",
   },
+  runs: {
+    again: "再実行",
+    alone: "単独で再実行",
+    part: "関係するテスト",
+    "old-code": "変更前のコード",
+    "old-files": "変更前のファイル",
+  },
   said: {
     separator: "、",
     more: "{list} ほか {rest} 件",
