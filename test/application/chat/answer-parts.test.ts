@@ -13,8 +13,11 @@ const UTIL = "def double(value):\n    return 2 * value\n";
 const BESIDE = `**src/util.py**\n${fence("python", UTIL)}`;
 const V4A = "*** Begin Patch\n*** Update File: src/app.py\n@@\n-value = 1\n+value = 2\n*** End Patch";
 
+/** Its tries cost money: an answer that repeats itself is the end. */
+const CLOUD_CODER = { local: (role: string) => !role.startsWith("coder") };
+
 async function answers(...said: readonly string[]) {
-  at = await openConversation((_, turn) => said[turn] ?? proposal("No change: done", ""));
+  at = await openConversation((_, turn) => said[turn] ?? proposal("No change: done", ""), CLOUD_CODER);
   at.write("src/app.py", "value = 1\n");
 }
 
@@ -55,8 +58,10 @@ describe("over a file that exists, a block under a path line counts only if it i
   const under = (body: string) => `src/lib.py\n${fence("python", body)}`;
 
   async function ask(request: string, ...patches: readonly string[]) {
-    at = await openConversation((_, turn) =>
-      patches[turn] === undefined ? proposal("No change: done", "") : proposal("Change two", patches[turn]),
+    at = await openConversation(
+      (_, turn) =>
+        patches[turn] === undefined ? proposal("No change: done", "") : proposal("Change two", patches[turn]),
+      CLOUD_CODER,
     );
     at.write("src/lib.py", whole);
     return at.send(`/code3 ${request} in src/lib.py`);
