@@ -334,8 +334,12 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     const { install, missing = [] } = deps;
     const { notChecked: why } = judged.facts;
     const { beside = [], install: known, errorBefore = "" } = findingsByCode(judged.facts);
+    const ran = why === "slow" || why === "unended" ? recallChecks(memory, checks) : null;
+    const seconds = Math.round((ran?.durationMs ?? 0) / 1000);
+    const limit = why === "slow" ? settings.auto_limit : settings.timeout;
     const others = missing.map((command) => ({ command, state: "cannot-run" as const }));
     const facts = withFound(judged.facts, {
+      ...(seconds > 0 && { tooLong: { seconds, limit } }),
       ...(why === "cannot-run" && install != null && known === undefined && { install }),
       ...(why === null && {
         beside: [...beside, ...others],

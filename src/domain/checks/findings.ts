@@ -81,6 +81,8 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly cannotRun: readonly UnableCheck[];
   /** What the coder declares as not its own, and the fact for which that does not count. */
   readonly refused: readonly (ReasonedTest & { readonly tie: Tie })[];
+  /** How long the checks took, or ran until they were ended, where they take too long; and the limit, in seconds. */
+  readonly tooLong: { readonly seconds: number; readonly limit: number };
   /** Programs that are not installed. */
   readonly absent: readonly string[];
   readonly install: string;

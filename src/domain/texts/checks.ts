@@ -111,6 +111,8 @@ function createChecksMessages(words: CheckWords) {
       return say("installs", { why: why[reason], install });
     if (reason === "red-before" && facts.errorBefore !== undefined)
       return say("broken-before", { commands: commands || say("the-checks"), error: facts.errorBefore });
+    if (facts.tooLong !== undefined)
+      return say("in-brackets", { text: why[reason], more: say("too-long", facts.tooLong) });
     if (reason !== "cannot-run") return why[reason];
     const cause = join((facts.cannotRun ?? []).map(wordUnable));
     // An installation does not help where its own program is missing as well.

@@ -59,6 +59,7 @@ const VALUES: { readonly [Code in FindingCode]: FindingValues[Code] } = {
   unstable: ["NAMED"],
   together: ["NAMED"],
   services: ["PostgreSQL (port 5432)"],
+  tooLong: { seconds: 61, limit: 60 },
   hung: ["NAMED"],
   cannotRun: [{ command: "NAMED", cause: "NAMED" }],
   refused: [{ test: "NAMED", reason: "NAMED", tie: "message" }],

@@ -191,3 +191,12 @@ test("progress names each run, how long it took the last time even when it takes
     "npm test（関係するテスト）: ",
   );
 });
+
+test("checks that take too long are told with their seconds and the limit", () => {
+  const facts = { ...notChecked("slow", ["npm test"]), findings: [] };
+  const tooLong = { code: "tooLong", found: { seconds: 61, limit: 60 } } as const;
+  const { headline } = checksMessagesFor("en");
+  expect(headline({ ...facts, findings: [tooLong] })).toBe(
+    `${headline(facts)} (they ran 61 s; the limit is 60 s)`,
+  );
+});

@@ -107,6 +107,7 @@ export const checkWords = {
     "known-state": "currently: {found}",
     "in-seconds": "{seconds} s",
     "in-minutes": "{minutes} min",
+    "too-long": "they ran {seconds} s; the limit is {limit} s",
     "at-least": "over {time}",
     passed: "{n} passed",
     failed: "{n} failed",

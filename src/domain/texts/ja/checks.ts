@@ -76,6 +76,7 @@ export const checkWords: CheckWords = {
     "known-state": "現在: {found}",
     "in-seconds": "{seconds} 秒",
     "in-minutes": "{minutes} 分",
+    "too-long": "実行 {seconds} 秒、上限 {limit} 秒",
     "at-least": "{time}以上",
     passed: "{n} 件成功",
     failed: "{n} 件失敗",
