@@ -18,19 +18,12 @@ async function config(program: CliProgram, flags: Flags): Promise<number> {
   return EXIT.usage;
 }
 
-/** The configuration, and the user's own table of models beside it. */
-async function checkAll(program: CliProgram, place: ReturnType<typeof openOptions>) {
-  const checked = await checkConfig({ env: program.env, ...place });
-  const table = await program.tableTrouble();
-  if (table === null) return checked;
-  const { file, detail } = table;
-  const errors = [...checked.errors, { code: "unreadable-table", detail, at: { file } } as const];
-  return { ...checked, ok: false, errors };
-}
-
 async function check(program: CliProgram, flags: Flags): Promise<number> {
   const place = openOptions(program, flags.values);
-  const checked = await checkAll(program, place);
+  const found = await checkConfig({ env: program.env, ...place });
+  const { file = "", detail = "" } = (await program.tableTrouble()) ?? {};
+  const table = file === "" ? [] : [{ code: "unreadable-table", detail, at: { file } } as const];
+  const checked = { ...found, ok: found.ok && file === "", errors: [...found.errors, ...table] };
   const troubles = checked.ok ? await program.modelTroubles(place) : [];
   const messages = messagesFor(program.locale);
   if (program.json) {

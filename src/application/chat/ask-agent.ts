@@ -12,6 +12,7 @@ import {
   completeFitting,
   completeWhole,
   completionFailure,
+  createPace,
   type RequestSize,
   type UnfinishedCompletion,
 } from "../models/complete.ts";
@@ -103,7 +104,7 @@ export function projectInShort(
   return workspace.mask(projectOverview(project, most));
 }
 
-type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace">;
+type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace" | "settings">;
 
 export type AskingTurn = Pick<ChatTurn, "models" | "emit" | "signal" | "deadline">;
 
@@ -128,6 +129,7 @@ export async function askAgent(
   const continuesCut = question.whenCut === "goes-on";
   const listening = {
     ...listenOptions(deps, turn, question.deadline),
+    ...(model.local && question.deadline === undefined && slowTime(deps, turn)),
     ...(question.streams && { onText: words.add }),
     ...(question.onText !== undefined && { onText: question.onText }),
     ...(continuesCut && { onCut: () => turn.emit(createNotice(deps, (chat) => chat.answerGoesOn)) }),
@@ -153,6 +155,12 @@ export async function askAgent(
   const code =
     "failure" in completion ? { code: completion.failure.code } : cut ? { code: "endless" as const } : {};
   return { ok: false, trouble, again, ...code, ...("answer" in completion && { model }) };
+}
+
+/** The time of a local model, which may write slowly. */
+function slowTime({ clock, settings }: AskDeps, { deadline }: AskingTurn) {
+  const { maxMillis, coder } = settings;
+  return createPace(clock, deadline, deadline + Math.max(0, coder.maxMinutes * 60_000 - maxMillis));
 }
 
 /** Requests of one question, the last of them without tools. */

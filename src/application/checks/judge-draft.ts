@@ -861,14 +861,10 @@ function toChecksFacts(
   const seconds = Math.round(Math.max(0, ...ended) / 1000);
   const ran = results.filter(({ state }) => state !== "cannot-run").map(({ command }) => command);
   const red = results.filter(({ state }) => state === "red");
+  const unknown = red.some((one) => failingTests(one).length > 0) ? "none-passed" : "red-before";
   const why: Partial<Record<Judgement["verdict"], WhyNotChecked>> = {
     "not-checked": endless.length > 0 ? "unended" : "cannot-run",
-    unknown:
-      red.length > 0 && red.every(isUnable)
-        ? "cannot-run"
-        : red.some((one) => failingTests(one).length > 0)
-          ? "none-passed"
-          : "red-before",
+    unknown: red.length > 0 && red.every(isUnable) ? "cannot-run" : unknown,
   };
   const unended = { commands: endless.filter((command) => !hung.includes(command)), seconds };
   const isUnended = verdict === "worse" && unended.commands.length > 0;

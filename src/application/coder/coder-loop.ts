@@ -444,18 +444,13 @@ function isFree({ coder }: CoderLoop): boolean {
 }
 
 function tellSentBack(
-  { tell, limits }: CoderLoop,
-  { attempts: attempt }: LoopState,
+  loop: CoderLoop,
+  { attempts }: LoopState,
   brief: string,
-  reason: SentBackReason | undefined,
+  reason?: SentBackReason,
 ): void {
-  tell({
-    type: "sent-back",
-    attempt,
-    of: limits.attempts,
-    brief,
-    ...(reason !== undefined && { reason }),
-  });
+  const why = reason === undefined ? {} : { reason };
+  loop.tell({ type: "sent-back", attempt: attempts, of: loop.limits.attempts, brief, ...why });
 }
 
 /** Characters of an agent's last words that the journal keeps as its reason. */
@@ -1069,11 +1064,7 @@ async function commitBench(
   state.mayStartOver = false;
   const said = steered && number < loop.limits.attempts ? wordSteering(loop) : "";
   const unread = steered && number < loop.limits.attempts ? findUnreturned(state) : [];
-  if (unread.length > 0)
-    loop.tell({
-      ...{ type: "sent-back", attempt: number, of: loop.limits.attempts, brief: "" },
-      reason: { kind: "skipped", parts: unread },
-    });
+  if (unread.length > 0) tellSentBack(loop, state, "", { kind: "skipped", parts: unread });
   const asked = [unread.length > 0 ? wordUnreturned(loop, state) : "", said].filter((part) => part !== "");
   if (asked.length > 0)
     return {

@@ -32,11 +32,15 @@ export type UnfinishedCompletion =
   /** `signal`: the caller gave up. `deadline`: the time was over. */
   | { readonly kind: "aborted"; readonly by: "signal" | "deadline"; readonly failure: ModelFailure };
 
+export { createPace } from "./pace.ts";
+
 export interface CompleteOptions {
   /** When the time is over, retries included. Default: only the request's own signal ends it. */
   readonly deadline?: AbortSignal;
   /** The words as they come. */
   readonly onText?: (text: string) => void;
+  /** Words and thoughts as they come. */
+  readonly onHeard?: (text: string) => void;
   readonly onRetry?: (retry: Extract<ModelEvent, { type: "retrying" }>) => void;
   /** Asks again after what passes by itself. Default: the model's own tries are all. */
   readonly patience?: Patience;
@@ -74,7 +78,7 @@ const MOST_IN_ONE_GO = 1_000;
 async function askModelOnce(
   model: Model,
   request: ModelRequest,
-  { deadline, onText, onRetry }: CompleteOptions,
+  { deadline, onText, onHeard, onRetry }: CompleteOptions,
 ): Promise<Completion> {
   const { signal, endsAfter = Number.POSITIVE_INFINITY } = request;
   if (signal.aborted || deadline?.aborted) return failedCompletion(ABORTED, signal);
@@ -87,6 +91,7 @@ async function askModelOnce(
     if (event.type === "text") length += event.text.length;
     if (length > endsAfter) return failedCompletion(endlessFailure(model, endsAfter), signal);
     if (event.type !== "text" && event.type !== "reasoning") continue;
+    onHeard?.(event.text);
     inOneGo += event.text.length;
     if (inOneGo < MOST_IN_ONE_GO) continue;
     inOneGo = 0;

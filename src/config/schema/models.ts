@@ -194,7 +194,7 @@ export const loop = section({
   max_loops: positive(5, "Most rounds in which Shiro may work on one message."),
   max_millis: positive(
     120_000,
-    "Time limit for answering one message, in milliseconds. Coders have `coder.max_minutes`.",
+    "Time limit for answering one message, in milliseconds. A local model that answers in words more slowly has the time that it needs at its measured speed, within `coder.max_minutes`. Coders have `coder.max_minutes`.",
   ),
 });
 
