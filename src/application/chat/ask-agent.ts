@@ -127,9 +127,13 @@ export async function askAgent(
   const words = createWordOutput(deps.workspace.mask, (text) => turn.emit({ type: "text", agent, text }));
   const { signal } = turn;
   const continuesCut = question.whenCut === "goes-on";
+  // A local model may write slowly.
+  const mostMs = deps.settings.coder.maxMinutes * 60_000;
   const listening = {
     ...listenOptions(deps, turn, question.deadline),
-    ...(model.local && question.deadline === undefined && slowTime(deps, turn)),
+    ...(model.local &&
+      question.deadline === undefined &&
+      createPace(deps.clock, turn.deadline, turn.deadline + mostMs)),
     ...(question.streams && { onText: words.add }),
     ...(question.onText !== undefined && { onText: question.onText }),
     ...(continuesCut && { onCut: () => turn.emit(createNotice(deps, (chat) => chat.answerGoesOn)) }),
@@ -155,12 +159,6 @@ export async function askAgent(
   const code =
     "failure" in completion ? { code: completion.failure.code } : cut ? { code: "endless" as const } : {};
   return { ok: false, trouble, again, ...code, ...("answer" in completion && { model }) };
-}
-
-/** The time of a local model, which may write slowly. */
-function slowTime({ clock, settings }: AskDeps, { deadline }: AskingTurn) {
-  const { maxMillis, coder } = settings;
-  return createPace(clock, deadline, deadline + Math.max(0, coder.maxMinutes * 60_000 - maxMillis));
 }
 
 /** Requests of one question, the last of them without tools. */

@@ -267,16 +267,15 @@ const VARIED = [0.7, 1, 0.4] as const;
 
 /** A small model may write without end: its answer has room for four times the files that it was shown. */
 const SHOWN_FILES = /^<file path="[^"\n]+"[^>\n]*>\n([\s\S]*?)\n<\/file>$/gm;
-const TIMES_SHOWN = 4;
-const LEAST_ANSWER_CHARS = 4 * 4_096;
+const LEAST_ANSWER = 4_096;
 
 function limitsOfLocal(messages: readonly ModelMessage[], varied: number) {
-  const shown = messages.flatMap(({ text }) => [...text.matchAll(SHOWN_FILES)].map(([, file = ""]) => file));
-  const chars = shown.reduce((sum, { length }) => sum + length, 0);
+  const shown = messages.flatMap(({ text }) => [...text.matchAll(SHOWN_FILES)]);
+  const chars = shown.reduce((sum, [, file = ""]) => sum + file.length, 0);
   const temperature = VARIED[(varied - 1) % VARIED.length];
   return {
-    endsAfter: Math.max(LEAST_ANSWER_CHARS, TIMES_SHOWN * chars),
-    ...(varied > 0 && temperature !== undefined && { temperature }),
+    endsAfter: 4 * Math.max(LEAST_ANSWER, chars),
+    ...(temperature !== undefined && { temperature }),
   };
 }
 

@@ -439,9 +439,7 @@ async function takeUnanswered(
   return { retry: "", isFresh: false };
 }
 
-function isFree({ coder }: CoderLoop): boolean {
-  return coder.kind === "model" && coder.isFree();
-}
+const isFree = ({ coder }: CoderLoop) => coder.kind === "model" && coder.isFree();
 
 function tellSentBack(
   loop: CoderLoop,

@@ -127,9 +127,7 @@ export async function completeFitting(
   return { completion: await complete(model, request("small"), fitting), size: "small" };
 }
 
-function isTooLong(completion: Completion): boolean {
-  return completion.kind === "failed" && completion.failure.code === "context-too-long";
-}
+const isTooLong = (one: Completion) => one.kind === "failed" && one.failure.code === "context-too-long";
 
 function toCompletion(answer: ModelAnswer): Completion {
   if (answer.finish === "filtered") return { kind: "refused", answer };

@@ -8,8 +8,7 @@ import { estimateTokens } from "../../domain/models/model-facts.ts";
 const LONG_ANSWER = 2_000;
 const MEASURED_MS = 5_000;
 
-type After = (ms: number, then: () => void) => void;
-const afterUnheld: After = (ms, then) => void setTimeout(then, ms).unref();
+const afterUnheld = (ms: number, then: () => void) => void setTimeout(then, ms).unref();
 
 export function createPace(clock: () => number, ends: number, most: number, after = afterUnheld) {
   const ending = new AbortController();
