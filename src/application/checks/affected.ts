@@ -8,7 +8,7 @@ import { filesHolding, titleOf } from "../../domain/checks/connected.ts";
 import { changesImportsOnly } from "../../domain/checks/deciding-files.ts";
 import { repeatsFailure } from "../../domain/checks/failures.ts";
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
-import { narrowLine } from "../../domain/checks/narrow-check.ts";
+import { narrowLine, selectData } from "../../domain/checks/narrow-check.ts";
 import { isCodePath, isTestPath } from "../../domain/checks/path-kinds.ts";
 import { findRenamedTests } from "../../domain/checks/renamed-tests.ts";
 import { bareTestName, countTests, holds } from "../../domain/checks/test-results.ts";
@@ -67,6 +67,7 @@ export interface Affected extends AffectedTests {
 export const NO_TESTS_FOUND: Affected = {
   files: [],
   touched: [],
+  readers: new Map(),
   affected: 0,
   of: 0,
   texts: new Map(),
@@ -111,12 +112,15 @@ export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   const changed = toChangedTexts(draft);
   const paths = changed.map(({ path }) => path);
   const texts = readCode(draft.files, paths);
+  const found = findAffectedTests({ texts, changed });
   return {
-    ...findAffectedTests({ texts, changed }),
+    ...found,
     texts,
     narrow(check, files, older = texts) {
-      const line = narrowLine(check.runner ?? check.line, files, older);
-      if (line === null) return null;
+      const narrowed = narrowLine(check.runner ?? check.line, files, older);
+      if (narrowed === null) return null;
+      const data = files.map((path) => found.readers.get(path) ?? []);
+      const line = selectData(narrowed, data);
       const { kind, command, home } = check;
       return { kind, command, line, ...(home !== undefined && { home }) };
     },

@@ -21,9 +21,7 @@ import { type OpenChecksDeps, readProject, readSmallFile } from "./baseline.ts";
 const WORKFLOWS = ".github/workflows";
 const CI_FILES = [".gitlab-ci.yml", ".circleci/config.yml", "azure-pipelines.yml"];
 const TASK_FILES = ["tox.ini", "noxfile.py", "justfile", "Justfile", "Makefile"];
-const DOCUMENTS = "AGENTS.md CLAUDE.md CONTRIBUTING.md .github/CONTRIBUTING.md docs/CONTRIBUTING.md".split(
-  " ",
-);
+const DOCUMENTS = ["AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", ".github/CONTRIBUTING.md"];
 const READ_BYTES = 256 * 1024;
 const MOST_WORKFLOWS = 20;
 

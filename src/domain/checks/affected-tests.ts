@@ -1,6 +1,7 @@
 import { importDistances } from "../platform/code-imports.ts";
 import { parentOf } from "../platform/paths.ts";
 import { wordsOfName } from "../platform/request-terms.ts";
+import names from "./names.json" with { type: "json" };
 import { type ChangedText, isCodePath, isTestPath } from "./path-kinds.ts";
 
 export interface AffectedInput {
@@ -14,6 +15,8 @@ export interface AffectedTests {
   readonly files: readonly string[];
   /** The first of them: those that the change touches, or whose data it touches. */
   readonly touched: readonly string[];
+  /** Test files that read data which the change touches, each with these files. */
+  readonly readers: ReadonlyMap<string, readonly string[]>;
   /** How many test files have any sign of a connection, those among them. */
   readonly affected: number;
   /** All test files. */
@@ -102,19 +105,47 @@ const WORTH = {
 
 /** Which test files a change concerns, by names, imports and the identifiers of the changed lines. */
 export function findAffectedTests({ texts, changed }: AffectedInput): AffectedTests {
-  const named = [...texts].flatMap(([path, text]) => (isTestFile(path, text) ? [path] : []));
+  const readers = findReaders(texts, changed);
+  const isTest = (path: string) => readers.has(path) || isTestFile(path, texts.get(path) ?? "");
+  const named = [...texts.keys()].filter(isTest);
   // A module `tests.py` that the sources import is one of them: it may define what users test for.
   const isLoaded = (path: string) =>
     [...importDistances(texts, [path]).keys()].some((one) => !isTestPath(one));
   const tests = named.filter((path) => !/(?:^|\/)tests?\.py$/.test(path) || !isLoaded(path));
-  const touched = changed.flatMap(({ path, after }) =>
-    after !== null && tests.includes(path) ? [path] : [],
-  );
+  const written = changed.filter(({ path, after }) => after !== null && tests.includes(path));
+  const touched = [...new Set([...written.map(({ path }) => path), ...readers.keys()])];
   const sources = changed.filter(({ path }) => isCodePath(path) && !isTestPath(path));
   const ranked = rankTests(texts, tests, sources).filter((path) => !touched.includes(path));
   const most = sources.length === 0 ? 0 : Math.max(AT_LEAST, Math.ceil(tests.length * SHARE));
   const affected = touched.length + ranked.length;
-  return { files: [...touched, ...ranked.slice(0, most)], touched, affected, of: tests.length };
+  return { files: [...touched, ...ranked.slice(0, most)], touched, readers, affected, of: tests.length };
+}
+
+const LITERAL = /(["'`])([^"'`\n]{3,100})\1/g;
+
+/** Test files that name a changed file of test data, in full or by a pattern that has its beginning or its end. */
+function findReaders(
+  texts: ReadonlyMap<string, string>,
+  changed: readonly ChangedText[],
+): ReadonlyMap<string, readonly string[]> {
+  const data = changed.flatMap(({ path }) => (isTestPath(path) && !isCodePath(path) ? [path] : []));
+  const readIn = (text: string) => {
+    const literals = [...text.matchAll(LITERAL)].map(([, , literal = ""]) => literal);
+    return data.filter((file) => literals.some((literal) => namesFile(literal, file)));
+  };
+  const tests = data.length === 0 ? [] : [...texts].filter(([path]) => isTestPath(path));
+  const read = tests.map(([path, text]) => [path, readIn(text)] as const);
+  return new Map(read.filter(([, files]) => files.length > 0));
+}
+
+function namesFile(literal: string, path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const [, pattern = ""] = /([^/]+)$/.exec(literal) ?? [];
+  if (!pattern.includes("*")) return pattern === name;
+  const parts = pattern.split("*");
+  const [head = "", tail = ""] = [parts[0], parts.at(-1)];
+  // `*` alone, and an ending such as `*.py`, are read by nearly every test.
+  return parts.length === 2 && head.length > 1 && name.startsWith(head) && name.endsWith(tail);
 }
 
 /** Best first; tests without any sign of a connection are left out. */
@@ -173,14 +204,7 @@ export function sharesName(source: string, test: string): boolean {
 }
 
 const IDENTIFIER = /[A-Za-z_$][\w$]{2,}/g;
-const KEYWORDS = new Set(
-  (
-    "const let var function return import export from default class extends new this typeof instanceof void null undefined true " +
-    "false async await else for while switch case break continue throw try catch finally static public private protected readonly " +
-    "interface type enum implements def self None True False elif pass raise except with lambda yield not and func package struct " +
-    "range defer map string int bool error nil impl pub use mut match where require module exports the"
-  ).split(" "),
-);
+const KEYWORDS: ReadonlySet<string> = new Set(names.keywords);
 
 function identifiersIn(text: string): string[] {
   return text.match(IDENTIFIER) ?? [];

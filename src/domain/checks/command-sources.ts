@@ -4,6 +4,7 @@
  * whose parsed program tests, checks types, lints or builds. No other program comes out, and no word that only a running shell knows.
  */
 import { baseName, type ParseShell, type ShellCommand } from "../policy/shell-script.ts";
+import names from "./names.json" with { type: "json" };
 import type { ProjectCheck, ProjectFiles } from "./runners/check-runner.ts";
 import { nameTests, scriptsOf, withOwnPrograms } from "./runners/package-scripts.ts";
 import { pythonLine } from "./runners/python.ts";
@@ -28,13 +29,7 @@ export function isOfProject({ from }: Pick<SourcedCommand, "from">): boolean {
 const KINDS: readonly CallKind[] = ["test", "types", "lint", "build"];
 
 /** What a program does: always, or with the word behind the colon among its arguments. */
-const PROGRAMS: Readonly<Record<CallKind, string>> = {
-  test: `ava ctest jasmine jest mocha phpunit pytest rspec tap tape unittest uvu vitest:run vitest:related node:--test bun:test deno:test
-    dotnet:test go:test mix:test swift:test cargo:test cargo:nextest mvn:test mvn:verify gradle:test gradle:check rake:test rake:spec`,
-  types: "tsc:--noEmit vue-tsc:--noEmit mypy pyright cargo:check go:vet",
-  lint: `eslint flake8 oxlint pylint stylelint biome:check biome:ci biome:lint ruff:check cargo:clippy golangci-lint:run`,
-  build: "tsc cargo:build go:build mvn:compile gradle:assemble gradle:classes",
-};
+const PROGRAMS: Readonly<Record<CallKind, readonly string[]>> = names.programs;
 
 /** Options with which a program changes files, waits for changes, or only prints. */
 const UNSUITED =
@@ -75,7 +70,7 @@ function kindOf([program = "", ...args]: readonly string[]): CallKind | null {
     .replace(/^py\.test$/, "pytest");
   if (args.some((word) => UNSUITED.test(word))) return null;
   const isIt = (kind: CallKind) =>
-    PROGRAMS[kind].split(/\s+/).some((entry) => {
+    PROGRAMS[kind].some((entry) => {
       const [own, word] = entry.split(":");
       return own === name && (word === undefined || args.includes(word));
     });
@@ -155,9 +150,6 @@ function readCall(words: readonly KnownWord[], about: SourceDeps, depth: number)
 
 const PYTHON = /^(?:flake8|mypy|pylint|pyright|pytest|ruff|unittest)$/;
 
-const quoteWord = (word: string) =>
-  /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-
 export interface SourceDeps {
   readonly files: ProjectFiles;
   readonly parse: ParseShell;
@@ -179,8 +171,7 @@ export function readSources(texts: readonly SourceText[], about: SourceDeps): re
       .map((line) => line.trim().replace(/^[$>%] +/, ""))
       .filter((line) => line !== "" && line.length < LONGEST && !line.startsWith("#"))
       .flatMap(
-        (line) =>
-          toCommand(folder === undefined ? line : `cd ${quoteWord(folder)} && ${line}`, from, about) ?? [],
+        (line) => toCommand(folder === undefined ? line : `cd ${folder} && ${line}`, from, about) ?? [],
       ),
   );
   const seen = new Set<string>();

@@ -160,6 +160,15 @@ function isTested(word: string, before: string): boolean {
   return /[*?{]/.test(bare) || /^(?:tests?|specs?|__tests__)\/?$/.test(bare) || isTestPath(bare);
 }
 
+/** The line with the cases of these data files alone, where each of its test files reads some and its runner selects cases by words. */
+export function selectData(line: string, data: readonly (readonly string[])[]): string {
+  const stems = new Set(data.flat().map((path) => path.replace(/^.*\/|\.\w+$/g, "")));
+  const isPlain =
+    data.every((files) => files.length > 0) && [...stems].every((stem) => /^[\w-]+$/.test(stem));
+  const takesWords = / -m pytest /.test(line) && !/ -k /.test(line);
+  return stems.size > 0 && isPlain && takesWords ? `${line} -k '${[...stems].join(" or ")}'` : line;
+}
+
 /** A path as one word of a shell line that cannot be mistaken for an option. */
 export function quotePath(path: string): string {
   const safe = path.startsWith("-") ? `./${path}` : path;

@@ -15,7 +15,8 @@ export function isCodePath(path: string): boolean {
   return CODE.test(path) && !/\.d\.[cm]?ts$/.test(path);
 }
 
-const TEST_FOLDERS = /(?:^|\/)(?:tests?|__tests__|__snapshots__|specs?|e2e|testdata|src\/test)\//i;
+const TEST_FOLDERS =
+  /(?:^|\/)(?:tests?|__tests__|__snapshots__|specs?|e2e|test[-_]?(?:data|cases|files|resources)|src\/test)\//i;
 /** Conventions of the runners, and of languages beside them. */
 const TEST_FILES: readonly RegExp[] = [
   ...CHECK_RUNNERS.flatMap(({ testPaths = [] }) => testPaths),

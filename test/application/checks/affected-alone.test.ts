@@ -10,6 +10,7 @@ const PASSED =
 const affected: Affected = {
   files: ["tests/a.test.js"],
   touched: [],
+  readers: new Map(),
   affected: 9,
   of: 9,
   texts: new Map([["tests/a.test.js", 'test("adds", () => {});\n']]),

@@ -13,6 +13,7 @@ const check = { kind: "test", command: "go test ./...", line: "go test -v ./..."
 const affected: Affected = {
   files: ["a_test.go"],
   touched: [],
+  readers: new Map(),
   affected: 1,
   of: 1,
   texts,

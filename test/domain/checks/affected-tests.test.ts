@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { findAffectedTests, onlyAddsTests } from "../../../src/domain/checks/affected-tests.ts";
-import { narrowLine, takesFiles } from "../../../src/domain/checks/narrow-check.ts";
+import { narrowLine, selectData, takesFiles } from "../../../src/domain/checks/narrow-check.ts";
 import { breakFile, noticesBreak } from "../../../src/domain/checks/test-proofs.ts";
 import type { CheckResult } from "../../../src/domain/checks/verdict.ts";
 
@@ -274,4 +274,27 @@ test("a file that only gained tests demands what it demanded", () => {
   expect(inFront(`    @slow("(")\n${quiet}${fresh}`)).toBe(false);
   expect(inFront(`    @pytest.fixture(autouse=True)\n${fresh}`)).toBe(false);
   expect(inFront(`${fresh}    @pytest.fixture(autouse=True)\n${quiet}`)).toBe(false);
+});
+
+describe("the tests", () => {
+  test("that a change touches are those that read its data, by its name or by a pattern, with the words that select its cases", () => {
+    const reader =
+      'files = find_test_files(pattern="check-*.test")\n\n\nclass CheckSuite(DataSuite):\n    pass\n';
+    const files = {
+      "app/test/testcheck.py": reader,
+      "app/test/testother.py":
+        'files = find_test_files(pattern="parse*.test")\ndef test_other():\n    pass\n',
+      "app/test/testall.py": 'files = glob("*.test")\ndef test_all():\n    pass\n',
+    };
+    const { touched, readers } = affected(files, "test-data/unit/check-protocols.test", "[case testA]\n");
+    expect([...touched]).toEqual(["app/test/testcheck.py"]);
+    const data = touched.map((path) => readers.get(path) ?? []);
+    expect(selectData("python -m pytest -v app/test/testcheck.py", data)).toBe(
+      "python -m pytest -v app/test/testcheck.py -k 'check-protocols'",
+    );
+    expect(
+      selectData("python -m pytest -v app/test/testcheck.py tests/test_b.py", [...data, []]),
+    ).not.toContain("-k");
+    expect(selectData("npx jest app/test/testcheck.py", data)).not.toContain("-k");
+  });
 });

@@ -1,4 +1,5 @@
 import { attemptOr } from "../../platform/error-text.ts";
+import names from "../names.json" with { type: "json" };
 import {
   type CheckRunner,
   type FoundCommand,
@@ -60,10 +61,7 @@ function scriptChain(
 const SCRIPT_RUNNERS = "tape mocha jest vitest ava tap uvu jasmine node tsx ts-node".split(" ");
 const RUNS_ANYTHING = /^(?!.* --test\b)\S*(?:node|tsx|ts-node)\s/;
 /** Programs that every machine has, and what a shell does itself. */
-const EVERYWHERE =
-  "node npm sh bash make echo true false test mkdir rm cp git cd export set source exit exec eval trap wait ulimit unset if for while until case".split(
-    " ",
-  );
+const EVERYWHERE: readonly string[] = names.everywhere;
 const COVERAGE = /^(?:nyc|c8)(?: +--?\S+)* +/;
 /** Calls that only look: tests do not need them. */
 const LOOKS =

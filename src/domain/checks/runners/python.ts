@@ -1,3 +1,4 @@
+import names from "../names.json" with { type: "json" };
 import { type CheckRunner, type FoundCommand, hasName, type ProjectFiles } from "./check-runner.ts";
 import { readPytest } from "./pytest.ts";
 import { readUnittest } from "./unittest.ts";
@@ -130,27 +131,7 @@ export const python: CheckRunner = {
 };
 
 /** Python's own modules and those of pytest and its plugins: a file of that name in the root answers in their place. */
-const RUNNER_MODULES = new Set(
-  (
-    "_collections_abc _compat_pickle _compression _distutils_hack _py_abc _pydecimal _pyio _pytest _sitebuiltins _strptime " +
-    "_threading_local _weakrefset abc aifc anyio argparse array ast asynchat asyncio asyncore atexit attr attrs audioop base64 bdb " +
-    "binascii bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd code codecs codeop collections colorama colorsys " +
-    "compileall concurrent configparser contextlib contextvars copy copyreg coverage crypt csv ctypes curses dataclasses datetime " +
-    "dbm decimal difflib dis distutils doctest email encodings ensurepip enum errno exceptiongroup execnet faulthandler fcntl " +
-    "filecmp fileinput fnmatch fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp gzip hashlib " +
-    "heapq hmac html http hypothesis imaplib imghdr imp importlib iniconfig inspect io ipaddress itertools json keyword linecache " +
-    "locale logging lzma mailbox mailcap marshal math mimetypes mmap modulefinder msilib msvcrt multiprocessing netrc nis nntplib " +
-    "nt ntpath nturl2path numbers opcode operator optparse os ossaudiodev packaging pathlib pdb pickle pickletools pipes " +
-    "pkg_resources pkgutil platform plistlib pluggy poplib posix posixpath pprint profile pstats pty pwd py py_compile pyclbr pydoc " +
-    "pydoc_data pyexpat pygments pytest pytest_asyncio pytest_cov pytest_django pytest_mock pytest_randomly pytest_timeout queue " +
-    "quopri random re readline reprlib resource rlcompleter runpy sched secrets select selectors setuptools shelve shlex shutil " +
-    "signal site smtpd smtplib sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics " +
-    "string stringprep struct subprocess sunau symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap " +
-    "threading time timeit tkinter token tokenize tomli tomllib trace traceback tracemalloc tty turtle types typing " +
-    "typing_extensions unicodedata unittest urllib uu uuid venv warnings wave weakref webbrowser winreg winsound wsgiref xdist " +
-    "xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo"
-  ).split(" "),
-);
+const RUNNER_MODULES: ReadonlySet<string> = new Set(names.modules);
 
 /** Whether a new file, in the root or in `src`, shadows a module of the test runner or of Python. */
 function shadowsRunner(path: string): boolean {
