@@ -10,7 +10,7 @@ import { nameTests, scriptsOf, withOwnPrograms } from "./runners/package-scripts
 import { pythonLine } from "./runners/python.ts";
 
 /** In the order in which they are asked. `coder`: proposed beside a patch. `ran`: by the coder, in this job. */
-export const SOURCES = ["script", "runner", "ci", "tasks", "docs", "request", "coder", "ran"] as const;
+const SOURCES = ["script", "runner", "ci", "tasks", "docs", "request", "coder", "ran"] as const;
 export type SourceName = (typeof SOURCES)[number];
 
 export type CallKind = "test" | "types" | "lint" | "build";
