@@ -31,6 +31,8 @@ export interface FakeOptions {
   readonly family?: ModelFamily;
   readonly seesImages?: boolean;
   readonly window?: number;
+  /** Whether it is tried again as a small model is. Default: as a script, in one conversation. */
+  readonly small?: boolean;
   /** What a look at the model finds instead of it. */
   readonly trouble?: ModelFailure["code"];
 }
@@ -49,6 +51,7 @@ export function createFakeModels(
         provider: "fake",
         model: role,
         local,
+        isScripted: options.small !== true,
         family: options.family ?? "claude",
         seesImages: options.seesImages,
         window: options.window,

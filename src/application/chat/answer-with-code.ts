@@ -1,5 +1,6 @@
 import { agentOf, type CoderRole, FEW_FILES, mayDelegate } from "../../domain/chat/agents.ts";
 import { type ChecksFacts, notChecked, toChecksRecord } from "../../domain/checks/findings.ts";
+import { isSmallModel } from "../../domain/coder/answer-form.ts";
 import { hasFlag } from "../../domain/coder/proposal.ts";
 import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { type JobResult, type RanJob, toKeptStatus } from "../../domain/jobs/result.ts";
@@ -291,6 +292,7 @@ export async function runCoder(
   turn: ChatTurn,
   { role, text, planOnly, steering, chosen, handOver, beside, time, isSubAgent = false }: CoderRun,
 ): Promise<CoderRunResult> {
+  const asked = turn.models.models.forRole(role);
   const { settings, workspace } = deps;
   const shownFiles = createShownFiles();
   const [{ bench, checks, state, known, checked }, outside] = await Promise.all([
@@ -343,7 +345,8 @@ export async function runCoder(
   const end = await coderLoop({
     coder: {
       ...{ kind: "model", ask: talk.ask, request: text, parses: deps.parsesSource },
-      isFree: () => isLocal(talk.model() ?? turn.models.models.forRole(role)),
+      isFree: () => isLocal(talk.model() ?? asked),
+      isSmall: () => isSmall(talk.model() ?? asked),
     },
     bench,
     show: (files, asked) =>
@@ -368,6 +371,9 @@ export async function runCoder(
 }
 
 const isLocal = (model: Model | ModelFailure) => "local" in model && model.local;
+/** A script answers in its order, so its exchange is one conversation. */
+const isSmall = (model: Model | ModelFailure) =>
+  "local" in model && model.isScripted !== true && isSmallModel(model);
 
 /** The coder's sub-agents; their code is loaded when the first is called. */
 function openDelegation(

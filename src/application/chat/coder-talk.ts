@@ -262,19 +262,19 @@ interface CoderAsk {
   readonly varied: number;
 }
 
-/** Temperatures of the tries that are asked for otherwise, in their order. */
-const VARIED = [0.7, 1, 0.4] as const;
+/** Temperatures of the tries that are asked for otherwise, in their order: no two requests of a message are the same. */
+const VARIED = [0.7, 0.75, 1, 0.8, 0.9] as const;
 
-/** A small model may write without end: its answer has room for four times the files that it was shown. */
-const SHOWN_FILES = /^<file path="[^"\n]+"[^>\n]*>\n([\s\S]*?)\n<\/file>$/gm;
-const LEAST_ANSWER = 4_096;
+/** A local model may write without end: its answer has room for four times the files that it was shown, or that it writes. */
+const SHOWN_FILES = /^<file path="([^"\n]+)"[^>\n]*>\n([\s\S]*?)\n<\/file>$/gm;
 
-function limitsOfLocal(messages: readonly ModelMessage[], varied: number) {
+function limitsOfLocal(messages: readonly ModelMessage[], varied: number, form: CoderAsk["form"]) {
   const shown = messages.flatMap(({ text }) => [...text.matchAll(SHOWN_FILES)]);
-  const chars = shown.reduce((sum, [, file = ""]) => sum + file.length, 0);
+  const written = shown.filter(([, path = ""]) => form.form === "edits" || form.asked.includes(path));
+  const chars = written.reduce((sum, [, , file = ""]) => sum + file.length, 0);
   const temperature = VARIED[(varied - 1) % VARIED.length];
   return {
-    endsAfter: 4 * Math.max(LEAST_ANSWER, chars),
+    endsAfter: 4 * Math.max(4_096, chars),
     ...(temperature !== undefined && { temperature }),
   };
 }
@@ -309,7 +309,7 @@ function coderRequest(
     }),
     messages,
     ...(tools.length > 0 && { tools }),
-    ...(model.local && limitsOfLocal(messages, varied)),
+    ...(model.local && limitsOfLocal(messages, varied, form)),
   };
 }
 

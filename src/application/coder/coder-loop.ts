@@ -1,3 +1,4 @@
+import { firstFailure } from "../../domain/checks/read-results.ts";
 import type { GoalTests } from "../../domain/coder/answer-form.ts";
 import {
   completeItems,
@@ -17,6 +18,7 @@ import type {
   PatchCommand,
   SkippedPart,
 } from "../../domain/patch/patch-command.ts";
+import { paragraphs } from "../../domain/texts/jobs-report.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
 import type { Advise } from "../platform/advise.ts";
@@ -52,6 +54,8 @@ export interface CoderLoop {
         readonly ask: (exchange: readonly ModelMessage[], varied: number) => Promise<CoderAnswer>;
         /** Whether a try costs time alone: then an answer that repeats itself is asked for otherwise, and is not the end. */
         readonly isFree: () => boolean;
+        /** Whether it is a small model, which repeats an answer that it sees: each try is asked from the beginning. */
+        readonly isSmall: () => boolean;
       }
     | { readonly kind: "head"; readonly work: WorkByHead };
   readonly bench: Bench;
@@ -338,8 +342,8 @@ type CoderStep =
  * Runs one coder on one message:
  *   ask → read the answer → execute its patch on the bench → judge → send back failures → ask again
  * until the draft is green, the attempts are used up, or the same failure occurs twice (where tries are free, the next one is asked for
- * otherwise instead: at another temperature, from the beginning, without the failed answer). Then one job lands, or `onRed` decides
- * about the red draft.
+ * otherwise instead: at another temperature, from the beginning, without the failed answer; a small model's next one always is). Then one
+ * job lands, or `onRed` decides about the red draft.
  */
 export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
   const state: LoopState = {
@@ -407,7 +411,7 @@ async function untilEnd(loop: CoderLoop, state: LoopState): Promise<CoderEnd> {
     else if (step.isFresh) state.exchange.splice(0);
     const before = state.exchange.at(-1)?.role === "user" ? (state.exchange.pop()?.text ?? "") : "";
     const words = "back" in step ? step.back : before.includes(step.retry) ? "" : step.retry;
-    const text = [before, words, steered].filter((part) => part !== "").join("\n\n");
+    const text = paragraphs([before, words, steered]);
     if (text !== "") state.exchange.push({ role: "user", text });
   }
 }
@@ -440,6 +444,7 @@ async function takeUnanswered(
 }
 
 const isFree = ({ coder }: CoderLoop) => coder.kind === "model" && coder.isFree();
+const isSmall = ({ coder }: CoderLoop) => coder.kind === "model" && coder.isSmall();
 
 function tellSentBack(
   loop: CoderLoop,
@@ -754,6 +759,8 @@ async function judgeAnswerToRed({
       return commitBench(loop, state, state.attempts, []);
     }
   }
+  if (isSmall(loop) && red.lands !== true)
+    return sendBack(loop, state, { report: "Your answer contains no file.", commands: [] });
   return { end: await endGivenUp(loop, state, { why: "gave-up" }, words) };
 }
 
@@ -770,17 +777,17 @@ async function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext):
   for (const one of all) state.asked.add(one);
   if (!isNew || state.explored > explore)
     return {
-      back: ["There is nothing more to look up. Write the proposal now.", wordUnreturned(loop, state)]
-        .filter((part) => part !== "")
-        .join("\n\n"),
+      back: paragraphs([
+        "There is nothing more to look up. Write the proposal now.",
+        wordUnreturned(loop, state),
+      ]),
     };
   if (asked.files.length > 0) loop.tell({ type: "asks", how: "read", wanted: asked.files });
   if (asked.searches.length > 0) loop.tell({ type: "asks", how: "search", wanted: asked.searches });
   const left = explore - state.explored;
   const rounds = left === 1 ? "1 such round is" : `${left} such rounds are`;
-  const unread = wordUnreturned(loop, state);
-  const shown = [loop.mask(loop.show(loop.bench.files(), asked)), `(${rounds} left)`, unread];
-  return { back: shown.filter((part) => part !== "").join("\n\n") };
+  const shown = loop.mask(loop.show(loop.bench.files(), asked));
+  return { back: paragraphs([shown, `(${rounds} left)`, wordUnreturned(loop, state)]) };
 }
 
 async function attemptProposal(
@@ -959,7 +966,7 @@ function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly Sta
         ? ""
         : `As they are now:\n${mask(files)}`,
   ];
-  return { back: back.filter((part) => part !== "").join("\n\n") };
+  return { back: paragraphs(back) };
 }
 
 interface SentBack {
@@ -986,6 +993,11 @@ const FIX_THE_REST =
 const TRY_AGAIN =
   "An earlier answer to this request was thrown away; the files are as shown above. Solve it in another way. What was wrong with it:";
 
+const wordGoal = ({ goal }: LoopState) =>
+  goal === null
+    ? ""
+    : `The tests in ${goal.tests.join(", ")} are right: change only ${goal.only.join(", ")}.`;
+
 const GO_ON =
   "Everything else that you changed is still there. Continue in the same folder until this is fixed, then describe in a few sentences what you did.";
 
@@ -1008,7 +1020,7 @@ async function sendBack(
     .map((path) => ({ path, lines: [] }));
   const isRepeat = isSame && whole.length === 0;
   // A doubtful draft that is sent again is meant.
-  const varies = isRepeat && isFree(loop) && state.red?.lands !== true;
+  const varies = (isSmall(loop) || (isRepeat && isFree(loop))) && state.red?.lands !== true;
   const isStuck = isRepeat && !varies;
   if (isStuck || state.attempts >= limits.attempts) {
     const stopped = isStuck
@@ -1020,7 +1032,11 @@ async function sendBack(
   if (varies) {
     state.varied++;
     state.startsOver = state.mayStartOver && bench.startOver !== undefined;
-    if (state.startsOver) return { retry: `${TRY_AGAIN}\n\n${mask(report)}`, isFresh: true };
+    if (state.startsOver) {
+      state.unread = null;
+      const wrong = mask(isSmall(loop) ? firstFailure(report, 2_000) : report);
+      return { retry: paragraphs([TRY_AGAIN, wrong, wordGoal(state)]), isFresh: true };
+    }
   }
   const files =
     loop.advise(
@@ -1031,21 +1047,18 @@ async function sendBack(
         showFailedEdits(bench.files(), failed, commands, limits.shownChars) ??
         (ran ? showAfterRun(bench.files(), commands, report, limits.shownChars) : null),
     ) ?? showAgain(bench.files(), linesToShowAgain(commands, report), limits.shownChars);
-  const back = [
+  const words = paragraphs([
     head ?? "",
     mask(report),
     wordUnreturned(loop, state),
-    state.goal === null
-      ? ""
-      : `The tests in ${state.goal.tests.join(", ")} are right: change only ${state.goal.only.join(", ")}.`,
+    wordGoal(state),
     files === "" ? "" : `As they are now:\n${files}`,
     loop.coder.kind === "head"
       ? GO_ON
       : head === undefined
         ? `Nothing of your answer was run. ${instead ?? "Send the whole proposal again, corrected."}`
         : (instead ?? FIX_THE_REST),
-  ];
-  const words = back.filter((part) => part !== "").join("\n\n");
+  ]);
   return varies ? { retry: words, isFresh: false } : { back: words };
 }
 

@@ -378,6 +378,7 @@ function meterModel(account: Account, role: ModelRole, model: Model, sums: Usage
     family: model.family,
     seesImages: model.seesImages,
     window: model.window,
+    isScripted: model.isScripted === true,
     ...(model.insteadOf !== undefined && { insteadOf: model.insteadOf }),
     check: (signal) => model.check(signal),
     async *generate(request: ModelRequest) {

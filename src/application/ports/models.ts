@@ -13,6 +13,8 @@ export interface Model {
   readonly model: string;
   /** Whether requests stay on machines that the user named as local. */
   readonly local: boolean;
+  /** Whether its answers come from a file, in their order. */
+  readonly isScripted?: boolean;
   /** The shipped default that this one replaces, because it is not installed. */
   readonly insteadOf?: string;
   /** Which patch format this family writes best, and how its prompts are worded. */

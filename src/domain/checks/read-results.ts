@@ -256,6 +256,17 @@ const ACCOUNTS = {
   begins: /^(?:_{3,} .+ _{3,}|(?:ERROR|FAIL): .+)$/,
   ends: /^=+ .+ =+$|^Ran \d+ tests? in /,
 };
+
+/** The account of the first failure of a report: all that a small model makes use of. */
+export function firstFailure(report: string, limitChars: number): string {
+  const lines = report.split("\n");
+  const begun = lines.findIndex((line) => ACCOUNTS.begins.test(line));
+  const from = Math.max(0, begun === -1 ? lines.findIndex(tellsOfFailure) : begun);
+  const edges = [ACCOUNTS.begins, ACCOUNTS.ends];
+  const next = lines.findIndex((line, at) => at > from && edges.some((edge) => edge.test(line)));
+  return cutMiddle(lines.slice(from, next === -1 ? undefined : next).join("\n"), limitChars);
+}
+
 /** The error itself, as pytest and unittest print it. */
 const ERROR_LINE = /^E {3}|^\w+(?:\.\w+)*(?:Error|Exception)\b/;
 const PLACE_LINE = /^(\S+:\d+): |^ {2}File "(.+", line \d+)/;

@@ -205,6 +205,7 @@ export function createScriptedModel(settings: ScriptedSettings, deps: ScriptedMo
     provider,
     model,
     local: true,
+    isScripted: true,
     family: familyOf(model),
     generate: (request) => generateWithRetries(attempt, deps, request, { local: true }),
     check: async () => {

@@ -23,7 +23,11 @@ async function openExercise(
   answer: (asked: AskedRequest, turn: number) => FakeAnswer,
   options: ConversationOptions = {},
 ) {
-  at = await openConversation(answer, { config: "checks: { command: node --test }\n", ...options });
+  at = await openConversation(answer, {
+    config: "checks: { command: node --test }\n",
+    small: true,
+    ...options,
+  });
   at.write("package.json", '{ "type": "module" }\n');
   at.write("leap.js", STUB);
   at.write("leap.test.js", TESTS);
@@ -62,7 +66,7 @@ describe("an answer of a local model that repeats itself", () => {
       "## Risk",
       `\`\`\`js:src/app.js\nexport const a = 1;\n\`\`\`\n## Risk`,
     );
-    await openExercise((_, turn) => (turn < 2 ? repeats : whole(RIGHT)));
+    await openExercise((_, turn) => (turn < 2 ? repeats : whole(RIGHT)), { small: false });
     const reply = await at.send(ASK);
     expect(reply.text.split("\n")[0]).toBe("Applied: 1 file, node --test 2 passed (2 fixed)");
     expect(at.read("leap.js")).toBe(RIGHT);
@@ -79,9 +83,10 @@ describe("an answer of a local model that repeats itself", () => {
   withChecks("is asked until the attempts are used up, each time at another temperature", async () => {
     await openExercise(() => whole(WRONG), {
       config: "checks: { command: node --test }\ncoder: { attempts: 5 }\n",
+      small: false,
     });
     const reply = await at.send(ASK);
-    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, undefined, 0.7, 1, 0.4]);
+    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, undefined, 0.7, 0.75, 1]);
     expect(reply.text).toStartWith("Preview, nothing applied: node --test 0 passed, 2 still red");
     expect(reply.text).toContain("Still failing after 5 attempts");
   });
@@ -99,11 +104,36 @@ describe("an answer of a local model that repeats itself", () => {
   test("that cannot be read is asked for otherwise as well", async () => {
     await openExercise((_, turn) => (turn < 2 ? "## Plan\np\n## Patch\n```js\nx\n```\n" : whole(RIGHT)), {
       config: "checks: { enabled: never }\n",
+      small: false,
     });
     const reply = await at.send(ASK);
     expect(reply.ok).toBe(true);
     expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, undefined, 0.7]);
     expect(textOf(at.asked[2]!)).not.toContain("```js\nx");
+  });
+});
+
+describe("a small model whose answer is red", () => {
+  withChecks("is asked from the beginning, with the failing test and without the answer", async () => {
+    await openExercise((_, turn) => whole(turn < 2 ? WRONG : RIGHT));
+    const reply = await at.send(ASK);
+    expect(reply.text.split("\n")[0]).toBe("Applied: 1 file, node --test 2 passed (2 fixed)");
+    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, 0.7, 0.75]);
+    for (const again of at.asked.slice(1)) {
+      expect(again.messages.map(({ role }) => role)).toEqual(["user"]);
+      expect(again.messages[0]!.text).toStartWith(at.asked[0]!.messages[0]!.text);
+      expect(textOf(again)).toContain("The tests in leap.test.js are right: change only leap.js.");
+      expect(textOf(again)).toContain("four");
+      expect(textOf(again)).not.toContain("% 4 === 1");
+      expect(textOf(again)).not.toContain("Not mine:");
+    }
+  });
+
+  withChecks("is asked again after words without a file", async () => {
+    await openExercise((_, turn) => [whole(WRONG), "Now it works.", whole(RIGHT)][turn] ?? "");
+    const reply = await at.send(ASK);
+    expect(reply.ok).toBe(true);
+    expect(at.read("leap.js")).toBe(RIGHT);
   });
 });
 
@@ -125,15 +155,19 @@ describe("an answer of a local model that has no end", () => {
     );
   });
 
-  test("has room for four times the files that are shown", async () => {
+  test("has room for four times the file that it is asked for", async () => {
     const lines = Array.from({ length: 1_000 }, (_, line) => `export const a${line} = ${line};`).join("\n");
     await openExercise(() => whole(RIGHT), { config });
     at.write("leap.js", lines);
     await at.send(ASK);
+    at.write("leap.js", lines.slice(0, 8_000));
+    await at.send(ASK);
+    const ends = at.asked.map(({ system, endsAfter }) => [system?.includes("one code block"), endsAfter]);
     const shown = [...textOf(at.asked[0]!).matchAll(/<file [^>]*>\n([\s\S]*?)\n<\/file>/g)];
     const chars = shown.reduce((sum, [, text = ""]) => sum + text.length, 0);
-    expect(chars).toBeGreaterThan(8_000);
-    expect(at.asked[0]!.endsAfter).toBe(4 * chars);
+    // A file that is too long to be written whole is edited, and then all files that are shown count.
+    expect(ends[0]).toEqual([false, 4 * chars]);
+    expect(ends).toContainEqual([true, 4 * 8_000]);
   });
 
   test("each time is told in the end, and nothing is changed", async () => {

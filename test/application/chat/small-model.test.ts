@@ -74,7 +74,7 @@ test("a bare block of the file in question lands without a second request", asyn
   const reply = await at.send(GOAL);
   expect(reply.ok).toBe(true);
   expect(at.asked).toHaveLength(1);
-  expect(at.asked[0]?.system).toContain("```python:leap.py\n");
+  expect(at.asked[0]?.system).toContain("```py:leap.py\n");
   expect(at.read("leap.py")).toBe(CODE);
 });
 

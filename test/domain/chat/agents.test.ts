@@ -52,7 +52,6 @@ const FORMS = [
   ...(["claude", "openai", "deepseek", "gemini", "other"] as const).map(
     (family) => [family, "edits"] as const,
   ),
-  ["other", "whole"],
 ] as const;
 
 describe("prompts", () => {
@@ -125,8 +124,14 @@ describe("prompts", () => {
   test("a small model is asked for whole files and for no test; each rule that it does not need is left out", () => {
     const asked = { agent: "Gin", family: "other", protectedPatterns: [".env*"], browser: false } as const;
     const prompt = coderPrompt({ ...asked, ...PLAIN, form: "whole", small: true, path: "leap.py" });
-    expect(prompt).toContain("```python:leap.py\nall of the new content of leap.py\n```");
-    expect(prompt).not.toMatch(/SEARCH|a fix includes a test|```bash/);
+    expect(prompt).toContain("one code block that opens with the line ```py:leap.py\n");
+    expect(prompt).not.toMatch(
+      /SEARCH|a fix includes a test|```bash|^##? |No change|all of the new content/m,
+    );
+    expect(prompt.length).toBeLessThan(500);
+    // Nothing in it is a file that could be copied.
+    const copied = parseAnswer(prompt, ["leap.py"]);
+    expect(copied.ok && copied.commands.length > 0).toBe(false);
     expect(coderPrompt({ ...asked, ...PLAIN, small: true })).not.toContain("a fix includes a test");
   });
 
