@@ -25,34 +25,37 @@ const DOCUMENTS = ["AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", ".github/CONTRIB
 const READ_BYTES = 256 * 1024;
 const MOST_WORKFLOWS = 20;
 
-export function findSources(
+type From = SourceText["from"];
+type Reader = (text: string, from: From, yaml: SourceParsers["parseYaml"]) => readonly SourceText[];
+
+const readCi: Reader = (text, from, parseYaml) => ciTexts(parseYaml(text), from);
+
+/** The parsers are loaded where there is something to parse. */
+export async function findSources(
   { files, said }: Pick<OpenChecksDeps, "files"> & { readonly said: readonly Said[] },
-  { parseShell, parseYaml }: SourceParsers,
-): readonly SourcedCommand[] {
+  parsers: () => Promise<SourceParsers>,
+): Promise<readonly SourcedCommand[]> {
   const project = readProject(files);
-  const read = (
-    name: SourceName,
-    paths: readonly string[],
-    texts: (text: string, from: SourceText["from"]) => readonly SourceText[],
-  ) =>
+  const read = (name: SourceName, paths: readonly string[], texts: Reader) =>
     paths.flatMap((file) => {
       const text = readSmallFile(files, file, READ_BYTES);
-      return text === null ? [] : attemptOr([], () => texts(text, { name, file }));
+      return text === null ? [] : [{ text, from: { name, file }, texts }];
     });
   const isFolder = files.look(WORKFLOWS).kind === "directory";
   const workflows = isFolder ? files.list(WORKFLOWS).filter((name) => /\.ya?ml$/.test(name)) : [];
   const ci = [...workflows.slice(0, MOST_WORKFLOWS).map((name) => `${WORKFLOWS}/${name}`), ...CI_FILES];
-  const readCi = (text: string, from: SourceText["from"]) => ciTexts(parseYaml(text), from);
-  const texts = [
-    ...scriptTexts(project),
-    ...runnerTexts(project),
+  const own = [...scriptTexts(project), ...runnerTexts(project)];
+  const written = [
     ...read("ci", ci, readCi),
     ...read("tasks", TASK_FILES, taskTexts),
     ...read("tasks", ["Taskfile.yml"], readCi),
     ...read("docs", DOCUMENTS, spokenTexts),
-    ...said.flatMap(({ name, text }) =>
-      name === "ran" ? [{ from: { name }, text }] : spokenTexts(text, { name }),
-    ),
   ];
-  return readSources(texts, { files: project, parse: parseShell });
+  const spoken = said.flatMap(({ name, text }) =>
+    name === "ran" ? [{ from: { name }, text }] : spokenTexts(text, { name }),
+  );
+  if (own.length + written.length + spoken.length === 0) return [];
+  const { parseShell, parseYaml } = await parsers();
+  const texts = written.flatMap(({ text, from, texts }) => attemptOr([], () => texts(text, from, parseYaml)));
+  return readSources([...own, ...texts, ...spoken], { files: project, parse: parseShell });
 }

@@ -34,7 +34,7 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
     if (deps.sources === undefined) return [];
     const { files, request, parsers } = deps.sources;
     const { findSources } = await import("./find-sources.ts");
-    return findSources({ files, said: [{ name: "request", text: request }, ...said] }, await parsers());
+    return findSources({ files, said: [{ name: "request", text: request }, ...said] }, parsers);
   }
   async function findCandidates(own: DraftJudgement): Promise<readonly SourcedCommand[]> {
     const found = await readAll();

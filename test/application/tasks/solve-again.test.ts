@@ -84,7 +84,9 @@ describe("nothing is thrown away", () => {
     expect(kit.pulls().length).toBe(1);
     const again = await kit.solve([shell(FIX), DONE]);
     expect(again.task).toMatchObject({ id: red.task.id, state: "done", checks: [{ exitCode: 0 }] });
-    expect(again.last()).toContain("belong to what it touches, and are still red");
+    expect(again.last()).toContain(
+      "belong to what it touches or are named in the request, and are still red",
+    );
     expect(kit.pulls().length).toBe(1);
     expect(published()).toBe(true);
   });

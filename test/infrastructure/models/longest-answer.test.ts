@@ -65,7 +65,7 @@ test.each([
   const { seen, fetch } = startEndless(message);
   const waits: number[] = [];
   const events = await eventsOf(openModel(fetch, waits), ask());
-  expect(events.at(-1)).toMatchObject({ type: "failed", failure: { code: "malformed", retryable: false } });
+  expect(events.at(-1)).toMatchObject({ type: "failed", failure: { code: "endless", retryable: false } });
   const last = events.at(-1);
   expect(last?.type === "failed" && last.failure.message).toContain("longer than 4 MiB");
   expect(seen).toMatchObject({ asked: 1, isCancelled: true });
@@ -84,7 +84,7 @@ test.each([
   expect(events.at(-1)).toMatchObject({
     type: "failed",
     failure: {
-      ...{ code: "malformed", retryable: false },
+      ...{ code: "endless", retryable: false },
       message: expect.stringMatching(/repeated the same words without end and was stopped\n→ /),
       texts: { ja: expect.stringContaining("繰り返した") },
     },
