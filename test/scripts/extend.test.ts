@@ -200,7 +200,7 @@ export const command: Subcommand = {
   const line = '  undo: async () => (await import("./undo.ts")).command,\n';
   addLine("src/adapters/cli/dispatch.ts", line, '  toy: async () => (await import("./toy.ts")).command,\n');
   for (const language of ["en", "ja"])
-    addLine(`src/domain/texts/${language}/cli.ts`, "  commands: {\n", '    toy: { does: "plays" },\n');
+    addLine(`src/domain/texts/${language}/help.json`, '  "commands": {\n', '    "toy": { "does": "plays" },\n');
   const ran = (args: string) =>
     run(`process.argv = ["bun", "picoclaw", ${args}]; await import("./src/main.ts");`);
   expect(ran('"toy"')).toBe("toy ran");
@@ -313,8 +313,8 @@ test("all of these pass every step of npm run check", () => {
 test("a language: its folder and one line; the generator writes the rest, and it is spoken, set and offered", () => {
   const texts = join(copy, "src/domain/texts");
   cpSync(join(texts, "en"), join(texts, "xx"), { recursive: true });
-  const words = join(texts, "xx/cli.ts");
-  writeFileSync(words, readFileSync(words, "utf8").replace('usage: "Usage: ', 'usage: "Play: '));
+  const words = join(texts, "xx/help.json");
+  writeFileSync(words, readFileSync(words, "utf8").replace('"usage": "Usage: ', '"usage": "Play: '));
   addLine("src/domain/texts/locale.ts", "LANGUAGES = { ", 'xx: "Toyish", ');
   generateReference();
   const spoken = run(`
