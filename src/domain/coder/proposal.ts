@@ -160,7 +160,7 @@ export function readSectionLine(line: string): SectionName | undefined {
  * `asked`: the files that the request is about, for a model that often leaves out the path of a block.
  */
 export function readProposal(answer: string, asked: readonly string[] = []): ReadProposal {
-  return readProposalText(unwrapFiles(answer.replace(/^\uFEFF/, "")), { unwrap: true, asked });
+  return readProposalText(unwrapFiles(answer.replace(/^\uFEFF/, ""), asked), { unwrap: true, asked });
 }
 
 interface ReadingOptions {
@@ -171,15 +171,20 @@ interface ReadingOptions {
 const FILE_ELEMENT =
   /^(`{3,}\w*\n)?<file path="([^"\n]+)">\n((?:(?!<\/?file\b).*\n)*)<\/file>[ \t]*(\n`{3,}[ \t]*$)?/gm;
 
-/** `<file path="…">…</file>`, as files are shown to coders, alone or in a fence: the same lines as a block under its path. */
-function unwrapFiles(text: string): string {
+/**
+ * `<file path="…">…</file>`, as files are shown to coders, alone or in a fence: the same lines as a block under its path. Without a
+ * patch around it, only a file that is asked for counts: another one may be a quotation of what was shown.
+ */
+function unwrapFiles(text: string, asked: readonly string[]): string {
   if (!text.includes("<file path=")) return text;
+  const isPatch = readSections(text).named.patch !== undefined;
   const blocks = [...walkReply(text)].filter((piece) => piece.kind === "block");
   return text.replace(
     FILE_ELEMENT,
     (whole, opens = "", path: string, body: string, closes = "", at: number) => {
       const holder = blocks.find((block) => block.opens < at + opens.length + 1 && at < block.end);
       if (holder !== undefined && (opens === "" || closes === "")) return whole;
+      if (!isPatch && !asked.includes(path)) return whole;
       const marks = [...body.matchAll(/^[ \t]*(`+)/gm)].map(([, ticks = ""]) => ticks.length + 1);
       const fence = "`".repeat(Math.max(3, ...marks));
       const language = /\.(\w+)$/.exec(path)?.[1] ?? "text";
