@@ -233,7 +233,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
     test("a request to the coder shows none of them, in any case of the name", () => {
       for (const name of ["real.conf", ".env.local", "second-name"]) rmSync(at(name));
       code(["true"]);
-      const answers = [{ text: "{{message}}" }];
+      const answers = [{ text: "````console\n{{message}}\n````" }];
       target.put(join(target.home, "answers.json"), JSON.stringify({ answers }));
       const { out, err } = target.run(["chat", "/code change sub/code.js, sub/my.key and sub/OTHER.KEY"]);
       expect(`${out}${err}`).toContain("sub/code.js");
