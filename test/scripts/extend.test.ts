@@ -200,7 +200,11 @@ export const command: Subcommand = {
   const line = '  undo: async () => (await import("./undo.ts")).command,\n';
   addLine("src/adapters/cli/dispatch.ts", line, '  toy: async () => (await import("./toy.ts")).command,\n');
   for (const language of ["en", "ja"])
-    addLine(`src/domain/texts/${language}/help.json`, '  "commands": {\n', '    "toy": { "does": "plays" },\n');
+    addLine(
+      `src/domain/texts/${language}/help.json`,
+      '  "commands": {\n',
+      '    "toy": { "does": "plays" },\n',
+    );
   const ran = (args: string) =>
     run(`process.argv = ["bun", "picoclaw", ${args}]; await import("./src/main.ts");`);
   expect(ran('"toy"')).toBe("toy ran");

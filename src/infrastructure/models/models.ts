@@ -141,7 +141,8 @@ export function createModels(settings: ModelsSettings, deps: ModelDeps & Scripte
       const { script } = provider;
       if (script === null)
         return notConfigured((words) => words.scriptUnusable("-", `providers.${name}.script`));
-      return lateModel({ provider: name, model, local: true, seesImages: false }, messages, async () => {
+      const named = { provider: name, model, local: true, isScripted: true, seesImages: false };
+      return lateModel(named, messages, async () => {
         const { createScriptedModel } = await import("./scripted.ts");
         return createScriptedModel({ provider: name, model, file: script, role }, deps);
       });
@@ -200,7 +201,7 @@ function providerOf({ providers, ollama }: ModelsSettings, name: string): Provid
 
 /** Its protocol is loaded when it is first asked: one of six, and often none. */
 function lateModel(
-  named: Pick<Model, "provider" | "model" | "local" | "insteadOf" | "seesImages" | "window" | "isAway">,
+  named: Omit<Model, "family" | "generate" | "check" | "findNewer">,
   messages: ModelDeps["messages"],
   load: () => Promise<Model>,
 ): Model {

@@ -164,8 +164,7 @@ test("a server that takes no tools is asked without them", async () => {
 
 test("a local coder asks in words", async () => {
   at = await openConversation(() => proposal("p", ""));
-  at.write("a.txt", "one\n");
-  await at.send("/code3 change a.txt");
+  await at.send("/code3 write a poem");
   expect(at.asked[0]?.tools).toBeUndefined();
   expect(at.asked[0]?.system).toContain("## Files");
 });
