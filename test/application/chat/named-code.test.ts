@@ -19,7 +19,10 @@ const first = replace("src/url.js", "  return base + input;", "  return join(bas
 const LEAVES = "Leaves: `withoutBase`: it has its own guard.";
 
 async function talk(answers: readonly string[], text = MESSAGE) {
-  at = await openConversation((_, turn) => answers[turn] ?? "nothing more");
+  at = await openConversation((_, turn) => answers[turn] ?? "nothing more", {
+    local: false,
+    config: "security:\n  local_only: false\n",
+  });
   at.write("src/url.js", CODE);
   return at.send(text);
 }
