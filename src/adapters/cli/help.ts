@@ -159,7 +159,7 @@ function completed({ name, usage, flags }: CommandLine): Completed {
   return { name, flags: `${flags ?? ""} ${COMMON}`.match(/--[\w-]+/g) ?? [], words };
 }
 
-/** What follows each command, a case a line. */
+/** The words that may follow each command, a case a line. */
 const casesOf = (commands: readonly Completed[], offer: (known: string) => string): string =>
   commands
     .map(({ name, flags, words }) => `    ${name}) ${offer([...words, ...flags].join(" "))} ;;`)

@@ -223,7 +223,7 @@ async function climbDown(
       if (lower === undefined || !(isSlow || judgesBaseline(lower))) continue;
       const cause = result.failure?.outside?.cause;
       const isOutside = cause !== undefined;
-      // What cannot run for an outside cause is replaced only by what shows a test.
+      // Only a command that shows a test replaces one that cannot run for an outside cause.
       if (isOutside && lower.results === null) continue;
       const ended = result.state === "timed-out" || result.state === "cannot-run" ? result.state : "unread";
       const why = home !== undefined ? "home" : isOutside ? "cannot-run" : ended;

@@ -182,7 +182,7 @@ export const JUDGE_STEPS: readonly JudgeStep[] = [
   { name: "the change broken", take: proveSeen, isForPart: true },
 ];
 
-/** What is known before the steps. Each opening reads it and adds to it. */
+/** The facts that are known before the steps. Each opening reads them and adds to them. */
 interface Opening {
   readonly deps: JudgeDraftDeps;
   readonly draft: JudgedDraft;
@@ -397,7 +397,7 @@ function createDraftCheck(
 ): RunDraftChecks {
   const { attempt, fresh, home } = about;
   const begun = new Set<string>();
-  /** What tells a run apart from others of its command: each has figures of its own, and none of them goes backwards. */
+  /** The name of a run among those of its command: each has figures of its own, and none of them goes backwards. */
   const nameRun = (which: readonly ProjectCheck[], more: Partial<CheckRequest>): CheckProgress["run"] => {
     const { asBefore, again } = more;
     const isWhole = draft.changes().every(({ path }) => asBefore?.includes(path) === true);

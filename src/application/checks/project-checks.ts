@@ -476,7 +476,7 @@ export function wordDeclarations(where: "the plan" | "your last message"): strin
   return `Declare what you know about tests in ${where}, one per line; NAME is a test, its file or a command: \`Fixes: NAME\` (red, and your change fixes it), \`Not mine: NAME: reason\` (red for another reason), \`Removes: NAME\`, \`Meant to fail: NAME: reason\` (a new test), \`Changes checks: FILE: reason\` (FILE decides how tests run, or what a red test expects).`;
 }
 
-/** What earlier jobs and the declared checks themselves say beside the state of now. */
+/** The state of checks that earlier jobs and the declared checks themselves add to the measured one. */
 export interface ChecksKnown {
   /** The last run of all these checks, over any files. */
   readonly last: Pick<CheckRecord, "durationMs" | "wasEnded"> | null;

@@ -52,7 +52,7 @@ export interface Bench {
    * Absent, or null, where there is no such view.
    */
   readonly tryOut?: (command: string, seconds?: number) => Promise<TryOutResult | TryOutRefusal | null>;
-  /** What the runs left in the scratch view, all of it or at these paths. Absent where there is no such view. */
+  /** The changes that the runs left in the scratch view, all of them or at these paths. Absent where there is no such view. */
   readonly readScratch?: (paths: readonly string[] | null) => Promise<ScratchPatch | TryOutRefusal>;
   /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
   readonly lend?: () => Promise<Lending | null>;
@@ -106,7 +106,7 @@ export interface TryOutResult {
   readonly output: string;
   readonly seconds: number;
   readonly limitSeconds: number;
-  /** What a call may ask for: the rest of the time that all runs have together. */
+  /** The seconds that a call may ask for: the rest of the time that all runs have together. */
   readonly mostSeconds: number;
 }
 
@@ -300,7 +300,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     return { edits, commands, diff, skipped, merged };
   }
 
-  /** What others saved since the coder saw the file is kept where both can be. */
+  /** Lines that others saved since the coder saw the file are kept where both changes can be. */
   async function mergeScratch({ path, bytes: ours }: TakenEdit, own: ReadonlySet<string>) {
     const base = deps.shown.bytes(path);
     const theirs = readOrNull(workspace.files, path);
@@ -490,7 +490,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       if (run === undefined) return null;
       const { exitCode, outcome, output, durationMs } = run;
       ranMs += durationMs;
-      // What did not end by itself judges nothing in time.
+      // A run that did not end by itself judges nothing in time.
       if (exitCode !== null) checks?.say({ name: "ran", text: command.replaceAll(workspace.root, ".") });
       const mostSeconds = Math.floor(runSeconds - ranMs / 1000);
       return { exitCode, outcome, output, seconds: durationMs / 1000, limitSeconds, mostSeconds };

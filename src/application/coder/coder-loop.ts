@@ -978,7 +978,7 @@ interface SentBack {
   readonly reason?: SentBackReason;
   /** If only edits failed, the coder sees only the lines that they were meant for. */
   readonly failed?: readonly CommandResult[];
-  /** What the coder is asked to do, if not to send or correct all of it. */
+  /** The request to the coder, if it is not to send or correct all of it. */
   readonly instead?: string;
   /** The commands ran, so the coder sees only the changed and reported lines. */
   readonly ran?: boolean;

@@ -14,7 +14,7 @@ export interface CheckMemory {
   keep(record: CheckRecord): void;
   /** Baselines that are being measured, by checks and fingerprint: drafts that begin at the same time share one. */
   readonly running: Map<string, Promise<Baseline>>;
-  /** What is known of commands beside the declared checks; absent where nothing of it is kept. */
+  /** The known commands beside the declared checks; absent where nothing of it is kept. */
   readonly commands?: {
     recall(): KnownCommands | null;
     keep(known: KnownCommands): void;

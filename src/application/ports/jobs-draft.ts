@@ -66,7 +66,7 @@ export interface Draft {
    * without network; where nothing can confine them, they are refused in a folder that is not trusted.
    */
   check(request: CheckRequest): Promise<Checked>;
-  /** What the checks of this name left in their view, which stays as it is. Absent, or refused, where there is no such view. */
+  /** The changes that the checks of this name left in their view, which stays as it is. Absent, or refused, where there is no such view. */
   readonly readScratch?: (scratch: string) => Promise<ScratchChange>;
   /** The files that commands left in the private home. Absent, or null, where checks cannot be kept from it. */
   readonly homes?: () => HomeTraces | null;

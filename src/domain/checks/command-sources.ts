@@ -28,14 +28,14 @@ export function isOfProject({ from }: Pick<SourcedCommand, "from">): boolean {
 
 const KINDS: readonly CallKind[] = ["test", "types", "lint", "build"];
 
-/** What a program does: always, or with the word behind the colon among its arguments. */
+/** The kind of work of a program: always, or with the word behind the colon among its arguments. */
 const PROGRAMS: Readonly<Record<CallKind, readonly string[]>> = names.programs;
 
 /** Options with which a program changes files, waits for changes, or only prints. */
 const UNSUITED =
   /^(?:--fix\S*|--write|-w|--watch\S*|-u|--update\S*|--unsafe-fixes|--help|-h|--version|--ui|--co|--collect-only|watch|dev)$/;
 
-/** What starts the program that follows: a package manager, an environment, variables. */
+/** The words that start the program behind them: a package manager, an environment, variables. */
 const STARTERS: readonly (readonly [RegExp, number])[] = [
   [/^(?:npx|pnpx|bunx|cross-env|time|xvfb-run|nyc|c8)$/, 1],
   [
@@ -83,7 +83,7 @@ interface ReadCall {
 }
 
 const SCRIPT_CALL = /^(?:npm|pnpm|yarn|bun)$/;
-/** What may be in a call's redirections: its errors beside its output, or nothing at all. */
+/** The redirections that a call may have: its errors beside its output, or none at all. */
 const QUIET = /^(?:1|\/dev\/null)$/;
 const MOST_NESTED = 3;
 
@@ -106,7 +106,7 @@ function readLine(
       continue;
     }
     const read = words === null ? null : readCall(words, about, depth);
-    // What follows another change of folder runs in an unknown place.
+    // A call behind another change of folder runs in an unknown place.
     if (ofMany && read === null && /^(?:cd|pushd|popd)$/.test(command.words[0]?.value ?? "cd")) break;
     if (read === null && !ofMany) return null;
     calls.push(...(read ?? []).map((call) => ({ ...call, line: `${place}${call.line}` })));

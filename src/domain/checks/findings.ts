@@ -1,5 +1,5 @@
 /**
- * What is known about the checks over a draft beside their verdict and counts: each finding's value, and its one entry in `FINDINGS`.
+ * The facts about the checks over a draft beside their verdict and counts: each finding's value, and its one entry in `FINDINGS`.
  * In: what the steps of a judgement add. Out: the facts that replies, reports, JSON and commits are worded from.
  * Invariant: an entry asks for its words, and a language or a report without them does not compile.
  */
@@ -79,7 +79,7 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly errorBefore: string;
   /** Checks that end before any test for a cause outside the sources, with the change and without it. */
   readonly cannotRun: readonly UnableCheck[];
-  /** What the coder declares as not its own, and the fact for which that does not count. */
+  /** The failures that the coder declares as not its own, and the fact for which that does not count. */
   readonly refused: readonly (ReasonedTest & { readonly tie: Tie })[];
   /** How long the checks took, or ran until they were ended, where they take too long; and the limit, in seconds. */
   readonly tooLong: { readonly seconds: number; readonly limit: number };
@@ -138,7 +138,7 @@ export type Finding = {
   readonly [Code in FindingCode]: { readonly code: Code; readonly found: FindingValues[Code] };
 }[FindingCode];
 
-/** What tells a run of checks apart from the first one of its command. */
+/** The name of a run of checks that is not the first one of its command. */
 export type RunName = "again" | "alone" | "part" | "old-code" | "old-files";
 
 /** Findings by their codes, for readers that need several of them. */

@@ -9,7 +9,7 @@ import { decidesChecks, isCodePath, isDocumentation, isTestPath } from "./path-k
 import type { OutsideCause } from "./test-results.ts";
 import type { CheckResult } from "./verdict.ts";
 
-/** What tools print where something is missing that no source can bring. */
+/** The messages of tools where something is missing that no source can bring. */
 const OUTSIDE = new RegExp(
   [
     "could not (?:resolve (?:all |dependenc|host|plugin)|transfer|find artifact|GET|HEAD|download|determine java)",

@@ -105,7 +105,7 @@ export function settleRedTests(red: RedTests): { readonly judgement: Judgement; 
   return { ...settled, found: { ...settled.found, refused } };
 }
 
-/** What the coder declares as not its own, and what counts all the same by a fact: each declaration has its answer. */
+/** The failures that the coder declares as not its own, and those that count all the same by a fact: each has its answer. */
 function findRefused(
   { judgement: { worse, newFailing }, declarations, before, results }: RedTests,
   targets: ReadonlyMap<string, readonly string[]>,

@@ -34,7 +34,7 @@ export interface LowerRung {
   readonly insteadOf: string;
   /** `home`: it is the same command, and needs what earlier jobs installed in the private home. */
   readonly why: "cannot-run" | "timed-out" | "unread" | "home";
-  /** What kept it from running, where that is outside the sources. */
+  /** The cause that kept it from running, where that is outside the sources. */
   readonly cause?: string;
 }
 

@@ -287,7 +287,7 @@ function parseProposal(written: Proposal, asked: readonly string[] = []): Propos
   return { kind: "proposal", proposal, parsed: proposal.patch === written.patch ? parsed : parseAnswer("") };
 }
 
-/** What a patch says beside the scratch view; prose beside it is no mistake. */
+/** The rest of a patch beside the scratch view; prose there is no mistake. */
 function parseBeside(
   patch: string,
   asked: readonly string[],

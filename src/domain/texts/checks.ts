@@ -30,7 +30,7 @@ import type { Locale } from "./locale.ts";
 /** The progress of running checks, for display. */
 export interface ProgressFacts {
   readonly command: string;
-  /** What tells a run apart from the first one of the command. */
+  /** The name of a run that is not the first one of its command. */
   readonly run?: RunName;
   readonly done: number;
   /** The number of tests before the change; null if unknown. */

@@ -22,7 +22,7 @@ node:internal/modules/cjs/loader:1228
 
 Error: Cannot find module 'npm-license'
 Require stack:
-- /work/eslint/Makefile.js
+- /home/kim/eslint/Makefile.js
     at Module._resolveFilename (node:internal/modules/cjs/loader:1225:15)
     at Object.<anonymous> (Makefile.js:13:17) {
   code: 'MODULE_NOT_FOUND'
@@ -49,7 +49,10 @@ describe("a check that ends before its first test", () => {
   });
 
   test.each([
-    ["javac", `${MAVEN}\n[ERROR] /work/jsoup/src/main/java/org/jsoup/Jsoup.java:[12,8] cannot find symbol`],
+    [
+      "javac",
+      `${MAVEN}\n[ERROR] /home/kim/jsoup/src/main/java/org/jsoup/Jsoup.java:[12,8] cannot find symbol`,
+    ],
     ["tsc", "src/a.ts(3,5): error TS2307: Cannot find module 'left-pad'."],
     [
       "a bundler",
