@@ -53,6 +53,7 @@ describe("apply", () => {
 ✓ [1] file_edit create a.txt (0ms)
 ✓ [2] file_edit delete b.txt (0ms)
 ✗ [3] file_edit create /etc/x (0ms)
+    エラー: file path outside workspace: /etc/x
 
 変更されたファイル: 2 件
   A a.txt
@@ -178,14 +179,14 @@ describe("apply", () => {
     const commands = [shell("seq 1 20000; exit 1")];
     const { out } = cli.apply(commands);
     expect(out.length).toBeLessThan(5000);
-    expect(out).toContain("    Error: 1\n2\n3\n");
-    expect(out).toMatch(/19999\n20000\n/);
+    expect(out).toContain("    Error: command failed: exit status 1 (output: 1\n2\n3\n");
+    expect(out).toMatch(/19999\n20000\)\n/);
     expect(cli.apply(commands, ["--json"]).out.length).toBeGreaterThan(200_000);
   });
 
   test("what a program prints does not steer the terminal", () => {
     const { out } = cli.apply([shell("printf '\\033]0;evil\\007\\033[2Jx'; exit 1")]);
-    expect(out).toContain("    Error: ]0;evil[2Jx\n");
+    expect(out).toContain("    Error: command failed: exit status 1 (output: ]0;evil[2Jx)\n");
   });
 
   test("an unknown block is skipped with a warning on standard error", () => {

@@ -121,7 +121,11 @@ export function wordJob(messages: Messages, job: RanJob): string {
   const first = wordHeadline(messages, facts);
   if (facts.dryRun) return paragraphs([first, wordDryRun(messages, facts, { counted: true })]);
   const trouble = wordJobTrouble(messages, facts, "terminal");
-  const commands = leaveOutSaid(messages, facts, facts.commands, { trouble, limit: SHOWN_ERROR });
+  // Programs read this list: each error has the executor's own words, also where the sentence above has said it.
+  const commands = facts.commands.map((one) => ({
+    ...one,
+    error: cutMiddle(one.error.replace(/\s+\)$/, ")"), SHOWN_ERROR),
+  }));
   const list = formatResults(commands, messages);
   return paragraphs([
     first,
@@ -167,7 +171,7 @@ export function wordChatJob(
     ]);
   const trouble = wordJobTrouble(messages, facts, "chat");
   const shown = facts.commands.map(withoutOutput);
-  const commands = leaveOutSaid(messages, facts, shown, { trouble, limit: CHAT_ERROR });
+  const commands = leaveOutSaid(messages, facts, shown, trouble);
   const results = [
     words.countsCommands || facts.failedCmds > 0 ? wordSummary(messages, facts) : "",
     chatFailures(messages, facts, commands),
@@ -190,7 +194,7 @@ function leaveOutSaid(
   messages: Messages,
   { failedCmds }: RanJob,
   commands: readonly CommandResult[],
-  { trouble, limit }: { readonly trouble: string; readonly limit: number },
+  trouble: string,
 ): CommandResult[] {
   return commands.map((one) => {
     const { error } = withoutOutput(one);
@@ -200,7 +204,7 @@ function leaveOutSaid(
     const isExplained = isPlain && trouble === explainFailure(messages, "", one);
     const isSaid = failedCmds === 1 && (isCause || isExplained);
     const left = error === one.error ? "" : one.output.trim();
-    return { ...one, error: cutMiddle(isSaid ? left : wordError(messages, one.error), limit) };
+    return { ...one, error: cutMiddle(isSaid ? left : wordError(messages, one.error), CHAT_ERROR) };
   });
 }
 

@@ -173,27 +173,32 @@ test("the console names no command of a terminal for what its buttons do", async
   }
 });
 
-test("a terminal says once why its only failed command was refused", async () => {
-  const commands = [edit("create", "a", "1"), edit("create", ".env", "K=1")];
-  for (const [messages, cause] of [
-    [en, /protected file/g],
-    [ja, /保護されたファイル/g],
-  ] as const)
-    for (const request of [{}, { atomic: true }])
-      expect(wordJob(messages, await factsOf(commands, request)).match(cause)).toHaveLength(1);
+test("a terminal's list has each error in the executor's words, also of the only command that failed", async () => {
+  const commands = [edit("create", "a", "1"), edit("delete", "nope")];
+  for (const [messages, label] of [
+    [en, "Error:"],
+    [ja, "エラー:"],
+  ] as const) {
+    const lines = wordJob(messages, await factsOf(commands, {})).split("\n");
+    expect(lines.filter((line) => line.startsWith("    "))).toEqual([
+      `    ${label} failed to delete file nope: no such file or directory: nope`,
+    ]);
+    const [, failed] = wordJob(messages, await factsOf([shell("echo oops; exit 9")], {})).split("✗ ");
+    expect(failed?.split("\n")[1]).toBe(`    ${label} command failed: exit status 9 (output: oops)`);
+  }
 });
 
-test("a refusal by policy is said once", async () => {
+test("a refusal by policy is said in the reader's language, in a chat once", async () => {
   const facts = await factsOf([edit("create", "../x", "1")], {});
-  for (const word of [wordJob, (...of: Parameters<typeof wordJob>) => wordChatJob(...of, "p")])
-    for (const [messages, said] of [
-      [en, /outside (the )?workspace/g],
-      [ja, /workspace (の)?外/g],
-    ] as const) {
-      const text = word(messages, facts);
-      expect(text.match(said)).toHaveLength(1);
-      expect(text).toContain(`${messages.securityViolation}\n`);
-    }
+  for (const [messages, said] of [
+    [en, /outside (the )?workspace/g],
+    [ja, /workspace (の)?外/g],
+  ] as const) {
+    expect(wordJob(messages, facts)).toContain(`${messages.securityViolation}\n`);
+    const text = wordChatJob(messages, facts, "p");
+    expect(text.match(said)).toHaveLength(1);
+    expect(text).toContain(`${messages.securityViolation}\n`);
+  }
 });
 
 test("an edit that does not match says its cause once, and where the nearest lines are, in the reader's language", async () => {
@@ -202,12 +207,13 @@ test("an edit that does not match says its cause once, and where the nearest lin
     "greet.js\n```\n<<<<<<< SEARCH\nlet one = 1;\n=======\nlet one = 2;\n>>>>>>> REPLACE\n```\n",
     {},
   );
-  for (const word of [wordJob, (...of: Parameters<typeof wordJob>) => wordChatJob(...of, "p")])
-    for (const [messages, said] of [
-      [en, /expected lines are not in the file|The nearest lines:|Nothing of this edit was written/g],
-      [ja, /書き換える行がファイルにありません|近い行:|この編集は何も書き込んでいません/g],
-    ] as const)
-      expect(word(messages, facts).match(said)).toHaveLength(3);
+  for (const [messages, said] of [
+    [en, /expected lines are not in the file|The nearest lines:|Nothing of this edit was written/g],
+    [ja, /書き換える行がファイルにありません|近い行:|この編集は何も書き込んでいません/g],
+  ] as const) {
+    expect(wordChatJob(messages, facts, "p").match(said)).toHaveLength(3);
+    expect(new Set(wordJob(messages, facts).match(said)).size).toBe(3);
+  }
 });
 
 test("calls of other services that all failed applied nothing", () => {
