@@ -7,9 +7,9 @@ import {
 import type { EditPolicy } from "../ports/jobs-workspace.ts";
 import { type View, ViewFault } from "../ports/platform-view.ts";
 
-/** A target that passed the boundary and the rules, or must be skipped. */
+/** A target that passed the boundary and the rules, or must be skipped; `logged`: a protected file that is changed all the same. */
 export type PermittedTarget =
-  | { readonly allowed: true; readonly target: ResolvedTarget; readonly warning?: string }
+  | { readonly allowed: true; readonly target: ResolvedTarget; readonly logged?: string }
   | { readonly allowed: false; readonly skipped: string };
 
 /** A refusal as a value; the command fails, and `stop_on_error` decides whether the job continues. */
@@ -54,11 +54,7 @@ export function permitTarget(
       case "skip":
         return { allowed: false, skipped: target };
       case "log":
-        return {
-          allowed: true,
-          target: resolved,
-          warning: `modifying protected file: ${target} (${pattern})`,
-        };
+        return { allowed: true, target: resolved, logged: target };
     }
   }
   return { allowed: true, target: resolved };
@@ -70,8 +66,8 @@ export function permitBelow(
   view: View,
   from: string,
   to: string,
-): { readonly allowed: boolean; readonly warnings: readonly string[] } {
-  const warnings: string[] = [];
+): { readonly allowed: boolean; readonly logged: readonly string[] } {
+  const logged: string[] = [];
   const pending = [""];
   while (pending.length > 0) {
     const folder = pending.pop() as string;
@@ -84,11 +80,11 @@ export function permitBelow(
       if (pattern !== null) {
         if (policy.protection.action === "error")
           throw new PolicyFault("protected", here, `protected file cannot be modified: ${here}`);
-        if (policy.protection.action === "skip") return { allowed: false, warnings };
-        warnings.push(`modifying protected file: ${here} (${pattern})`);
+        if (policy.protection.action === "skip") return { allowed: false, logged };
+        logged.push(here);
       }
       if (view.look(here).kind === "directory") pending.push(below);
     }
   }
-  return { allowed: true, warnings };
+  return { allowed: true, logged };
 }

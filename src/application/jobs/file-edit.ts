@@ -84,11 +84,11 @@ function relocate(deps: FileEditDeps, command: PatchCommand, action: "rename" | 
   });
   if (!destination.allowed) return succeededOutcome(SKIPPED);
   const [from, to] = [source.target, destination.target];
-  const warnings = [source.warning, destination.warning].filter((text) => text !== undefined);
+  const logged = [source.logged, destination.logged].filter((path) => path !== undefined);
   if (from.entry.kind === "directory" && action === "rename") {
     const below = permitBelow(policy, view, from.path, to.path);
     if (!below.allowed) return succeededOutcome(SKIPPED);
-    warnings.push(...below.warnings);
+    logged.push(...below.logged);
   }
   const isRenamed = from.entry.kind === "missing" && to.entry.kind !== "missing" && action === "rename";
   if (isRenamed && isDeletedByOwn(from.path, earlier) && (earlier?.(to.path).length ?? 0) > 0)
@@ -106,7 +106,7 @@ function relocate(deps: FileEditDeps, command: PatchCommand, action: "rename" | 
     ...succeededOutcome(
       action === "copy" ? `copied ${target} -> ${content}` : `renamed ${target} -> ${content}`,
     ),
-    warnings,
+    warnings: noteLogged(logged),
   };
 }
 
@@ -114,8 +114,13 @@ function withTarget(permitted: PermittedTarget, use: (target: ResolvedTarget) =>
   if (!permitted.allowed) return succeededOutcome(SKIPPED);
   return {
     ...succeededOutcome(use(permitted.target)),
-    warnings: permitted.warning === undefined ? [] : [permitted.warning],
+    warnings: noteLogged(permitted.logged === undefined ? [] : [permitted.logged]),
   };
+}
+
+/** Protected files that were changed because `action_on_protected_file` is `log`. */
+export function noteLogged(paths: readonly string[]): readonly Note[] {
+  return paths.length === 0 ? [] : [{ code: "protected-logged", paths }];
 }
 
 /** Gives a fault its documented opening words and keeps its cause. */

@@ -13,6 +13,7 @@ import {
   type RedReason,
   type RefusedJob,
   refuseJob,
+  SKIPPED,
   sealNote,
 } from "../../domain/jobs/result.ts";
 import {
@@ -97,7 +98,12 @@ function logCommand(
 ): void {
   const fields = { job_id: jobId, command_index: event.index, type, action, target };
   if (event.success) logger.info("worker", ...LOG.commandExecuted, { ...fields, output: event.output });
-  else logger.error("worker", ...LOG.commandFailed, { ...fields, error: event.error });
+  if (event.success && event.output === SKIPPED)
+    logger.warn("worker", ...LOG.protectedSkipped, { job_id: jobId, file: target });
+  for (const note of event.notes ?? [])
+    if (typeof note !== "string" && note.code === "protected-logged")
+      for (const file of note.paths) logger.warn("worker", ...LOG.protectedModified, { job_id: jobId, file });
+  if (!event.success) logger.error("worker", ...LOG.commandFailed, { ...fields, error: event.error });
 }
 
 /** For a command of this many characters or more, the event loop gets control between reading, running and reporting it. */

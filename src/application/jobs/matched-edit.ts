@@ -21,6 +21,7 @@ import {
   type CommandOutcome,
   type FileEditDeps,
   failedOutcome,
+  noteLogged,
   succeededOutcome,
   withFaultPrefix,
 } from "./file-edit.ts";
@@ -90,11 +91,11 @@ function runMatchedEdit(
   if (edit === undefined) return failedOutcome("no edit");
   const places = new Map<string, ResolvedTarget>();
   // A diff may put something below a link that it removes; entries behind any other link are refused by its plan.
-  const warnings: string[] = [];
+  const logged: string[] = [];
   for (const path of editPaths(edit)) {
     const place = permitTarget(policy, view, path, { follow: edit.kind === "diff" ? "none" : "all" });
     if (!place.allowed) return succeededOutcome(SKIPPED);
-    if (place.warning !== undefined) warnings.push(place.warning);
+    if (place.logged !== undefined) logged.push(place.logged);
     places.set(path, place.target);
   }
   const placeOf = (path: string) => (places.get(path) as ResolvedTarget).path;
@@ -112,14 +113,23 @@ function runMatchedEdit(
     (rest, reports) =>
       earlier === undefined ? null : (withoutMade?.(rest, reports, source, earlier) ?? null),
   );
-  if (!plan.ok) return { ok: false, output: formatEditReport(plan.reports), error: plan.error, warnings };
+  if (!plan.ok)
+    return {
+      ok: false,
+      output: formatEditReport(plan.reports),
+      error: plan.error,
+      warnings: noteLogged(logged),
+    };
   allOrNothing(
     view,
     plan.writes.map((write) => placeOf(write.path)),
     () => carryOut(view, plan.writes, placeOf),
   );
   const output = [formatEditReport(plan.reports), ...made.map((path) => `${path}: is there already`)];
-  return { ...succeededOutcome(output.filter((line) => line !== "").join("\n")), warnings };
+  return {
+    ...succeededOutcome(output.filter((line) => line !== "").join("\n")),
+    warnings: noteLogged(logged),
+  };
 }
 
 /** A renamed file hides whether its hunks were made until the rename is left out. */

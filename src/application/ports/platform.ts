@@ -22,6 +22,8 @@ export const LOG = {
   executionCompleted: ["worker.patch_execution_complete", "worker.execution_completed"],
   executionFailed: ["worker.patch_execution_complete", "worker.execution_failed"],
   executionError: ["worker.patch_execution_error", "worker.execution_failed"],
+  protectedSkipped: ["Skipped protected file", "worker.protected_file"],
+  protectedModified: ["Modifying protected file", "worker.protected_file"],
   autoCommitSuccess: ["worker.auto_commit_success", "worker.auto_commit"],
   autoCommitFailed: ["worker.auto_commit_failed", "worker.auto_commit"],
 } as const satisfies Readonly<Record<string, readonly [msg: string, event: string]>>;

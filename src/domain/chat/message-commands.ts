@@ -141,7 +141,7 @@ export type CoderRoute = Extract<Route, "CODE" | "CODE1" | "CODE2">;
 
 /** Design and architecture: Aka's. */
 const DESIGN_TASK =
-  /(?:設計|仕様書?(?:を|の)?(?:策定|作成|起草)|アーキテクチャ|モジュール(?:分割|構成)|レイヤー?(?:構成|分け|分割)|構成を(?:見直|整理|考え))|\b(?:architect(?:ure|ural)?|re-?design|module boundar(?:y|ies)|layering|data model|api design|(?:write|draft|draw up) (?:an?|the|our) (?:[a-z]+ )?spec(?:ification)? (?:for|of)|design (?:the|an?|our) [a-z -]{0,30}(?:api|schema|module|layer|system|interface|architecture|model))\b/iu;
+  /(?:設計|仕様書?(?:を|の)?(?:策定|作成|起草|書[いき]|まとめ|起こし|作っ)|アーキテクチャ|モジュール(?:分割|構成)|レイヤー?(?:構成|分け|分割)|構成を(?:見直|整理|考え))|\b(?:architect(?:ure|ural)?|re-?design|module boundar(?:y|ies)|layering|data model|api design|(?:write|draft|draw up) (?:an?|the|our) (?:[a-z]+ )?spec(?:ification)? (?:for|of)|define (?:an?|the|our) (?:[a-z]+ ){0,2}spec(?:ification)?|design (?:the|an?|our) [a-z -]{0,30}(?:api|schema|module|layer|system|interface|architecture|model))\b/iu;
 
 /** Tests, and code that is small: Ao's. */
 const SMALL_TASK =

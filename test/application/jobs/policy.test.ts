@@ -93,7 +93,10 @@ describe("protected files", () => {
     const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "log" };
     const result = await bench.run([command], { settings });
     expect([result.success, result.changes.length > 0]).toEqual([true, true]);
-    expect(result.commands[0]?.notes.join()).toContain("protected file");
+    expect(result.commands[0]?.notes).toContainEqual({
+      code: "protected-logged",
+      paths: [expect.any(String)] as unknown as string[],
+    });
   });
 
   test("a diff with one protected file is refused as a whole", async () => {

@@ -13,6 +13,8 @@ test.each([
   ["refactor the architecture of the worker", "CODE1"],
   ["認証まわりの設計を見直して実装して", "CODE1"],
   ["モジュール構成を整理して", "CODE1"],
+  ["仕様書を書いて", "CODE1"],
+  ["define the API spec", "CODE1"],
   ["fix the failing test in cart.test.ts", "CODE"],
   ["make the login button blue", "CODE"],
   ["change the design of the button", "CODE"],
