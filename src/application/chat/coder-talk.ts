@@ -18,10 +18,11 @@ import {
   type RecentFile,
 } from "../coder/coder-context.ts";
 import type { CoderAnswer } from "../coder/coder-loop.ts";
-import type { CoderLooks, SearchedFiles } from "../coder/explorer.ts";
+import type { CoderLooks } from "../coder/explorer.ts";
 import type { ShownFiles } from "../drafts/shown-files.ts";
 import type { RequestSize } from "../models/complete.ts";
 import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 import type { Model, ModelMessage } from "../ports/models.ts";
 import { type AgentRequest, askAgent, fitMessage, isMessageCut, SMALL_MESSAGE_CHARS } from "./ask-agent.ts";
 import { type AgentDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
@@ -50,7 +51,7 @@ export function createSkills(own: OwnCommands) {
       return lines.length === 0 ? "" : [OFFER, ...lines].join("\n");
     },
     /** The same files, and each skill as a further readable file. */
-    beside: <Files extends Pick<SearchedFiles, "read">>(files: Files): Files => ({
+    beside: <Files extends Pick<ProjectFiles, "read">>(files: Files): Files => ({
       ...files,
       read(path: string, limitChars: number) {
         if (!path.startsWith(PREFIX)) return files.read(path, limitChars);

@@ -10,6 +10,7 @@ import {
 } from "../../domain/jobs/result.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand, PatchItem, SkippedPart } from "../../domain/patch/patch-command.ts";
+import { lastPathName } from "../../domain/platform/ignore-rules.ts";
 import { oneLine } from "../../domain/texts/format-text.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import type { RedAttempt } from "../ports/coder.ts";
@@ -138,7 +139,13 @@ export function showFailedEdits(
 /** Lines on either side of a change, and of a line that a report names. */
 const AROUND = 4;
 
-/** Of the files of commands that ran: the lines that the report names, the changed ones, and the imports if a name is missing. */
+/** Characters of a file that the report does not name, beside one that it names: its changed lines. */
+const UNNAMED = 1_500;
+
+/**
+ * Of the files of commands that ran: the lines that the report names, the changed ones, and the imports if a name is missing.
+ * Nothing if the report names none of them: the coder knows what it wrote, and no file caused the failure.
+ */
 export function showAfterRun(
   files: ProjectFiles,
   commands: readonly PatchCommand[],
@@ -146,7 +153,11 @@ export function showAfterRun(
   limit: number,
 ): string {
   const isMissing = tellsOfMissingName(report);
-  const found = linesToShowAgain(commands, report).flatMap(({ path, lines }) => {
+  const places = linesToShowAgain(commands, report);
+  const isNamed = ({ path, lines }: FileLines) => lines.length > 0 || report.includes(lastPathName(path));
+  if (!places.some(isNamed)) return "";
+  const found = places.flatMap((place) => {
+    const { path, lines } = place;
     const text = files.read(path, LONGEST)?.text;
     if (text === undefined) return [];
     const all = text.split("\n");
@@ -160,10 +171,10 @@ export function showAfterRun(
       ...named.map((line) => widen({ from: line, to: line })),
       ...changedRanges(commands, path, text).map(widen),
     ];
-    return [{ path, text, named, also }];
+    return [{ path, text, named, also, most: isNamed(place) ? text.length : UNNAMED }];
   });
   const shares = splitBudget(
-    found.map(({ text }) => text.length),
+    found.map(({ text, most }) => Math.min(text.length, most)),
     limit,
   );
   return found

@@ -9,8 +9,12 @@ export interface ProjectFiles {
   read(path: string, limitChars: number): { readonly text: string; readonly cut: boolean } | null;
   /** Bytes of a file, which is not read for that; 0 where there is none. */
   sizeOf(path: string): number;
-  /** Which words occur in which files, in the given order, until the time is over. Binary files and the rest of long ones have none. */
-  find(paths: readonly string[], words: readonly SoughtWord[], limitMs: number): FoundWords;
+  /**
+   * Which words occur in which files, in the given order, until the time is over. Binary files have none.
+   * Of long files the beginning is read, and a word in any case is looked for as a name, at its beginning and as a constant.
+   * `whole`: files are read to their end, and any mixture of cases is a hit.
+   */
+  find(paths: readonly string[], words: readonly SoughtWord[], limitMs: number, reach?: "whole"): FoundWords;
   readonly source: CheckedFiles;
   readonly planOptions: PlanOptions;
 }

@@ -9,22 +9,31 @@ import { createIgnoreMatcher, type IgnoreMatcher } from "../../domain/platform/i
 import { holdsNoSources } from "../../domain/policy/protection.ts";
 
 const LOOKED_AT = 256 * 1024;
+const LONGEST_SEARCHED = 16 * 1024 ** 2;
 const BINARY_LOOK = 1024;
 const STEP = 16;
 
 /** Which words occur in which files, by their bytes: fast enough to look through thousands of files for one request. */
 export function findWords(
-  place: string | ((path: string) => Uint8Array | null),
+  place: string | ((path: string, most: number) => Uint8Array | null),
   paths: readonly string[],
   words: readonly SoughtWord[],
   limitMs: number,
+  reach?: "whole",
 ): FoundWords {
-  const needles = words.map(needlesOf);
-  const buffer = Buffer.allocUnsafe(LOOKED_AT);
+  const needles = words.map((word) => needlesOf(word, reach));
+  const most = reach === "whole" ? LONGEST_SEARCHED : LOOKED_AT;
+  let buffer = Buffer.allocUnsafe(LOOKED_AT);
   const look = (path: string): Buffer | null => {
-    const bytes = typeof place === "string" ? beginningOf(`${place}/${path}`, buffer) : asBuffer(place(path));
+    let bytes =
+      typeof place === "string" ? beginningOf(`${place}/${path}`, buffer) : asBuffer(place(path, most));
+    if (typeof place === "string" && bytes?.length === buffer.length && buffer.length < most) {
+      buffer = Buffer.allocUnsafe(most);
+      bytes = beginningOf(`${place}/${path}`, buffer);
+    }
     return bytes !== null && isBinary(bytes) ? bytes.subarray(0, 0) : bytes;
   };
+  const folds = reach === "whole" && words.some(({ anyCase }) => anyCase);
   const hits: { path: string; terms: number[] }[] = [];
   const until = performance.now() + limitMs;
   let searched = 0;
@@ -33,10 +42,12 @@ export function findWords(
     searched++;
     const bytes = look(path);
     if (bytes === null) continue;
+    // Bytes of letters beyond ASCII are changed too, in the text as in the needle.
+    const folded = folds ? bytes.toString("latin1").toLowerCase() : "";
     let terms: number[] | null = null;
     for (let at = 0; at < needles.length; at++) {
-      for (const one of needles[at] as readonly Buffer[]) {
-        if (!bytes.includes(one)) continue;
+      for (const one of needles[at] as readonly (Buffer | string)[]) {
+        if (typeof one === "string" ? !folded.includes(one) : !bytes.includes(one)) continue;
         if (terms === null) terms = [at];
         else terms.push(at);
         break;
@@ -58,7 +69,9 @@ function asBuffer(bytes: Uint8Array | null): Buffer | null {
 }
 
 /** For any case: as in a name, as at its beginning, and as in a constant. */
-function needlesOf({ spellings, anyCase }: SoughtWord): Buffer[] {
+function needlesOf({ spellings, anyCase }: SoughtWord, reach?: "whole"): (Buffer | string)[] {
+  if (anyCase && reach === "whole")
+    return spellings.map((one) => Buffer.from(one).toString("latin1").toLowerCase());
   const forms = spellings.flatMap((one) =>
     anyCase ? [one, `${one.charAt(0).toUpperCase()}${one.slice(1)}`, one.toUpperCase()] : [one],
   );
@@ -110,8 +123,8 @@ export function readIgnoredPaths(
 }
 
 /** Folders entered and entries seen at most; a project that is larger is mapped in part. */
-const MOST_FOLDERS = 2_000;
-const MOST_ENTRIES = 40_000;
+const MOST_FOLDERS = 40_000;
+const MOST_ENTRIES = 400_000;
 
 interface ProjectPlace<Entry extends { readonly name: string }> {
   /** In the order of their names. */
@@ -132,7 +145,7 @@ export function createProjectFiles(
     entriesOf: (folder) => hostEntries(join(root, folder)),
     kindOf: (entry) => (entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other"),
     isLinked: (path) => isLinked(root, path),
-    find: (paths, words, limitMs) => findWords(root, paths, words, limitMs),
+    find: (paths, words, limitMs, reach) => findWords(root, paths, words, limitMs, reach),
   });
 }
 
@@ -143,13 +156,13 @@ export function createFarProjectFiles(
 ): ProjectFiles {
   const { files } = workspace;
   const kindOf = (path: string) => attemptOr("missing", () => files.look(path).kind);
-  const beginning = (path: string) =>
-    attemptOr(null, () => (files.look(path).kind === "file" ? files.readPart(path, 0, LOOKED_AT) : null));
+  const beginning = (path: string, most: number) =>
+    attemptOr(null, () => (files.look(path).kind === "file" ? files.readPart(path, 0, most) : null));
   return projectFilesAt(workspace, planOptions, {
     entriesOf: (folder) => [...files.list(folder)].sort().map((name) => ({ name })),
     kindOf: (_, path) => kindOf(path),
     isLinked: (path) => kindOf(path) === "symlink",
-    find: (paths, words, limitMs) => findWords(beginning, paths, words, limitMs),
+    find: (paths, words, limitMs, reach) => findWords(beginning, paths, words, limitMs, reach),
   });
 }
 

@@ -46,6 +46,18 @@ test("a file that was written whole, or is short, is shown as it is", () => {
   expect(told).toBe('<file path="src/a.py">\nvalue = 1\n</file>');
 });
 
+test("a failure that names none of the files brings none along, and one beside a named file only its changed lines", () => {
+  const long = filler(1, 400).join("\n");
+  const parsed = parsePatch(`\`\`\`py:src/a.py\n${long}\n\`\`\`\n\`\`\`py:test/b.py\n${long}\n\`\`\`\n`);
+  if (!parsed.ok) throw new Error(parsed.failure.message);
+  const project = memoryProject({ "src/a.py": long, "test/b.py": long });
+  const told = (report: string) => showAfterRun(project, parsed.commands, report, 24_000);
+  expect(told("E   could not connect to 127.0.0.1:5432\n")).toBe("");
+  const beside = told("test/b.py:200: AssertionError\n");
+  expect(beside).toContain('<file path="test/b.py"');
+  expect(beside.length).toBeLessThan(long.length + 2_500);
+});
+
 test("of thousands of edits that do not match, the first are shown and the others counted", () => {
   const parsed = parsePatch(patch("src/a.py").repeat(1_000));
   if (!parsed.ok) throw new Error(parsed.failure.message);

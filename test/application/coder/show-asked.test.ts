@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { searchProject, showAsked } from "../../../src/application/coder/explorer.ts";
+import { showAsked } from "../../../src/application/coder/explorer.ts";
+import { searchProject } from "../../../src/application/coder/search-project.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
 
@@ -37,13 +38,15 @@ test("a search names lines, definitions before uses and source before tests", ()
   });
   expect(searchProject(project, { pattern: "totalOf(" }, 1_000)).toBe(
     [
-      '<search pattern="totalOf(" lines="3" files="3">',
+      '<search pattern="totalOf(" lines="4" files="4">',
       "src/total.ts",
       "2: export function totalOf(lines) {",
+      "3- }",
       "src/use.ts",
       "2: show(totalOf(x));",
       "test/total.test.ts",
       "1: expect(totalOf([])).toBe(0);",
+      "… and 1 more files (skip_files: 3): dist/total.js",
       "</search>",
     ].join("\n"),
   );
