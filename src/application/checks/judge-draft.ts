@@ -106,7 +106,7 @@ async function watchRun<T>(
 
 /** How many tests these checks had before the change, and how long all of them took. */
 function recallRun(
-  { memory, checks }: JudgeDraftDeps,
+  { memory, checks }: Pick<JudgeDraftDeps, "memory" | "checks">,
   which: readonly ProjectCheck[],
 ): Pick<CheckProgress, "of" | "usual"> {
   const isPart = which.some(({ line }) => !checks.some((one) => one.line === line));
@@ -390,8 +390,9 @@ async function judgeWhole(opening: Opening): Promise<Judging | WhyNotChecked> {
   };
 }
 
-function createDraftCheck(
-  deps: JudgeDraftDeps,
+/** Runs lines over the draft, and says so while they run. */
+export function createDraftCheck(
+  deps: Omit<JudgeDraftDeps, "baseline" | "declarations">,
   draft: JudgedDraft,
   about: { readonly attempt: number; readonly fresh: boolean; readonly home: { readonly isWhole: boolean } },
 ): RunDraftChecks {

@@ -52,6 +52,7 @@ import {
   judgeDraft,
   unjudgedChange,
 } from "./judge-draft.ts";
+import type { createToolJudge } from "./judge-tools.ts";
 import { createRunMemory } from "./remember-runs.ts";
 
 const OUTPUT_CHARS = 6000;
@@ -116,6 +117,13 @@ const SENTENCES: {
   stillRed: () => "You declared that your change fixes tests which are still red.",
   unnamed: ({ unnamed }) =>
     `These were red before your change, belong to what it touches or are named in the request, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan or your last message, with your reason instead of REASON; no further change is needed for that:\n${wordDisowning(unnamed)}\nSuch a line is refused if the failure passes through your change or is a different one now. For a test that you removed on purpose: \`Removes: NAME\`.`,
+  newErrors: ({ newErrors }) =>
+    newErrors
+      .map(
+        ({ command, errors }) =>
+          `Your change brings new errors of \`${command}\`. Fix them:\n${wordNames(errors)}`,
+      )
+      .join("\n"),
   unended: ({ unended: { commands, seconds } }) =>
     `With your change these checks did not end in ${seconds} seconds; without it they did: ${quoteEach(commands)}.`,
   onlyWith: ({ onlyWith }, { verdict }) =>
@@ -274,6 +282,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   let lastResults: readonly CheckResult[] | null = null;
   const declarations: Declaration[] = [];
   const sources = createSourceJudge({ ...deps, declarations });
+  let tools: ReturnType<typeof createToolJudge> | null = null;
   const formatted = new Set<string>();
   let format: FormatDraft | null = null;
 
@@ -306,6 +315,12 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     const baseline = await baselineOf(runs.over(draft));
     return !baseline.ok || baseline.fingerprint === memory.fingerprint();
   }
+  async function judgeTools(draft: JudgedDraft, attempt: number, judged: DraftJudgement) {
+    if (deps.sources === undefined) return judged;
+    const { createToolJudge } = await import("./judge-tools.ts");
+    tools ??= createToolJudge({ ...deps, declarations });
+    return tools.judge(draft, attempt, judged);
+  }
   function rememberHung(): void {
     const measured = recallChecks(memory, checks);
     const hung = runs.hung();
@@ -329,6 +344,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     const over = memory.fingerprint();
     const helped = await sources.judge(draft, attempt, judged);
     if (helped !== null) [judged, judgedOver] = [helped, over];
+    judged = await judgeTools(draft, attempt, judged);
     rememberHung();
     judgedMs += deps.now() - from;
     const { install, missing = [] } = deps;

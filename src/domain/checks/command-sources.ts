@@ -77,9 +77,14 @@ function kindOf([program = "", ...args]: readonly string[]): CallKind | null {
   return KINDS.find(isIt) ?? null;
 }
 
-interface ReadCall {
+/** One call of a known program. */
+export interface ReadCall {
   readonly kind: CallKind;
   readonly line: string;
+  /** From the program on, as the text has them. */
+  readonly words: readonly string[];
+  /** What must precede the program: a change of folder, variables. */
+  readonly before: string;
 }
 
 const SCRIPT_CALL = /^(?:npm|pnpm|yarn|bun)$/;
@@ -109,7 +114,8 @@ function readLine(
     // A call behind another change of folder runs in an unknown place.
     if (ofMany && read === null && /^(?:cd|pushd|popd)$/.test(command.words[0]?.value ?? "cd")) break;
     if (read === null && !ofMany) return null;
-    calls.push(...(read ?? []).map((call) => ({ ...call, line: `${place}${call.line}` })));
+    for (const call of read ?? [])
+      calls.push({ ...call, line: `${place}${call.line}`, before: `${place}${call.before}` });
   }
   return calls;
 }
@@ -144,8 +150,8 @@ function readCall(words: readonly KnownWord[], about: SourceDeps, depth: number)
   const line = PYTHON.test(tool)
     ? pythonLine(about.files, tool, texts)
     : nameTests([call, ...texts].join(" "));
-  const set = words.flatMap(({ text, value }) => (ASSIGNS.test(value) ? [`${text} `] : []));
-  return [{ kind, line: `${set.join("")}${line}` }];
+  const set = words.flatMap(({ text, value }) => (ASSIGNS.test(value) ? [`${text} `] : [])).join("");
+  return [{ kind, line: `${set}${line}`, words: [call, ...texts], before: set }];
 }
 
 const PYTHON = /^(?:flake8|mypy|pylint|pyright|pytest|ruff|unittest)$/;
@@ -164,21 +170,28 @@ export interface SourceText {
 
 /** The commands in these texts, each line once. Names of a matrix or of a secret are no known words, so their lines fall away. */
 export function readSources(texts: readonly SourceText[], about: SourceDeps): readonly SourcedCommand[] {
-  const found = texts.flatMap(({ from, text, folder }) =>
-    text
-      .replace(/\s*\\\n\s*/g, " ")
-      .split("\n")
-      .map((line) => line.trim().replace(/^[$>%] +/, ""))
-      .filter((line) => line !== "" && line.length < LONGEST && !line.startsWith("#"))
-      .flatMap(
-        (line) => toCommand(folder === undefined ? line : `cd ${folder} && ${line}`, from, about) ?? [],
-      ),
+  const found = texts.flatMap((text) =>
+    linesOf(text).flatMap((line) => toCommand(line, text.from, about) ?? []),
   );
   const seen = new Set<string>();
   return found.filter(({ line }) => !seen.has(line) && seen.add(line));
 }
 
 const LONGEST = 1000;
+
+function linesOf({ text, folder }: SourceText): string[] {
+  return text
+    .replace(/\s*\\\n\s*/g, " ")
+    .split("\n")
+    .map((line) => line.trim().replace(/^[$>%] +/, ""))
+    .filter((line) => line !== "" && line.length < LONGEST && !line.startsWith("#"))
+    .map((line) => (folder === undefined ? line : `cd ${folder} && ${line}`));
+}
+
+/** The calls of known programs in each text, without what stands around them. */
+export function readCalls(text: SourceText, about: SourceDeps): readonly ReadCall[] {
+  return linesOf(text).flatMap((line) => readLine(line, about, { ofMany: true }) ?? []);
+}
 
 function toCommand(text: string, from: SourcedCommand["from"], about: SourceDeps): SourcedCommand | null {
   // Of what a coder ran, the runs of tests count, and not what stood around them.
@@ -198,10 +211,10 @@ const SELECTS =
   /(?: -k| -run|--grep|--filter|--testNamePattern|--shard|--test-name-pattern)[ =]| -Dtest=|::|\w_test\.|\/test_\w+\.py|\.(?:test|spec)\.\w+(?= |$)/;
 
 /** Scripts beside the one that is called `test`, such as the runner that a wrapper starts. */
-export function scriptTexts(files: ProjectFiles): readonly SourceText[] {
+export function scriptTexts(files: ProjectFiles, names = /test|spec|unit/): readonly SourceText[] {
   const file = "package.json";
   return Object.entries(scriptsOf(files)).flatMap(([name, text]) =>
-    name !== "test" && /test|spec|unit/.test(name) && text !== undefined
+    name !== "test" && names.test(name) && text !== undefined
       ? [{ from: { name: "script", file }, text }]
       : [],
   );
@@ -255,6 +268,12 @@ export function taskTexts(text: string, from: SourcedCommand["from"]): readonly 
     line.replace(/\{posargs[^}]*\}/g, "").replace(/\{envpython\}/g, "python"),
   );
   return [{ from, text: plain.join("\n") }];
+}
+
+/** The hooks of pre-commit: their programs, without the files that it hands them. */
+export function hookTexts(text: string, from: SourcedCommand["from"]): readonly SourceText[] {
+  const ids = [...text.matchAll(/^ *-? *id: *(ruff|mypy|eslint|flake8)(?:-check)? *$/gm)];
+  return ids.map(([, id = ""]) => ({ from, text: id === "ruff" ? "ruff check" : id }));
 }
 
 /** Code spans and fences of a document, or of a request. */

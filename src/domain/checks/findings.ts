@@ -42,6 +42,19 @@ export interface CheckBeside {
   readonly command: string;
   readonly state: CheckResult["state"] | "not-run";
   readonly counts?: TestCounts;
+  /** The errors of a type checker or a linter that the old code has as well. */
+  readonly errors?: number;
+  /** Why it did not run, or said nothing. */
+  readonly why?: WhyNotRun;
+}
+
+/** Why a type checker or a linter says nothing about a change. */
+export type WhyNotRun = "tests-red" | "slow" | "not-installed" | "no-packages" | "cannot-run";
+
+/** The errors of a type checker or a linter that the old code does not have, as printed. */
+export interface NewErrors {
+  readonly command: string;
+  readonly errors: readonly string[];
 }
 
 /** A test, or the command of a check that names none, with the coder's reason. */
@@ -73,6 +86,7 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly formatted: readonly string[];
   /** Checks that are red now and were green before. */
   readonly newlyRed: readonly string[];
+  readonly newErrors: readonly NewErrors[];
   /** Commands that judged instead of others. */
   readonly rungs: readonly (Pick<LowerRung, "insteadOf" | "why" | "cause"> & { readonly command: string })[];
   /** The error of a check that was red before the change and names no tests. */
@@ -192,6 +206,7 @@ export const FINDINGS = {
   proposed: { order: 10, remark: true },
   sourced: { order: 12, remark: true },
   worse: { order: 20, remark: true, makes: "red", forCoder: "both" },
+  newErrors: { order: 25, remark: true, makes: "red", forCoder: "sentence" },
   newFailing: { order: 30, remark: true, makes: "red", forCoder: "both" },
   stillRed: { order: 40, remark: true, makes: "red", forCoder: "both" },
   unnamed: { order: 40, makes: "red", forCoder: "sentence" },

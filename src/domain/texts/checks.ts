@@ -13,6 +13,7 @@ import {
   type FirstLineCode,
   type Found,
   findingsByCode,
+  type NewErrors,
   type ReasonedTest,
   type RemarkCode,
   type RunName,
@@ -77,7 +78,7 @@ const RED_SHOWN = 10;
 
 /** Words the facts about checks by the table of one language. The sentences and their order are the same in every language. */
 function createChecksMessages(words: CheckWords) {
-  const { why, whyLower, whyRefused, state, beside: besides, firstLine, runs, said } = words;
+  const { why, whyLower, whyNotRun, whyRefused, state, beside: besides, firstLine, runs, said } = words;
   const fill = (template: Template, holes: Holes) =>
     fillHoles(typeof template === "string" ? template : template[holes.n === 1 ? 0 : 1], holes);
   const say = (code: Code, holes: Holes = {}): string => fill(said[code], holes);
@@ -113,6 +114,7 @@ function createChecksMessages(words: CheckWords) {
       return say("broken-before", { commands: commands || say("the-checks"), error: facts.errorBefore });
     if (facts.tooLong !== undefined)
       return say("in-brackets", { text: why[reason], more: say("too-long", facts.tooLong) });
+    if (reason === "no-checks" && facts.beside !== undefined) return say("no-tests");
     if (reason !== "cannot-run") return why[reason];
     const cause = join((facts.cannotRun ?? []).map(wordUnable));
     // An installation does not help where its own program is missing as well.
@@ -145,8 +147,13 @@ function createChecksMessages(words: CheckWords) {
     return say(commands.length === 1 ? "newly-red" : "newly-red-some", { commands: join(red) });
   }
 
+  /** `tsc --noEmit: 2 new errors`. */
+  const newErrors = (tools: readonly NewErrors[]) =>
+    join(tools.map(({ command, errors }) => say("new-errors", { command, n: errors.length })));
+
   function wordWorse(facts: ChecksRecord): string {
-    const { unended: endless, worse = [] } = facts;
+    const { unended: endless, worse = [], newErrors: tools } = facts;
+    if (tools !== undefined) return newErrors(tools);
     if (endless === undefined)
       return worse.length > 0 ? say("worse-count", { n: worse.length }) : newlyRed(facts);
     return endless.commands.length < facts.commands.length
@@ -175,8 +182,16 @@ function createChecksMessages(words: CheckWords) {
   const besideOf = ({ beside: others = [] }: Found) =>
     others
       .map(
-        ({ command, state: ended, counts: own }) =>
-          `${say("separator")}${command} ${own === undefined ? besides[ended] : counts(own)}`,
+        ({ command, state: ended, counts: own, errors = 0, why: reason }) =>
+          `${say("separator")}${command} ${
+            own !== undefined
+              ? counts(own)
+              : errors > 0
+                ? say("errors-before", { n: errors })
+                : reason === undefined
+                  ? besides[ended]
+                  : say("in-brackets", { text: besides["not-run"], more: whyNotRun[reason] })
+          }`,
       )
       .join("");
 
@@ -288,6 +303,8 @@ function createChecksMessages(words: CheckWords) {
         own.length === 0 ? why[reason] : say("sourced-because", { own: join(own), why: why[reason] });
       return [say("sourced", { commands: join(commands), where, cause })];
     },
+    newErrors: (tools) =>
+      tools.map(({ command, errors }) => say("newErrors", { command, names: names(errors) })),
     cannotRun: (checks, { notChecked }) =>
       notChecked === "cannot-run" ? [] : checks.map((one) => say("cannotRun", { text: wordUnable(one) })),
     refused: (tests) => tests.map(({ test: name, tie }) => say("refused", { name, why: whyRefused[tie] })),
@@ -329,14 +346,15 @@ function createChecksMessages(words: CheckWords) {
     /** `npm test: 426 passed (3 fixed)`. */
     line(judged: JudgedFacts): string {
       const facts = readFacts(judged);
-      if (facts.notChecked !== null) return say("not-checked", { why: whyNot(facts) });
+      if (facts.notChecked !== null) return `${say("not-checked", { why: whyNot(facts) })}${besideOf(facts)}`;
       return `${leading(facts)}: ${join(lineParts(facts))}${notWhole(facts)}${besideOf(facts)}`;
     },
     /** The end of a reply's first line: `npm test 458 passed (3 new)`. */
     headline(judged: JudgedFacts): string {
       const facts = readFacts(judged);
       if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
-      if (facts.notChecked !== null) return say("not-checked-headline", { why: whyNot(facts) });
+      if (facts.notChecked !== null)
+        return `${say("not-checked-headline", { why: whyNot(facts) })}${besideOf(facts)}`;
       const parts = headlineParts(facts);
       if (parts.length === 0) return "";
       const commands = leading(facts);
@@ -350,6 +368,7 @@ function createChecksMessages(words: CheckWords) {
       const failing = all === null ? 0 : countFailing(all);
       if (verdict === "doubtful") return join(headlineParts(facts));
       if (endless !== undefined) return unended(endless);
+      if (facts.newErrors !== undefined) return newErrors(facts.newErrors);
       if (verdict === "still-red" && red.length > 0)
         return say("brief-names", { text: stillRed(facts), names: names(red) });
       if (failing > 0) return say("brief-failing", { failing, all: (all?.passed ?? 0) + failing });

@@ -20,6 +20,7 @@ const REASONED = [{ test: "NAMED", reason: "NAMED" }];
 /** One value of each finding; a code without one does not compile. */
 const VALUES: { readonly [Code in FindingCode]: FindingValues[Code] } = {
   worse: ["NAMED"],
+  newErrors: [{ command: "NAMED", errors: ["NAMED"] }],
   mended: ["NAMED"],
   newFailing: ["NAMED"],
   newPassing: ["NAMED"],

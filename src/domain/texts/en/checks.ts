@@ -5,6 +5,7 @@ import type {
   RunName,
   Tie,
   WhyNotChecked,
+  WhyNotRun,
 } from "../../checks/findings.ts";
 import type { CheckResult, LowerRung } from "../../checks/verdict.ts";
 
@@ -15,6 +16,7 @@ export type Template = string | readonly [one: string, several: string];
 export interface CheckWords<Code extends string = keyof typeof checkWords.said> {
   readonly why: Readonly<Record<WhyNotChecked, string>>;
   readonly whyLower: Readonly<Record<LowerRung["why"], string>>;
+  readonly whyNotRun: Readonly<Record<WhyNotRun, string>>;
   readonly whyRefused: Readonly<Record<Tie, string>>;
   readonly state: Readonly<Record<CheckResult["state"], string>>;
   readonly beside: Readonly<Record<CheckBeside["state"], string>>;
@@ -51,6 +53,13 @@ export const checkWords = {
     "timed-out": "takes too long to run automatically (checks.auto_limit)",
     unread: "does not say which tests fail",
     home: "needs what earlier jobs installed in the private home",
+  },
+  whyNotRun: {
+    "tests-red": "tests are red",
+    slow: "took too long",
+    "not-installed": "is not installed",
+    "no-packages": "packages are missing",
+    "cannot-run": "cannot run here",
   },
   whyRefused: {
     outcome: "it ends in another way with this change",
@@ -124,6 +133,9 @@ export const checkWords = {
     "still-red-of": "{red} of {all} still red",
     "no-test": "no longer shows any tests",
     fewer: "fewer tests, or fewer that pass, than before",
+    "errors-before": ["1 error as before", "{n} errors as before"],
+    "new-errors": ["{command}: 1 new error", "{command}: {n} new errors"],
+    "no-tests": "no tests were found (checks.command can name them)",
     "newly-red": "red, was green before",
     "newly-red-some": "{commands} is red, was green before",
     "green-again": "green again",
@@ -172,6 +184,7 @@ export const checkWords = {
     "source-coder": "the coder's",
     "source-ran": "what the coder ran",
     worse: "Newly failing, skipped or missing: {names}",
+    newErrors: "New errors of {command}: {names}",
     newFailing: "New and failing: {names}",
     stillRed: "Red before and still red: {names}",
     redBefore: "Still red as before: {names}",
