@@ -430,6 +430,17 @@ describe("below a check that cannot run", () => {
     expect(found({ names: ["CMakeLists.txt"], texts: {} })?.command).toBe("ctest");
     expect(found({ names: ["Rakefile", "test"], texts: {} })?.command).toBe("rake test");
   });
+  test("stand ctest's named tests, where a Makefile beside them has a target of its own", () => {
+    const Makefile = "test: tests\n\t./demo\n";
+    const names = ["Makefile", "CMakeLists.txt"];
+    const tested = { Makefile, "CMakeLists.txt": "project(p)\nif(TESTS)\n  enable_testing()\nendif()\n" };
+    expect(found({ names, texts: tested })).toMatchObject({
+      command: "ctest",
+      instead: [{ command: "make test", line: "make test" }],
+    });
+    const built = { Makefile, "CMakeLists.txt": "# enable_testing()\nproject(p)\n" };
+    expect(found({ names, texts: built })?.command).toBe("make test");
+  });
 });
 
 describe("a package whose tests load what a script builds", () => {

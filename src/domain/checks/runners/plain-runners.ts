@@ -50,24 +50,35 @@ export const plainRunners: readonly CheckRunner[] = [
     decidedBy: [/(?:^|\/)deno\.jsonc?$/],
   },
   {
+    name: "ctest",
+    programs: ["cmake"],
+    reads: ["CMakeLists.txt"],
+    // A Makefile's target may be a demonstration: the tests that CMake names go before it.
+    findTest(files) {
+      if (!hasName(files, "CMakeLists.txt")) return null;
+      const command = findMakeTarget(files);
+      if (command === null) return { command: "ctest", line: CTEST };
+      if (!/^[^#\n]*\b(?:enable_testing *\(|include *\( *CTest)/im.test(files.texts["CMakeLists.txt"] ?? ""))
+        return null;
+      return { command: "ctest", line: CTEST, instead: [{ command, line: command }] };
+    },
+    decidedBy: [/(?:^|\/)CMakeLists\.txt$/],
+  },
+  {
     name: "make",
     programs: ["make"],
     reads: ["Makefile"],
     findTest(files) {
-      const target = ["test", "check"].find((name) => hasTarget(files, name));
-      if (target === undefined) return null;
-      const [, recipe = ""] = (files.texts.Makefile ?? "").split(new RegExp(`^${target}\\s*:`, "m"));
-      return { command: `make ${target}`, script: recipe.split(/\n(?=\S)/, 1)[0] ?? "" };
+      const command = findMakeTarget(files);
+      if (command === null) return null;
+      const [, recipe = ""] = (files.texts.Makefile ?? "").split(
+        new RegExp(`^${command.slice(5)}\\s*:`, "m"),
+      );
+      return { command, script: recipe.split(/\n(?=\S)/, 1)[0] ?? "" };
     },
     findLint: (files) => (hasTarget(files, "lint") ? { command: "make lint" } : null),
     calls: [/^make (?:test|check|lint)(?: |$)/],
     decidedBy: [/(?:^|\/)(?:GNUm|M|m)akefile$/],
-  },
-  {
-    name: "ctest",
-    programs: ["cmake"],
-    findTest: (files) => (hasName(files, "CMakeLists.txt") ? { command: "ctest", line: CTEST } : null),
-    decidedBy: [/(?:^|\/)CMakeLists\.txt$/],
   },
   {
     name: "meson",
@@ -86,7 +97,7 @@ const inNewFolder = (configure: string, test: string, report: string) =>
   );
 const CTEST = inNewFolder(
   "cmake -S . -B",
-  'cmake --build "$b" >/dev/null && ctest --test-dir "$b" -V --output-junit "$b/junit.xml"',
+  'cmake --build "$b" --parallel "$(nproc 2>/dev/null || echo 2)" >/dev/null && ctest --test-dir "$b" -V --output-junit "$b/junit.xml"',
   "junit.xml",
 );
 const MESON = inNewFolder("meson setup", 'meson test -C "$b" --print-errorlogs', "testlog.junit.xml");
@@ -99,6 +110,12 @@ function findTestTarget({ texts }: ProjectFiles): FoundCommand | null {
     command: `make ${target}`,
     line: `make ${target} && { [ ! -f ./${target} ] || [ ! -x ./${target} ] || ./${target}; }`,
   };
+}
+
+/** The command of a target that is called a test by convention. */
+function findMakeTarget(files: ProjectFiles): string | null {
+  const target = ["test", "check"].find((name) => hasTarget(files, name));
+  return target === undefined ? null : `make ${target}`;
 }
 
 function hasTarget({ texts }: ProjectFiles, name: string): boolean {
