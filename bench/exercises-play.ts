@@ -13,6 +13,7 @@ import { mergeObjects } from "../src/domain/platform/json-members.ts";
 import { openModels } from "../src/wiring/models.ts";
 import { type Asked, type Relay, startRelay } from "./exercises-relay.ts";
 import { type Exercise, judge, layOut, runLimited } from "./exercises-tasks.ts";
+import { readReplyText } from "./record.ts";
 import { remove } from "./workspaces.ts";
 
 export interface Contest {
@@ -216,7 +217,7 @@ export async function playProgram(who: string, exercise: Exercise, contest: Cont
       contest.limit,
     );
     const sums = figures(relay.asked, started);
-    const text = replyText(ran.stdout) ?? ran.out.slice(-3000);
+    const text = readReplyText(ran.stdout) ?? ran.out.slice(-3000);
     const changed = solution() !== stub;
     const stray = git("status", "--short", "--untracked-files=all")
       .split("\n")
@@ -254,14 +255,6 @@ function keysOf(env: NodeJS.ProcessEnv): Record<string, string> {
     /^(?:PATH|PYTHONPATH|LD_LIBRARY_PATH)$|_API_KEY$/.test(name),
   );
   return Object.fromEntries(kept.map(([name, value]) => [name, value ?? ""]));
-}
-
-function replyText(stdout: string): string | null {
-  try {
-    return (JSON.parse(stdout) as { text: string }).text;
-  } catch {
-    return null;
-  }
 }
 
 function figures(asked: readonly Asked[], started: number) {

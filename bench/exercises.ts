@@ -4,8 +4,7 @@
  * Each exercise that a contestant has played is one line of FILE; a run that was killed continues there. `--summary` prints FILE's table.
  * Invariant: an exercise counts only where the track's own solution is green and its stub is red.
  */
-import { createHash } from "node:crypto";
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { loadConfig } from "../src/config/load.ts";
@@ -14,6 +13,7 @@ import type { ContestOptions } from "./exercises-options.ts";
 import { type Contest, type Played, playAlone, playProgram } from "./exercises-play.ts";
 import { type Exercise, findExercises, judge } from "./exercises-tasks.ts";
 import { type Row, summarize } from "./measure.ts";
+import { inPool, readRecord, saysGreen, takeSample } from "./record.ts";
 import { remove, tempFolder } from "./workspaces.ts";
 
 /** What the record says of an exercise that does not count. */
@@ -29,19 +29,19 @@ export async function exercises({
 }): Promise<Row[]> {
   const { record, only, count, jobs = "2", who = "alone,tests,picoclaw", name = "picoclaw" } = options;
   if (record === undefined) throw new Error("name the file of the record: --record FILE");
-  if (options.summary === true) return summaryRows(readRecord(record));
+  if (options.summary === true) return summaryRows(readRecord<Played>(record));
   if (tasks === undefined) throw new Error("name the folder of the tracks: --tasks FOLDER");
   const servers = await serversOf(options);
   const scratch = tempFolder("exercises");
   try {
     const chosen = choose(findExercises(resolve(tasks), scratch), only, count);
-    const played = new Set(readRecord(record).map(keyOf));
+    const played = new Set(readRecord<Played>(record).map(keyOf));
     const save = (row: Played) => appendFileSync(record, `${JSON.stringify(row)}\n`);
     await inPool(chosen, Number(jobs), async (exercise) => {
       if (!played.has(keyOf({ who: JUDGE, exercise: exercise.name }))) save(await judgeExercise(exercise));
     });
     const sound = new Set(
-      readRecord(record).flatMap(({ who: by, exercise, solved }) =>
+      readRecord<Played>(record).flatMap(({ who: by, exercise, solved }) =>
         by === JUDGE && solved ? [exercise] : [],
       ),
     );
@@ -65,7 +65,7 @@ export async function exercises({
         if (done % 20 === 0) console.error(`${done} of ${plays.length} played`);
       }
     });
-    return summaryRows(readRecord(record));
+    return summaryRows(readRecord<Played>(record));
   } finally {
     remove(scratch);
   }
@@ -115,9 +115,7 @@ function choose(all: readonly Exercise[], only: string | undefined, count: strin
     ({ name, track }) => wanted?.some((one) => one === name || one === track) ?? true,
   );
   if (chosen.length === 0) throw new Error(`no exercise is called ${only}`);
-  if (count === undefined) return chosen;
-  const place = ({ name }: Exercise) => createHash("sha256").update(name).digest("hex");
-  return chosen.toSorted((x, y) => place(x).localeCompare(place(y))).slice(0, Number(count));
+  return takeSample(chosen, count);
 }
 
 async function judgeExercise(exercise: Exercise): Promise<Played> {
@@ -145,29 +143,7 @@ async function playOne(who: string, exercise: Exercise, contest: Contest): Promi
   }
 }
 
-async function inPool<Item>(items: readonly Item[], size: number, work: (item: Item) => Promise<void>) {
-  const waiting = [...items];
-  const worker = async () => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: size }, worker));
-}
-
 const keyOf = ({ who, exercise }: Pick<Played, "who" | "exercise">) => `${who} ${exercise}`;
-
-/** A line that a killed run left unfinished is no line. */
-function readRecord(file: string): Played[] {
-  if (!existsSync(file)) return [];
-  return readFileSync(file, "utf8")
-    .split("\n")
-    .flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Played];
-      } catch {
-        return [];
-      }
-    });
-}
 
 /** How a play ended, by its facts first and the program's own words last. The first that fits. */
 const ENDS: readonly (readonly [string, (play: Played) => boolean])[] = [
@@ -188,11 +164,6 @@ const ENDS: readonly (readonly [string, (play: Played) => boolean])[] = [
   ["endless or cut answer", ({ kept, cut }) => kept === null && cut > 0],
   ["kept back, red", ({ kept }) => kept === false],
 ];
-
-function saysGreen({ code, text = "" }: Played): boolean {
-  const [first = ""] = text.split("\n", 1);
-  return code === 0 && /^Applied/.test(first) && !first.includes("NOT CHECKED");
-}
 
 function endOf(play: Played): string {
   const [first = ""] = (play.text ?? "").split("\n", 1);

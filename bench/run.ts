@@ -9,10 +9,10 @@ import type { Row } from "./measure.ts";
 
 interface Options {
   readonly long: boolean;
-  /** Of `real` the folder of the tasks, of `verdict` that of the projects, of `requests` and `proofs` that of the mirrors, and whether recorded answers take the place of a model. */
+  /** Of `real` the folder of the tasks, of `verdict` that of the projects, of `requests`, `proofs` and `judged` that of the mirrors, and whether recorded answers take the place of a model. */
   readonly tasks: string | undefined;
   readonly recorded: boolean;
-  /** What only `exercises` takes. */
+  /** What only `exercises` and `judged` take. */
   readonly contest: ContestOptions;
 }
 
@@ -42,11 +42,12 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = 
   solve: async () => (await import("./solve.ts")).solveTasks(),
   real: async (options) => (await import("./real-tasks.ts")).realTasks(options),
   exercises: async (options) => (await import("./exercises.ts")).exercises(options),
+  judged: async (options) => (await import("./judged.ts")).judged(options),
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 
-/** Two ask a model that may cost money, two need mirrors of public projects, one takes half an hour: they run only when they are named. */
-const BY_NAME_ONLY = ["real", "requests", "proofs", "soak", "exercises"];
+/** Two ask a model that may cost money, three need mirrors of public projects, one takes half an hour: they run only when they are named. */
+const BY_NAME_ONLY = ["real", "requests", "proofs", "soak", "exercises", "judged"];
 
 const { values, positionals: wanted } = parseArgs({
   options: {
