@@ -242,10 +242,11 @@ function toCoderFacts(
   { result, story }: Extract<CoderEnd, { kind: "worked" }>,
   checked: ChecksFacts | null,
 ): CoderFacts {
-  const { attempts, red, stopped, tried, words } = story;
+  const { attempts, best, red, stopped, tried, words } = story;
   const isReported = hasChanged(result) || red?.kind === "still-red";
   return {
     attempts,
+    ...(best !== undefined && { best }),
     ...(red !== null && { red: red.kind, brief: mask(red.brief) }),
     ...(stopped !== null && { stopped }),
     tried: tried.map((plan) => mask(plan.trim().split("\n")[0] ?? "")),

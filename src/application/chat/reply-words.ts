@@ -64,6 +64,7 @@ function wordCoder(
     ...(facts.checks === undefined ? [] : wordChecked(locale, facts.checks, facts.isDropped)),
     red === undefined || redShown || isSaidBeside(facts) ? "" : chat.stillRed(red, said),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
+    facts.best === undefined ? "" : chat.keptBest(facts.best, facts.attempts),
     wordTried(chat, facts, counted),
     words === "" || (red === undefined && isJudgedGreen(facts.checks))
       ? words

@@ -35,6 +35,7 @@ import {
   judgeAll,
   settleFlaky,
 } from "../../domain/checks/verdict.ts";
+import { decodeText } from "../../domain/platform/file-bytes.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { Baseline, CheckProgress } from "../ports/checks.ts";
 import type { CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
@@ -263,7 +264,7 @@ function openJudging(
 
 async function judgeUnjudged({ deps, draft, commands }: Opening) {
   const why = unjudgedChange(draft);
-  if (why === "no-change") return (await judgeUnchanged(deps, commands)) ?? why;
+  if (why === "no-change") return (await judgeUnchanged(deps, draft, commands)) ?? why;
   return deps.settings.enabled === "always" ? null : why;
 }
 
@@ -703,15 +704,29 @@ export function unjudgedChange(draft: Pick<Draft, "changes">): WhyNotChecked | n
 /** A draft without changes is still red where the coder declared that it fixes red tests; null elsewhere. */
 async function judgeUnchanged(
   deps: JudgeDraftDeps,
+  { files }: JudgedDraft,
   commands: readonly string[],
 ): Promise<DraftJudgement | null> {
-  if (!deps.declarations.some(({ kind }) => kind === "fixes")) return null;
+  const fixed = deps.declarations.filter(({ kind }) => kind === "fixes");
+  if (fixed.length === 0) return null;
   const before = await deps.baseline();
   if (!before.ok) return null;
   const { results } = before;
   const judgement = judgeAll({ baseline: results, draft: results, old: null });
-  const red = { ...deps, before: results, results, judgement };
-  const settled = settleRedTests({ ...red, texts: new Map(), changed: [] });
+  const texts = new Map(
+    fixed.flatMap(({ text: path }) => {
+      const text = files.look(path).kind === "file" ? decodeText(files.read(path)) : null;
+      return text === null ? [] : [[path, text] as const];
+    }),
+  );
+  // Where a command names no test, the declared file of tests is what it runs.
+  const unread = texts.size === 0 ? [] : results.filter((one) => isUnreadRed([one]));
+  const declarations = [
+    ...deps.declarations,
+    ...unread.map(({ command }) => ({ kind: "fixes" as const, text: command })),
+  ];
+  const red = { ...deps, declarations, before: results, results, judgement };
+  const settled = settleRedTests({ ...red, texts, changed: [] });
   if (settled.judgement.verdict !== "still-red") return null;
   const judged = { runs: [], results, judgement: settled.judgement, findings: [], isBlind: false };
   return { facts: toChecksFacts(judged, commands, settled.found), runs: [] };

@@ -253,6 +253,8 @@ export interface ProjectChecks {
   holds(draft: JudgedDraft): Promise<boolean>;
   /** Call it before a judged draft lands, and the result afterwards: its checks then count for the workspace, unless others changed it. */
   rememberLanded(draft: Pick<Draft, "diff">, files: Pick<WorkspaceFiles, "look" | "read">): () => void;
+  /** Remembers the last judgement; the result makes it the last again, for a draft that is as it was. */
+  remember(): () => void;
   /** The facts of the last judgement; before the first, those of `none`, or null. */
   facts(): ChecksFacts | null;
   /** A command with the variables and the program places of the checks. */
@@ -419,6 +421,12 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
           memory.fingerprint(paths) === others &&
           landed.every(({ path, after }) => after !== undefined && isSameFile(after, readNow(path)));
         if (isAsJudged) memory.keep({ ...record, fingerprint, results, at: deps.now() });
+      };
+    },
+    remember() {
+      const kept = { last, judgedOver, lastResults };
+      return () => {
+        ({ last, judgedOver, lastResults } = kept);
       };
     },
     facts: () => last?.facts ?? deps.none ?? null,

@@ -71,6 +71,8 @@ export interface Bench {
   giveWay(paths: readonly string[]): Promise<void>;
   /** Resets the draft to the workspace, for a coder that knows only its first request. Absent where nothing is staged. */
   startOver?(): Promise<void>;
+  /** Remembers the draft and its verdict; the result, once, makes both so again. Absent where nothing is staged; null if it is too large. */
+  remember?(): Promise<(() => Promise<boolean>) | null>;
   /** Lands a green draft in its turn. `mayAsk`: whether the coder may still be asked. */
   landInTurn(attempt: number, mayAsk: boolean): Promise<Landing<JudgedAttempt>>;
   /** Lands the draft as it is; if others changed its files meanwhile, it becomes a preview. */
@@ -426,6 +428,12 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     );
   }
 
+  async function startOver(): Promise<void> {
+    const paths = [...ownPaths()];
+    await draft?.giveWay(paths);
+    deps.shown.asFirst(paths);
+  }
+
   return {
     async begin({ always } = { always: false }) {
       if (checks?.hasOwn !== true && !always) return;
@@ -555,10 +563,19 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     },
     changes: () => draft?.changes() ?? [],
     giveWay: async (paths) => draft?.giveWay(paths),
-    async startOver() {
-      const paths = [...ownPaths()];
-      await draft?.giveWay(paths);
-      deps.shown.asFirst(paths);
+    startOver,
+    async remember() {
+      const opened = mustBeOpen();
+      const { copyChanges } = await import("../drafts/lend-draft.ts");
+      const edits = copyChanges(opened);
+      const recall = checks?.remember();
+      if (edits === null) return null;
+      return async () => {
+        await startOver();
+        if ((await opened.takeIn(edits, attempts)) !== null) return false;
+        recall?.();
+        return true;
+      };
     },
     land: () => mustBeOpen().commit(),
     keep: (red) => mustBeOpen().keep(red),

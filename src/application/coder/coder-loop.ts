@@ -1,3 +1,4 @@
+import { toChecksRecord } from "../../domain/checks/findings.ts";
 import { firstFailure } from "../../domain/checks/read-results.ts";
 import type { GoalTests } from "../../domain/coder/answer-form.ts";
 import {
@@ -5,7 +6,10 @@ import {
   hasFlag,
   looksLikePatch,
   type Proposal,
+  provesFix,
+  type RankedCoderCandidate,
   type ReadProposal,
+  rankCoderCandidates,
   readNoChange,
   readProposal,
 } from "../../domain/coder/proposal.ts";
@@ -20,6 +24,7 @@ import type {
 } from "../../domain/patch/patch-command.ts";
 import { paragraphs } from "../../domain/texts/jobs-report.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
+import type { JudgedAttempt } from "../checks/project-checks.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { CoderEnd, CoderEnding, CoderStopReason, RedAttempt, SentBackReason } from "../ports/coder.ts";
@@ -143,6 +148,10 @@ interface LoopState {
   explored: number;
   proposal: Proposal | null;
   red: RedAttempt | null;
+  /** The red draft whose checks were the best so far: the one that is kept. Null where drafts do not begin again. */
+  best: BestDraft | null;
+  /** The earlier attempt whose draft was put in the place of the last one. */
+  kept: number | null;
   /** Identifies the last failure, so that the same one ends the loop. */
   mark: string;
   /** How many tries were asked for otherwise than the one before: at another temperature, without its answer. */
@@ -173,6 +182,14 @@ interface LoopState {
   unread: UnreadProposal | null;
   /** An answer without a patch and without such a reason, about which the coder was asked; null if there is none. */
   doubted: string | null;
+}
+
+interface BestDraft {
+  readonly attempt: number;
+  readonly proposal: Proposal;
+  readonly red: RedAttempt;
+  readonly rank: RankedCoderCandidate;
+  readonly restore: () => Promise<boolean>;
 }
 
 function isGreen({ red, proposal }: LoopState): boolean {
@@ -228,6 +245,7 @@ async function endGivenUp(
   words = "",
   reason: SentBackReason | null = null,
 ): Promise<CoderEnd> {
+  await restoreBest(loop, state);
   for (const step of END_STEPS) {
     const end = await step({ loop, state, stopped, words, reason });
     if (end !== null) return end;
@@ -240,6 +258,36 @@ async function endGivenUp(
     case "discard":
       return endWorked(state, null, stopped, words);
   }
+}
+
+/** Puts the best of several red drafts in the place of the last one. */
+async function restoreBest({ limits }: CoderLoop, state: LoopState): Promise<void> {
+  const { best, red, attempts } = state;
+  const isLast = best === null || best.proposal === state.proposal;
+  if (isLast || red === null || red.lands === true || limits.onRed === "discard" || !state.mayStartOver)
+    return;
+  state.best = null;
+  if (!(await best.restore())) return;
+  state.proposal = best.proposal;
+  state.red = best.red;
+  state.kept = best.attempt === attempts ? null : best.attempt;
+}
+
+/** Remembers a red draft that its checks show to be no worse than the best one before. */
+async function rememberBest(
+  { bench }: CoderLoop,
+  state: LoopState,
+  attempt: number,
+  { facts }: JudgedAttempt,
+): Promise<void> {
+  const { red, proposal, best, mayStartOver } = state;
+  if (red === null || red.lands === true || proposal === null || !mayStartOver) return;
+  if (bench.changes().length === 0) return;
+  const checks = toChecksRecord(facts);
+  const rank = { outcome: red.kind, checks, provesFix: provesFix(checks), size: 0 };
+  if (best !== null && rankCoderCandidates([rank, best.rank]).ranked[0] !== rank) return;
+  const restore = await bench.remember?.();
+  if (restore != null) state.best = { attempt, proposal, red, rank, restore };
 }
 
 async function keepUnsettled({ loop, state, words }: GivenUp): Promise<CoderEnd | null> {
@@ -316,7 +364,7 @@ async function endUnsettled(loop: CoderLoop, state: LoopState, words: string): P
 }
 
 function endWorked(
-  { proposal, attempts, red, tried, answers }: LoopState,
+  { proposal, attempts, kept, red, tried, answers }: LoopState,
   result: Extract<CoderEnd, { kind: "worked" }>["result"],
   stopped: CoderStopReason | null,
   words: string,
@@ -328,7 +376,7 @@ function endWorked(
     kind: "worked",
     proposal,
     result,
-    story: { attempts, red: why, stopped, tried, words: said },
+    story: { attempts, ...(kept !== null && { best: kept }), red: why, stopped, tried, words: said },
   };
 }
 
@@ -352,6 +400,8 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     explored: 0,
     proposal: null,
     red: null,
+    best: null,
+    kept: null,
     mark: "",
     varied: 0,
     startsOver: false,
@@ -532,6 +582,7 @@ const ANSWER_STEPS: readonly AnswerStep[] = [
   returnSkipped,
   judgeAnswerToRed,
   commitFinished,
+  attemptUnchanged,
   doubtUnexplained,
   doubtExamples,
   ({ state, read, said }) => (read.kind === "none" ? { end: endSaid(state, said) } : null),
@@ -671,6 +722,12 @@ async function commitFinished({ loop, state, words, isEmpty }: ReadAnswer): Prom
   if (!isGreen(state) || !isEmpty) return null;
   state.answers.push(words);
   return commitBench(loop, state, state.attempts, []);
+}
+
+/** Where its request names red tests as the goal, a small model's answer without a change is a try like any other: the tests are red. */
+function attemptUnchanged({ loop, state, answer, words, isEmpty }: ReadAnswer): Promise<CoderStep> | null {
+  if (!isEmpty || answer.goal == null || !isSmall(loop) || loop.preview) return null;
+  return attemptProposal(loop, state, answer, toHeadProposal(words), NO_COMMANDS);
 }
 
 /** Sends back, once, an answer that changes nothing without a reason: models forget the patch and believe that they wrote it. */
@@ -921,11 +978,15 @@ async function judgeAttempt(
   of: number,
 ): Promise<CoderStep> {
   const { bench, tell } = loop;
+  // Without a change nothing connects the named tests with the draft.
+  if (state.goal !== null && isSmall(loop) && bench.changes().length === 0)
+    bench.declare?.(state.goal.tests.map((path) => `Fixes: ${path}`).join("\n"));
   if (failed.length === 0) tell({ type: "doing", attempt: number, doing: "checking" });
   const judged = failed.length === 0 ? await bench.judge(number) : null;
   if (loop.signal.aborted) return { end: await endStopped(loop, state) };
   state.red = findRedAttempt(failed, judged);
   if (state.red === null) return commitBench(loop, state, number, commands);
+  if (judged !== null) await rememberBest(loop, state, number, judged);
   const report = judged === null ? wordFailures(failed) : judged.report;
   const head = [
     `Attempt ${number} of ${of} ran in a draft; nothing has landed yet.`,

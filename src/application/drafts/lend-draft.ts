@@ -94,7 +94,8 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
   };
 }
 
-function copyChanges(draft: Draft): TakenEdit[] | null {
+/** What a draft changed, for another one; null if it is too much. */
+export function copyChanges(draft: Draft): TakenEdit[] | null {
   const paths = changedPaths(draft);
   if (paths.length > MOST_COPIED_FILES) return null;
   const edits: TakenEdit[] = [];

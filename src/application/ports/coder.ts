@@ -48,6 +48,8 @@ export interface CoderEnding {
 
 export interface CoderStory {
   readonly attempts: number;
+  /** The attempt whose draft is the result, if it is not the last: its checks were the best. */
+  readonly best?: number;
   /** The remaining errors; null when it is green. */
   readonly red: RedAttempt | null;
   /** Why the coder stopped; null when it is green. */

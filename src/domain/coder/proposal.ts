@@ -269,11 +269,11 @@ function withFilesBeside(read: ProposalRead, text: string, beside: string): Prop
 
 type ProposalRead = Extract<ReadProposal, { kind: "proposal" }>;
 
-/** Whether a patch is empty, and no reason is given for it but the word that the prompt has in its place. */
+/** Whether a patch is empty, and no reason is given for it. */
 function saysNothing(plan: string, patch: string): boolean {
   if (/[`<{[~]/.test(patch)) return false;
   const { reasons } = readNoChange(`${plan}\n\n${patch}`);
-  return readNoChange(patch).others === "" && reasons.every((reason) => reason === "" || reason === "reason");
+  return readNoChange(patch).others === "" && reasons.every((reason) => reason === "");
 }
 
 function hasFiles(parsed: ParseResult): boolean {
@@ -360,7 +360,8 @@ export function readNoChange(words: string): { readonly reasons: string[]; reado
   const others = linesOutside(words, (line) => {
     const found = NO_CHANGE.exec(line);
     const reason = line.slice(found?.[0].length).trim();
-    if (found !== null) reasons.push(reason.replace(/^([^`]*)`$/, "$1"));
+    // Small models copy the line as their prompt has it, and that is no reason.
+    if (found !== null && !/^reason\.?$/i.test(reason)) reasons.push(reason.replace(/^([^`]*)`$/, "$1"));
     return found !== null;
   }).filter((line) => line !== null);
   return { reasons, others: others.join("\n").trim() };
@@ -562,7 +563,7 @@ export interface CoderCandidatesFacts {
   readonly others: readonly CoderCandidateFacts[];
 }
 
-type RankedCoderCandidate = Pick<CoderCandidateFacts, "outcome" | "checks" | "provesFix" | "size">;
+export type RankedCoderCandidate = Pick<CoderCandidateFacts, "outcome" | "checks" | "provesFix" | "size">;
 
 const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], number>> = {
   green: 0,

@@ -129,6 +129,32 @@ describe("a small model whose answer is red", () => {
     }
   });
 
+  withChecks("keeps the draft with the most green tests as its preview, not the last one", async () => {
+    const half = "export const leap = () => true;\n";
+    await openExercise((_, turn) => whole([half, WRONG, WRONG, STUB][turn] ?? STUB), {
+      config: "checks: { command: node --test }\ncoder: { attempts: 4 }\n",
+    });
+    const reply = await at.send(ASK);
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toStartWith(
+      "Preview, nothing applied: node --test 1 passed (1 fixed), 1 of 2 still red",
+    );
+    expect(reply.text).toContain("Kept is attempt 1 of 4, whose checks were the best.");
+    await at.send("/apply");
+    expect(at.read("leap.js")).toBe(half);
+  });
+
+  withChecks("and equals the file, or says that nothing changes, is tried again, and ends red", async () => {
+    const answers = [whole(STUB), "No change: Reason", "No change: reason"];
+    await openExercise((_, turn) => answers[turn] ?? whole(STUB));
+    const reply = await at.send(ASK);
+    expect(at.asked).toHaveLength(4);
+    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, 0.7, 0.75, 1]);
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toStartWith("No change: node --test 0 passed, 2 still red\n");
+    expect(at.read("leap.js")).toBe(STUB);
+  });
+
   withChecks("is asked again after words without a file", async () => {
     await openExercise((_, turn) => [whole(WRONG), "Now it works.", whole(RIGHT)][turn] ?? "");
     const reply = await at.send(ASK);

@@ -245,6 +245,8 @@ export const chatTexts = {
     `${DROPPED[red]}\nThe draft was discarded after ${many(attempts, "attempt")} (coder.on_red: discard).`,
   attemptsTaken: (attempts: number, tried: readonly string[]) =>
     `Attempts: ${attempts}${tried.length === 0 ? "" : `. Tried before: ${tried.join(" / ")}`}`,
+  keptBest: (attempt: number, of: number) =>
+    `Kept is attempt ${attempt} of ${of}, whose checks were the best.`,
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,
   coderStopped: {
     attempts: (limit: number) => `Still failing after ${many(limit, "attempt")} (the limit: coder.attempts).`,

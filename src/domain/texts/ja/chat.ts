@@ -205,6 +205,7 @@ export const chatTexts: typeof en.chatTexts = {
   triedBefore: (tried) => `途中で試したもの: ${tried.join(" / ")}`,
   attemptsTaken: (attempts, tried) =>
     `試行: ${attempts} 回${tried.length === 0 ? "" : `。途中で試したもの: ${tried.join(" / ")}`}`,
+  keptBest: (attempt, of) => `${of} 回のうち、チェックの結果が最も良かった ${attempt} 回目を残しました。`,
   coderStopped: {
     attempts: (limit) => `上限の ${limit} 回試しましたが、まだ失敗しています（coder.attempts）。`,
     same: "同じ失敗が二度続いたため、ここで止めました。",
