@@ -37,6 +37,7 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "checks.enabled": only("never"),
   "checks.format": free,
   "coder.attempts": lower,
+  "coder.local_attempts": lower,
   "coder.candidates": lower,
   "coder.escalate": only(false),
   "coder.on_red": only("preview"),

@@ -68,6 +68,7 @@ export function chatSettings({ loop, roles, worker, mcp_servers: servers, coder 
     mcpServers: Object.keys(servers),
     coder: {
       attempts: coder.attempts,
+      localAttempts: coder.local_attempts,
       explore: coder.explore,
       onRed: coder.on_red,
       maxMinutes: coder.max_minutes,

@@ -67,6 +67,8 @@ interface BenchRequest {
   readonly shown: ShownFiles;
   /** Default: `model`. */
   readonly startedBy?: StartedBy;
+  /** Whether its coder may be asked for a command that judges: a small model copies the question. Default: a model's. */
+  readonly mayAsk?: boolean;
   readonly beside?: SharedBench | undefined;
 }
 
@@ -74,7 +76,15 @@ interface BenchRequest {
 export async function openBench(
   deps: CoderDeps,
   turn: ChatTurn,
-  { request, judged, atOnce = false, shown, startedBy = "model", beside }: BenchRequest,
+  {
+    request,
+    judged,
+    atOnce = false,
+    shown,
+    startedBy = "model",
+    mayAsk = startedBy === "model",
+    beside,
+  }: BenchRequest,
 ) {
   const { workspace, project, projectOf } = deps;
   const { groupId, sessionKey, signal, preview } = turn;
@@ -106,7 +116,7 @@ export async function openBench(
           memory,
           texts: checksMessagesFor(deps.messages.locale),
           hasProgram,
-          mayAsk: startedBy === "model",
+          mayAsk,
           ...(sourceParsers !== undefined && {
             sources: { files: workspace.files, request, parsers: sourceParsers },
           }),
@@ -289,11 +299,12 @@ export async function answerWithCode(deps: CoderDeps, turn: ChatTurn, request: C
 }
 
 export async function runCoder(
-  deps: CoderDeps,
+  given: CoderDeps,
   turn: ChatTurn,
   { role, text, planOnly, steering, chosen, handOver, beside, time, isSubAgent = false }: CoderRun,
 ): Promise<CoderRunResult> {
   const asked = turn.models.models.forRole(role);
+  const deps = isSmall(asked) ? withLocalTries(given) : given;
   const { settings, workspace } = deps;
   const shownFiles = createShownFiles();
   const [{ bench, checks, state, known, checked }, outside] = await Promise.all([
@@ -302,6 +313,7 @@ export async function runCoder(
       judged: !planOnly && !isSubAgent,
       atOnce: !planOnly && isSubAgent,
       shown: shownFiles,
+      mayAsk: !isSmall(asked),
       beside,
     }),
     isSubAgent ? null : openOutside(deps, turn, role, text),
@@ -375,6 +387,12 @@ const isLocal = (model: Model | ModelFailure) => "local" in model && model.local
 /** A script answers in its order, so its exchange is one conversation. */
 const isSmall = (model: Model | ModelFailure) =>
   "local" in model && model.isScripted !== true && isSmallModel(model);
+
+/** A small model's tries cost time alone, so it has more of them. */
+function withLocalTries(deps: CoderDeps): CoderDeps {
+  const { coder } = deps.settings;
+  return { ...deps, settings: { ...deps.settings, coder: { ...coder, attempts: coder.localAttempts } } };
+}
 
 /** The coder's sub-agents; their code is loaded when the first is called. */
 function openDelegation(

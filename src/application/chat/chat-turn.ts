@@ -247,6 +247,8 @@ interface ConversationSettings {
 /** `coder:` of the configuration. */
 export interface CoderSettings {
   readonly attempts: number;
+  /** Of a small local model. */
+  readonly localAttempts: number;
   readonly explore: number;
   readonly onRed: "preview" | "apply" | "discard";
   /** Of model time. */

@@ -3,11 +3,14 @@ import {
   chooseAnswerForm,
   filesInQuestion,
   isSmallModel,
+  newFileIn,
   readGoalTests,
+  SMALL_WORDS,
 } from "../../domain/coder/answer-form.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { paragraphs } from "../../domain/texts/jobs-report.ts";
+import { languageOf } from "../../domain/texts/locale.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import {
   type ContextBudget,
@@ -122,7 +125,8 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
       deadline: begun + time.leftMs,
       request(model, size) {
         const text = first(model, size);
-        const form = askedForm(model, question.request, text, varied);
+        const exists = (path: string) => deps.workspace.files.look(path).kind !== "missing";
+        const form = askedForm(model, question.request, text, { varied, exists });
         about = form.small ? { asked: form.asked, goal: question.areTestsGreen ? null : form.goal } : {};
         const request = coderRequest(deps, question, {
           ...{ model, size, exchange, form },
@@ -246,8 +250,9 @@ function createFirstMessage(
     const memory = coderMemory(model, turn, "generate" in talks ? talks : null);
     const kept =
       memory === "" ? "" : `# Kept from earlier\n${cutMiddle(memory, isShort ? 1_000 : MEMORY_CHARS)}`;
+    const label = SMALL_WORDS[isSmallModel(model) ? languageOf(request) : "en"].request;
     const before = paragraphs([kept, earlier, handed, skills.offer(request), context]);
-    const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
+    const first = before === "" ? asked : `${workspace.mask(before)}\n\n${label}\n${asked}`;
     made.set(key, first);
     return first;
   };
@@ -282,7 +287,7 @@ function limitsOfLocal(messages: readonly ModelMessage[], varied: number, form: 
 
 function coderRequest(
   deps: AgentDeps,
-  { role, planOnly, isSubAgent, checks, looks }: CoderQuestion,
+  { role, request, planOnly, isSubAgent, checks, looks }: CoderQuestion,
   { model, size, exchange, form, first, images, varied }: CoderAsk,
 ): AgentRequest {
   const { settings } = deps;
@@ -300,6 +305,7 @@ function coderRequest(
     system: coderPrompt({
       agent: agentOf(role),
       family: model.family,
+      language: languageOf(request),
       ...{ form: form.form, small: form.small, path: form.small ? form.asked[0] : undefined },
       protectedPatterns: settings.protectedPatterns,
       browser: settings.mcpServers.includes("browser"),
@@ -315,11 +321,18 @@ function coderRequest(
 }
 
 /** The form of the answer, by the files that the first message shows. A cloud model is sent the same words each time, for its cache. */
-function askedForm(model: Model, request: string, first: string, varied: number) {
+function askedForm(
+  model: Model,
+  request: string,
+  first: string,
+  { varied, exists }: { readonly varied: number; readonly exists: (path: string) => boolean },
+) {
   if (!model.local) return { form: "edits", small: false, asked: [], goal: null } as const;
   const shown = filesIn([{ role: "user", text: first }], SHOWN);
-  const asked = filesInQuestion(request, shown);
-  const longest = Math.max(0, ...asked.map((path) => shownLength(first, path)));
+  const known = filesInQuestion(request, shown);
+  const fresh = known.length === 0 ? newFileIn(request, exists) : undefined;
+  const asked = fresh === undefined ? known : [fresh];
+  const longest = Math.max(0, ...known.map((path) => shownLength(first, path)));
   return {
     form: chooseAnswerForm(model, longest, varied),
     small: isSmallModel(model),

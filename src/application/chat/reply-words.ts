@@ -102,7 +102,7 @@ function wordTried(chat: ChatMessages, { attempts, tried, isDropped }: CoderFact
 }
 
 function wordStopped({ coderStopped }: ChatMessages, locale: Locale, stopped: CoderStopReason): string {
-  if (stopped.why === "attempts") return coderStopped.attempts(stopped.limit);
+  if (stopped.why === "attempts") return coderStopped.attempts(stopped.limit, stopped.isLocal === true);
   if (stopped.why !== "unanswered") return coderStopped[stopped.why];
   // A reply of an older version has one language.
   return typeof stopped.text === "string" ? stopped.text : stopped.text[locale];

@@ -4,6 +4,7 @@ import type { CompiledRule } from "../../domain/chat/rule-pattern.ts";
 import { type Decision, type Route, readRoute } from "../../domain/config/configured-kinds.ts";
 import { jsonInAnswer } from "../../domain/platform/json-text.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { languageOf } from "../../domain/texts/locale.ts";
 import { askJson, completionFailure, type JsonReading } from "../models/complete.ts";
 import type { LearnedRule, RoutingStore, StoredDecision } from "../ports/chat.ts";
 import type { Model, Models } from "../ports/models.ts";
@@ -31,7 +32,7 @@ const FORM = `{
   "confidence": <0.0-1.0>,
   "reason": "..."
 }`;
-const JAPANESE = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u;
+
 /** The categories once more, for a message in another language. */
 const IN_ENGLISH =
   "\n(In English: CHAT is talk and questions, CODE is changing code, ANALYZE is analysis, OPS is operating a system, RESEARCH is looking things up.)";
@@ -52,7 +53,7 @@ ${JSON.stringify(cutMiddle(message, MESSAGE_CHARS))}${before}
 - CODE: コーディング
 - ANALYZE: 分析
 - OPS: 運用操作
-- RESEARCH: 調査${JAPANESE.test(message) ? "" : IN_ENGLISH}
+- RESEARCH: 調査${languageOf(message) === "ja" ? "" : IN_ENGLISH}
 
 JSON形式で回答してください:
 ${FORM}`;

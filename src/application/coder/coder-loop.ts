@@ -1,6 +1,6 @@
 import { toChecksRecord } from "../../domain/checks/findings.ts";
 import { firstFailure } from "../../domain/checks/read-results.ts";
-import type { GoalTests } from "../../domain/coder/answer-form.ts";
+import { type GoalTests, SMALL_WORDS } from "../../domain/coder/answer-form.ts";
 import {
   completeItems,
   hasFlag,
@@ -13,7 +13,7 @@ import {
   readNoChange,
   readProposal,
 } from "../../domain/coder/proposal.ts";
-import { findNotWhole, type ParsesSource } from "../../domain/coder/whole-file.ts";
+import { findNotWhole, isBareSource, type ParsesSource } from "../../domain/coder/whole-file.ts";
 import { alteredFiles, doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import { type CommandResult, type JobResult, nameJob } from "../../domain/jobs/result.ts";
 import type {
@@ -23,6 +23,7 @@ import type {
   SkippedPart,
 } from "../../domain/patch/patch-command.ts";
 import { paragraphs } from "../../domain/texts/jobs-report.ts";
+import { languageOf } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
@@ -35,6 +36,7 @@ import {
   failureMark,
   findHookRed,
   findRedAttempt,
+  linesNamedIn,
   linesToShowAgain,
   showAfterRun,
   showAgain,
@@ -597,7 +599,7 @@ async function takeAnswer(
   state: LoopState,
   answer: Extract<CoderAnswer, { ok: true }>,
 ): Promise<CoderStep> {
-  const read = completeProposal(state, readProposal(answer.text, answer.asked));
+  const read = completeProposal(state, readProposal(withFence(loop, answer), answer.asked));
   if (read.kind === "needs-files") {
     state.skipped = read.blocks ?? [];
     return showMore(loop, state, { files: read.paths, searches: read.searches });
@@ -616,6 +618,16 @@ async function takeAnswer(
     if (taken !== null) return taken;
   }
   throw new Error("an answer that no step takes");
+}
+
+/** A text without a fence is the new file that was asked for, and nothing else, if it is source in that file's language. */
+function withFence({ coder, bench }: CoderLoop, { text, asked = [] }: Extract<CoderAnswer, { ok: true }>) {
+  const [path, ...others] = asked;
+  if (coder.kind !== "model" || path === undefined || others.length > 0 || /```|~~~|<file /.test(text))
+    return text;
+  const isNew = bench.files().read(path, 1) === null;
+  const source = text.trim();
+  return isNew && isBareSource(path, source, coder.parses) ? `\`\`\`text:${path}\n${source}\n\`\`\`` : text;
 }
 
 type UnreadProposal = Extract<ReadProposal, { kind: "proposal" }>;
@@ -817,7 +829,7 @@ async function judgeAnswerToRed({
     }
   }
   if (isSmall(loop) && red.lands !== true)
-    return sendBack(loop, state, { report: "Your answer contains no file.", commands: [] });
+    return sendBack(loop, state, { report: wordsFor(loop).noFile, commands: [] });
   return { end: await endGivenUp(loop, state, { why: "gave-up" }, words) };
 }
 
@@ -1051,13 +1063,25 @@ const RESEND_UNREAD =
 const FIX_THE_REST =
   "What succeeded stays in the draft. Answer with a proposal that fixes the rest: only what still has to change, against the files as they are now.";
 
-const TRY_AGAIN =
-  "An earlier answer to this request was thrown away; the files are as shown above. Solve it in another way. What was wrong with it:";
+/** The first failure of a report, with the lines of the named test where the report does not quote them. */
+function wordFirstFailure(loop: CoderLoop, { goal }: LoopState, report: string): string {
+  const { bench, limits } = loop;
+  const failure = firstFailure(report, 2_000);
+  const [place] = linesNamedIn(failure, goal?.tests ?? []).filter(({ lines }) => lines.length > 0);
+  const text = place === undefined ? undefined : bench.files().read(place.path, limits.shownChars)?.text;
+  const at = (place?.lines[0] ?? 1) - 1;
+  const lines = text?.split("\n") ?? [];
+  const line = lines[at]?.trim() ?? "";
+  if (place === undefined || line === "" || failure.includes(line)) return failure;
+  const around = lines.slice(Math.max(0, at - 3), at + 3).join("\n");
+  return paragraphs([failure, `${wordsFor(loop).failingLine(place.path, at + 1)}\n${around}`]);
+}
 
-const wordGoal = ({ goal }: LoopState) =>
-  goal === null
-    ? ""
-    : `The tests in ${goal.tests.join(", ")} are right: change only ${goal.only.join(", ")}.`;
+const wordsFor = ({ coder }: CoderLoop) =>
+  SMALL_WORDS[coder.kind === "model" ? languageOf(coder.request) : "en"];
+
+const wordGoal = (loop: CoderLoop, { goal }: LoopState) =>
+  goal === null ? "" : wordsFor(loop).goal(goal.tests, goal.only);
 
 const GO_ON =
   "Everything else that you changed is still there. Continue in the same folder until this is fixed, then describe in a few sentences what you did.";
@@ -1086,7 +1110,7 @@ async function sendBack(
   if (isStuck || state.attempts >= limits.attempts) {
     const stopped = isStuck
       ? ({ why: "same" } as const)
-      : ({ why: "attempts", limit: limits.attempts } as const);
+      : ({ why: "attempts", limit: limits.attempts, isLocal: isSmall(loop) } as const);
     return { end: await endGivenUp(loop, state, stopped, "", reason ?? null) };
   }
   tellSentBack(loop, state, mask(state.red?.brief ?? ""), reason);
@@ -1095,8 +1119,8 @@ async function sendBack(
     state.startsOver = state.mayStartOver && bench.startOver !== undefined;
     if (state.startsOver) {
       state.unread = null;
-      const wrong = mask(isSmall(loop) ? firstFailure(report, 2_000) : report);
-      return { retry: paragraphs([TRY_AGAIN, wrong, wordGoal(state)]), isFresh: true };
+      const wrong = mask(isSmall(loop) ? wordFirstFailure(loop, state, report) : report);
+      return { retry: paragraphs([wordsFor(loop).tryAgain, wrong, wordGoal(loop, state)]), isFresh: true };
     }
   }
   const files =
@@ -1112,7 +1136,7 @@ async function sendBack(
     head ?? "",
     mask(report),
     wordUnreturned(loop, state),
-    wordGoal(state),
+    wordGoal(loop, state),
     files === "" ? "" : `As they are now:\n${files}`,
     loop.coder.kind === "head"
       ? GO_ON

@@ -188,7 +188,14 @@ export function showAfterRun(
 }
 
 export function linesToShowAgain(commands: readonly PatchCommand[], report: string): FileLines[] {
-  const paths = affectedFiles(commands).map((path) => path.replace(/^\.\//, ""));
+  return linesNamedIn(
+    report,
+    affectedFiles(commands).map((path) => path.replace(/^\.\//, "")),
+  );
+}
+
+/** These files, each with the lines of it that a report names. */
+export function linesNamedIn(report: string, paths: readonly string[]): FileLines[] {
   const named = new Map<string, number[]>(paths.map((path) => [path, []]));
   for (const [, path = "", line] of report.matchAll(/([\w@./[\]-]+\.\w+)(?::|\(|", line )(\d+)/g)) {
     const known = paths.find((one) => path === one || path.endsWith(`/${one}`));

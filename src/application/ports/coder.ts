@@ -69,7 +69,8 @@ export interface RedAttempt {
 }
 
 export type CoderStopReason =
-  | { readonly why: "attempts"; readonly limit: number }
+  /** `isLocal`: the limit of small local models. */
+  | { readonly why: "attempts"; readonly limit: number; readonly isLocal?: boolean }
   /** The same failure occurred twice. */
   | { readonly why: "same" }
   /** The coder had nothing more to propose. */

@@ -236,6 +236,10 @@ export const security = section({
 /** How long and how broadly a coder tries, and what becomes of a draft that is not green. */
 export const coder = section({
   attempts: positive(4, "How many changes a coder may try for one message until the checks pass."),
+  local_attempts: positive(
+    6,
+    "The same for a small model on your own machine, whose tries cost time alone: each begins again, within `coder.max_minutes`, and the best one is kept.",
+  ),
   candidates: count(
     1,
     "How many coders work on a message at the same time, each in a draft of its own; the best result is applied.",

@@ -160,7 +160,16 @@ export function readSectionLine(line: string): SectionName | undefined {
  * `asked`: the files that the request is about, for a model that often leaves out the path of a block.
  */
 export function readProposal(answer: string, asked: readonly string[] = []): ReadProposal {
-  return readProposalText(unwrapFiles(answer.replace(/^\uFEFF/, ""), asked), { unwrap: true, asked });
+  const text = withHunkHeads(unwrapFiles(answer.replace(/^\uFEFF/, ""), asked), asked);
+  return readProposalText(text, { unwrap: true, asked });
+}
+
+/** Small models leave out the `@@` of a diff: its hunk begins below the names. */
+function withHunkHeads(text: string, asked: readonly string[]): string {
+  return text.replace(
+    /^(--- \S+\n\+\+\+ (?:b\/)?(\S+)\n)(?=[ +-])/gm,
+    (head: string, _: string, path: string) => (asked.includes(path) ? `${head}@@\n` : head),
+  );
 }
 
 interface ReadingOptions {

@@ -74,6 +74,20 @@ function isSpoken(name: string, spoken: string): boolean {
 /** Whether a text parses as what its path says; null where nothing can tell. */
 export type ParsesSource = (path: string, text: string) => boolean | null;
 
+/** What begins a line of Python at its left edge; any other such line is a sentence. */
+const PY_LINE =
+  /^(?:[#@)\]}"']|(?:import|def|class|async|if|elif|for|while|with|raise|assert|global|del)\b.|from \S+ import\b|(?:else|try|finally)\s*:|except\b|return\b|[\w.[\]"', ]+(?:[-+*/|&^%@]|\/\/|\*\*)?=[^=]|[\w.]+\()/;
+
+/** Whether a text without any mark around it is the source of a file: it parses, defines something, and holds no sentence. */
+export function isBareSource(path: string, text: string, parses: ParsesSource): boolean {
+  if (/\.json$/i.test(path)) return parses(path, text) === true;
+  if (topNames(path, text).length === 0) return false;
+  if (/\.(?:[cm]?[jt]sx?|toml)$/i.test(path)) return parses(path, text) === true;
+  if (!/\.pyi?$/i.test(path) || !isSoundPython(text)) return false;
+  const strings = text.replace(/"""[\s\S]*?"""|'''[\s\S]*?'''/g, '""');
+  return strings.split("\n").every((line) => /^(?:\s|$)/.test(line) || PY_LINE.test(line));
+}
+
 /** Without a parser, what a tokenizer refuses; any text of another language counts as sound. */
 const READERS: readonly (readonly [RegExp, (text: string) => boolean])[] = [
   [/\.pyi?$/i, isSoundPython],

@@ -12,6 +12,11 @@ export function isLocale(name: string | undefined): name is Locale {
   return name !== undefined && Object.hasOwn(LANGUAGES, name);
 }
 
+/** The language of a text: Japanese where it has a character that only Japanese has among these languages. */
+export function languageOf(text: string): Locale {
+  return /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u.test(text) ? "ja" : "en";
+}
+
 /**
  * `PICOCLAW_LOCALE`, `locale`, then the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set: `ja*` is Japanese,
  * everything else English.

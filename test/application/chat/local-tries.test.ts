@@ -123,16 +123,23 @@ describe("a small model whose answer is red", () => {
       expect(again.messages.map(({ role }) => role)).toEqual(["user"]);
       expect(again.messages[0]!.text).toStartWith(at.asked[0]!.messages[0]!.text);
       expect(textOf(again)).toContain("The tests in leap.test.js are right: change only leap.js.");
-      expect(textOf(again)).toContain("four");
+      expect(textOf(again)).toContain("leap.test.js, line 4, and the lines around it:");
       expect(textOf(again)).not.toContain("% 4 === 1");
       expect(textOf(again)).not.toContain("Not mine:");
     }
   });
 
+  withChecks("has more tries than a cloud model, and the reply names their setting", async () => {
+    await openExercise(() => whole(WRONG));
+    const reply = await at.send(ASK);
+    expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, 0.7, 0.75, 1, 0.8, 0.9]);
+    expect(reply.text).toContain("Still failing after 6 attempts (the limit: coder.local_attempts).");
+  });
+
   withChecks("keeps the draft with the most green tests as its preview, not the last one", async () => {
     const half = "export const leap = () => true;\n";
     await openExercise((_, turn) => whole([half, WRONG, WRONG, STUB][turn] ?? STUB), {
-      config: "checks: { command: node --test }\ncoder: { attempts: 4 }\n",
+      config: "checks: { command: node --test }\ncoder: { local_attempts: 4 }\n",
     });
     const reply = await at.send(ASK);
     expect(reply.ok).toBe(false);
@@ -146,7 +153,9 @@ describe("a small model whose answer is red", () => {
 
   withChecks("and equals the file, or says that nothing changes, is tried again, and ends red", async () => {
     const answers = [whole(STUB), "No change: Reason", "No change: reason"];
-    await openExercise((_, turn) => answers[turn] ?? whole(STUB));
+    await openExercise((_, turn) => answers[turn] ?? whole(STUB), {
+      config: "checks: { command: node --test }\ncoder: { local_attempts: 4 }\n",
+    });
     const reply = await at.send(ASK);
     expect(at.asked).toHaveLength(4);
     expect(at.asked.map(({ temperature }) => temperature)).toEqual([undefined, 0.7, 0.75, 1]);
@@ -165,7 +174,7 @@ describe("a small model whose answer is red", () => {
 
 describe("an answer of a local model that has no end", () => {
   const endless = `## Plan\n${Array.from({ length: 3_000 }, (_, line) => `${line} words`).join("\n")}`;
-  const config = "checks: { enabled: never }\n";
+  const config = "checks: { enabled: never }\ncoder: { local_attempts: 4 }\n";
 
   test("is ended, never sent back, and the next one lands", async () => {
     await openExercise((_, turn) => (turn === 0 ? endless : whole(RIGHT)), { config });

@@ -97,3 +97,39 @@ test("a request to a window of 8,192 tokens is a third of it at most, with the f
   expect(chars / 3.5).toBeLessThanOrEqual(8_192 / 3);
   expect(messages[0]?.text).toContain('<file path="leap.py">\ndef leap(year):\n    pass\n</file>');
 });
+
+test("a request in Japanese is asked for in Japanese, and so is each further try", async () => {
+  at = await openConversation(
+    (_, turn) => (turn === 0 ? "わかりました。" : `\`\`\`python\n${CODE}\`\`\`\n`),
+    {
+      small: true,
+      ...CHECKS,
+    },
+  );
+  write();
+  const reply = await at.send("/code3 leap_test.py のテストが通るように leap.py を実装してください。");
+  expect(reply.ok).toBe(true);
+  expect(at.asked[0]?.system).toContain("leap.py の新しい全文を");
+  expect(at.asked[0]?.messages[0]?.text).toContain("依頼:\n");
+  expect(at.asked[1]?.messages[0]?.text).toContain(
+    "leap_test.py のテストは正しいので、leap.py だけを変更してください。",
+  );
+});
+
+test("a new file that a request names is asked for in a few lines, and an answer without a fence is that file", async () => {
+  at = await openConversation(() => 'import sys\n\n\ndef hello():\n    print("hi", sys.argv)\n', {
+    small: true,
+    ...CHECKS,
+  });
+  const reply = await at.send("/code3 Create hello.py that prints hi and its arguments.");
+  expect(reply.ok).toBe(true);
+  expect(at.asked).toHaveLength(1);
+  expect(at.asked[0]?.system).toContain("```py:hello.py\n");
+  expect(at.read("hello.py")).toStartWith("import sys\n");
+});
+
+test("words about a new file are no file", async () => {
+  at = await openConversation(() => "Sure, here is hello.py: it prints hi.", CHECKS);
+  const reply = await at.send("/code3 Create hello.py that prints hi.");
+  expect([reply.ok, Object.keys(at.tree())]).toEqual([false, []]);
+});

@@ -41,6 +41,7 @@ test("every route has its agent, and CODE is the default coder", () => {
 });
 
 const PLAIN = {
+  language: "en",
   planOnly: false,
   checks: "",
   tools: [],
@@ -133,6 +134,16 @@ describe("prompts", () => {
     const copied = parseAnswer(prompt, ["leap.py"]);
     expect(copied.ok && copied.commands.length > 0).toBe(false);
     expect(coderPrompt({ ...asked, ...PLAIN, small: true })).not.toContain("a fix includes a test");
+  });
+
+  test("a small model is asked in the language of the request", () => {
+    const asked = { agent: "Gin", family: "other", protectedPatterns: [".env*"], browser: false } as const;
+    const form = { form: "whole", small: true, path: "leap.py" } as const;
+    const prompt = coderPrompt({ ...asked, ...PLAIN, ...form, language: "ja" });
+    expect(prompt).toContain("1 つのコードブロックに書いてください: ```py:leap.py\n");
+    expect(prompt.length).toBeLessThan(300);
+    const copied = parseAnswer(prompt, ["leap.py"]);
+    expect(copied.ok && copied.commands.length > 0).toBe(false);
   });
 
   test("one that asks for a plan alone has no patch format and no rule about tests", () => {

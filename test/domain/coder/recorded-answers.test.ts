@@ -2,8 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFileIn } from "../../../src/domain/coder/answer-form.ts";
 import { looksLikePatch, readNoChange, readProposal } from "../../../src/domain/coder/proposal.ts";
-import { findNotWhole } from "../../../src/domain/coder/whole-file.ts";
+import { findNotWhole, isBareSource } from "../../../src/domain/coder/whole-file.ts";
 import { type CheckedFiles, type Doubt, doubtfulEdits } from "../../../src/domain/drafts/check-edits.ts";
 import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 import { parsesSource } from "../../../src/infrastructure/platform/parse-source.ts";
@@ -76,6 +77,14 @@ describe("the code of a small model is read", () => {
     expect(readAnswer(answer)).toEqual({ written: { "leap.py": CODE } });
   });
 
+  test.each(["diff", ""])("a diff in a fence of the language '%s' without counts or @@", (language) => {
+    const answer = `\`\`\`${language}\n--- a/leap.py\n+++ b/leap.py\n def leap_year(year):\n-    pass\n+    return True\n\`\`\`\n`;
+    const read = readProposal(answer, ["leap.py"]);
+    expect(read.kind === "proposal" && read.parsed.ok && read.parsed.commands).toMatchObject([
+      { action: "update", target: "leap.py", edit: { kind: "diff" } },
+    ]);
+  });
+
   test("a comment with the path in the first line stays a line of the file", () => {
     expect(readAnswer(`\`\`\`python\n# leap.py\n${CODE}\`\`\`\n`)).toEqual({
       written: { "leap.py": `# leap.py\n${CODE}` },
@@ -96,6 +105,48 @@ describe("the code of a small model is read", () => {
       written: { "a.ts": "export const a = 1;\n" },
     });
     expect(readAnswer(answer("5 passed in 0.1 s"), ["a.ts"], {})).toEqual({ returned: "not-whole" });
+  });
+});
+
+describe("a text without a fence is the new file that was asked for", () => {
+  test.each([
+    [
+      "a.py",
+      `"""Greets.\n\nIt is simple.\n"""\nimport sys\n\n\n@cache\ndef greet(name):\n    return f"Hi {name}"\n\n\nif __name__ == "__main__":\n    print(greet(sys.argv[1]))\n`,
+    ],
+    ["a.py", "NAMES = [\n    'a',\n]\n# Prints.\nprint(NAMES)\n"],
+    ["a.js", "export function a() {\n  return 1;\n}\n"],
+    ["a.json", '{ "name": "a" }\n'],
+  ])("%s: %j", (path, text) => {
+    expect(isBareSource(path, text, parsesSource)).toBe(true);
+  });
+
+  test.each([
+    ["a.py", "Here is the code:\n\ndef a():\n    pass\n"],
+    ["a.py", "def a():\n    pass\n\nThis prints nothing.\n"],
+    ["a.py", "def a():\n    return (1\n"],
+    ["a.py", "Sorry"],
+    ["a.py", "I cannot do that"],
+    ["a.py", "from the list: take one"],
+    ["a.js", "Sure"],
+    ["a.js", "Create a function a() { return 1; }"],
+    ["a.json", "no"],
+    ["a.yaml", "Note: I need more"],
+    ["a.md", "# Title\n"],
+    ["a.go", "package a\nfunc A() {}\n"],
+  ])("and nothing else: %s: %j", (path, text) => {
+    expect(isBareSource(path, text, parsesSource)).toBe(false);
+  });
+
+  test.each([
+    ["Create hello.py that prints hi", "hello.py"],
+    ["src/util/a-b.ts を作ってください。", "src/util/a-b.ts"],
+    ["See https://example.com/a.html and write x.py", "x.py"],
+    ["Write a Node.js script, e.g. for ada@example.com, version 3.14", undefined],
+    ["Create a.py and b.py", undefined],
+    ["Change there.py", undefined],
+  ])("%j asks for %p", (request, path) => {
+    expect(newFileIn(request, (one) => one === "there.py")).toBe(path);
   });
 });
 

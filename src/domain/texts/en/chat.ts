@@ -249,7 +249,8 @@ export const chatTexts = {
     `Kept is attempt ${attempt} of ${of}, whose checks were the best.`,
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,
   coderStopped: {
-    attempts: (limit: number) => `Still failing after ${many(limit, "attempt")} (the limit: coder.attempts).`,
+    attempts: (limit: number, isLocal: boolean) =>
+      `Still failing after ${many(limit, "attempt")} (the limit: ${isLocal ? "coder.local_attempts" : "coder.attempts"}).`,
     same: "The same failure occurred twice, so the coder was not asked again.",
     "gave-up": "The coder proposed nothing more.",
     conflict: "The coder was shown the conflicting change twice and did not resolve the conflict.",

@@ -207,7 +207,8 @@ export const chatTexts: typeof en.chatTexts = {
     `試行: ${attempts} 回${tried.length === 0 ? "" : `。途中で試したもの: ${tried.join(" / ")}`}`,
   keptBest: (attempt, of) => `${of} 回のうち、チェックの結果が最も良かった ${attempt} 回目を残しました。`,
   coderStopped: {
-    attempts: (limit) => `上限の ${limit} 回試しましたが、まだ失敗しています（coder.attempts）。`,
+    attempts: (limit, isLocal) =>
+      `上限の ${limit} 回試しましたが、まだ失敗しています（${isLocal ? "coder.local_attempts" : "coder.attempts"}）。`,
     same: "同じ失敗が二度続いたため、ここで止めました。",
     "gave-up": "コーダーから、これ以上の提案はありませんでした。",
     conflict: "その変更をコーダーに二度見せましたが、まとまりませんでした。",
