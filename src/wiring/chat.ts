@@ -7,6 +7,7 @@ import { nameAnsweringModels } from "../application/chat/model-commands.ts";
 import { type Advise, createAdvise } from "../application/platform/advise.ts";
 import type { FarJobs } from "../application/ports/chat.ts";
 import type { OpenChat } from "../application/ports/chat-opened.ts";
+import type { KnownChecks } from "../application/ports/checks.ts";
 import type { Opening, OpenOptions, WorkspaceDeps } from "../application/ports/jobs-workspace.ts";
 import type { Models } from "../application/ports/models.ts";
 import type { ModelCall } from "../application/ports/models-meter.ts";
@@ -252,5 +253,21 @@ export function openChecksOf({
     parseShell: await loadShellParser(),
     parseYaml: (await import("yaml")).parse,
   });
-  return { ...openProjectChecks({ ...place, settings: config.checks }), sourceParsers };
+  return Object.assign(openProjectChecks({ ...place, settings: config.checks }), { sourceParsers });
+}
+
+/** What is known of the checks of a workspace, for `picoclaw checks`. */
+export async function openKnownChecks(
+  env: Environment,
+  options: OpenOptions,
+): Promise<Opening<{ readonly checks: KnownChecks }>> {
+  const opened = await openWorkspace(env, options);
+  if (!opened.ok) return opened;
+  const { files } = opened.workspace;
+  const { createKnownChecks } = await import("../application/checks/list-checks.ts");
+  const place = openChecksOf(opened);
+  return {
+    ...opened,
+    checks: createKnownChecks({ files, now: Date.now, ...place, settings: () => place.settings }),
+  };
 }

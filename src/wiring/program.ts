@@ -78,6 +78,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     hasConfigFile: () => existsSync(homeConfigFile(home)),
     chatHistory: openChatHistory(home),
     openHistory: async (options) => (await import("./history.ts")).openHistory(env, options),
+    openChecks: async (options) => (await import("./chat.ts")).openKnownChecks(env, options),
     openFigures: async (options) => (await import("./history.ts")).openFigures(env, options),
     openCompare: async (options) => (await import("./compare.ts")).openCompare(env, options),
     openChat: async ({ isOnce = false, ...options }) =>

@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   show: async () => (await import("./show.ts")).command,
   diff: async () => (await import("./diff.ts")).command,
   why: async () => (await import("./why.ts")).command,
+  checks: async () => (await import("./checks.ts")).command,
   stats: async () => (await import("./stats.ts")).command,
   export: async () => (await import("./chats.ts")).exportCommand,
   compare: async () => (await import("./compare.ts")).command,

@@ -1,4 +1,5 @@
 import type { OpenChat } from "../../application/ports/chat-opened.ts";
+import type { KnownChecks } from "../../application/ports/checks.ts";
 import type { OpenEnvironments } from "../../application/ports/containers-opened.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type {
@@ -82,6 +83,7 @@ export interface CliProgram {
   /** The input history of conversations. */
   readonly chatHistory: { readonly file: string; save(text: string): void };
   readonly openHistory: (options: OpenOptions) => Promise<Opening<{ readonly history: WorkspaceHistory }>>;
+  readonly openChecks: (options: OpenOptions) => Promise<Opening<{ readonly checks: KnownChecks }>>;
   /** The usage in the store, and the workspace's jobs, as figures. */
   readonly openFigures: (options: OpenOptions) => Promise<Opening<{ readonly figures: OpenedFigures }>>;
   /** Its cases, and what plays coders on them. */

@@ -5,10 +5,19 @@
  */
 import { isOfProject, type SourcedCommand } from "../../domain/checks/command-sources.ts";
 import { nameCheck, type WhyNotChecked, withFound } from "../../domain/checks/findings.ts";
+import { decidesChecks } from "../../domain/checks/path-kinds.ts";
 import type { Baseline, KnownCommands, Said, SourceParsers } from "../ports/checks.ts";
-import type { OpenChecksDeps } from "./baseline.ts";
-import { measureBaseline } from "./baseline.ts";
-import { type DraftJudgement, type JudgeDraftDeps, type JudgedDraft, judgeDraft } from "./judge-draft.ts";
+import { measureBaseline, type OpenChecksDeps, readProject, readSmallFile, SLOW_FOR_MS } from "./baseline.ts";
+import {
+  type DraftJudgement,
+  type JudgeDraftDeps,
+  type JudgedDraft,
+  judgeDraft,
+  unjudgedChange,
+} from "./judge-draft.ts";
+import { checksumTexts } from "./remember-runs.ts";
+
+const READ_BYTES = 256 * 1024;
 
 /** If no check judged for one of these reasons, a command of another source may. */
 const HELPED = /^(?:no-checks|slow|unended|dependencies-missing|cannot-run|red-before|none-passed|blind)$/;
@@ -78,11 +87,36 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
     };
     return judgeDraft({ ...about, baseline }, draft, attempt);
   }
+  /** Of the files that decide how checks run, and of the one that names a command; programs count by their names. */
+  function checksumDeciding({ file }: SourcedCommand["from"]): number {
+    if (deps.sources === undefined) return 0;
+    const { files } = deps.sources;
+    const { names, programs = [], below = [] } = readProject(files);
+    const paths = [...names.filter((name) => decidesChecks(name)), ...(file === undefined ? [] : [file])];
+    const own = below.filter((path) => /^\.?venv\/bin\//.test(path));
+    return checksumTexts([
+      ...paths,
+      ...programs,
+      ...own,
+      ...paths.map((path) => readSmallFile(files, path, READ_BYTES) ?? ""),
+    ]);
+  }
+  const known = () => deps.memory.commands?.recall() ?? null;
+  /** The command that judged an earlier job, if nothing changed that decides about it; else it is forgotten. */
+  async function recallWorking(): Promise<SourcedCommand | null> {
+    const { works, ...rest } = known() ?? { tried: [] };
+    if (works === undefined || deps.settings.command !== null) return null;
+    const isSame =
+      works.decided === checksumDeciding(works.from) &&
+      works.insteadOf.join("\0") === deps.checks.map(({ line }) => line).join("\0") &&
+      deps.now() - works.at < SLOW_FOR_MS;
+    const found = isSame ? (await readAll()).find(({ line }) => line === works.line) : undefined;
+    if (found === undefined) deps.memory.commands?.keep(rest);
+    return found ?? null;
+  }
   function remember(tried: KnownCommands["tried"], works: KnownCommands["works"]): void {
-    const { commands } = deps.memory;
-    const known = commands?.recall() ?? { tried: [] };
     if (tried.length + (works === undefined ? 0 : 1) > 0)
-      commands?.keep({ ...known, tried, ...(works !== undefined && { works }) });
+      deps.memory.commands?.keep({ ...known(), tried, ...(works !== undefined && { works }) });
   }
   return {
     propose(command: string): void {
@@ -91,6 +125,25 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
     say(one: Said): void {
       // The last run of a coder is of what it finished.
       if (!said.some(({ text }) => text === one.text)) said.unshift(one);
+    },
+    /** Judges by the command that judged the last time, before any declared check is tried again; null where none is known. */
+    async judgeFirst(draft: JudgedDraft, attempt: number): Promise<DraftJudgement | null> {
+      const source = unjudgedChange(draft) === null ? await recallWorking() : null;
+      const { works, ...rest } = known() ?? { tried: [] };
+      if (source === null || works === undefined) return null;
+      const judged = await judgeBy(source, draft, attempt);
+      const why = judged.facts.notChecked;
+      if (why === "aborted") return judged;
+      ended.set(source.line, why);
+      if (why !== null) {
+        deps.memory.commands?.keep(rest);
+        return null;
+      }
+      const own = deps.checks.map(({ command }) => command);
+      return {
+        ...judged,
+        facts: withFound(judged.facts, { sourced: { from: source.from, own, why: works.why } }),
+      };
     },
     /** Null where the declared checks need no help, or no command of another source is known. */
     async judge(draft: JudgedDraft, attempt: number, own: DraftJudgement): Promise<DraftJudgement | null> {
@@ -120,7 +173,12 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
         if (why === null) {
           const seconds = Math.max(1, Math.round((deps.now() - started) / 1000));
           const insteadOf = deps.checks.map((check) => check.line);
-          const works = { kind, line, command, from: source.from, insteadOf, seconds, at: deps.now() };
+          const of = {
+            insteadOf,
+            why: own.facts.notChecked ?? "no-checks",
+            decided: checksumDeciding(source.from),
+          } as const;
+          const works = { kind, line, command, from: source.from, ...of, seconds, at: deps.now() };
           remember(tried, isOfProject(source) ? works : undefined);
           return { ...judged, facts: withFound(judged.facts, found) };
         }

@@ -341,10 +341,11 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     const from = deps.now();
     judgedOver = null;
     await formatFirst(opened, attempt);
-    let judged = await judgeByOwn(draft, attempt);
-    lastResults = judged.results ?? null;
     const over = memory.fingerprint();
-    const helped = await sources.judge(draft, attempt, judged);
+    const first = await sources.judgeFirst(draft, attempt);
+    let judged = first ?? (await judgeByOwn(draft, attempt));
+    lastResults = first === null ? (judged.results ?? null) : null;
+    const helped = first ?? (await sources.judge(draft, attempt, judged));
     if (helped !== null) [judged, judgedOver] = [helped, over];
     judged = await judgeTools(draft, attempt, judged);
     rememberHung();

@@ -171,10 +171,14 @@ function textsBefore(draft: JudgedDraft): ReadonlyMap<string, string> {
 
 /** Of a file, or of the files that hold a test, and of all that they load. */
 function checksumOf(name: string, texts: ReadonlyMap<string, string>): number {
+  const loaded = [...findLoaded(texts, texts.has(name) ? [name] : filesHolding(name, texts))];
+  return checksumTexts(loaded.flatMap((path) => [path, texts.get(path) ?? ""]));
+}
+
+export function checksumTexts(texts: readonly string[]): number {
   let sum = 0;
-  for (const path of findLoaded(texts, texts.has(name) ? [name] : filesHolding(name, texts)))
-    for (const text of [path, texts.get(path) ?? ""])
-      for (let at = 0; at < text.length; at++) sum = (Math.imul(sum, 31) + text.charCodeAt(at)) | 0;
+  for (const text of texts)
+    for (let at = 0; at < text.length; at++) sum = (Math.imul(sum, 31) + text.charCodeAt(at)) | 0;
   return sum;
 }
 

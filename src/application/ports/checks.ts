@@ -2,7 +2,7 @@ import type { SourcedCommand, SourceName } from "../../domain/checks/command-sou
 import type { WhyNotChecked } from "../../domain/checks/findings.ts";
 import type { CheckResult } from "../../domain/checks/verdict.ts";
 import type { ParseShell } from "../../domain/policy/shell-script.ts";
-import type { ProgressFacts } from "../../domain/texts/checks.ts";
+import type { ListedChecks, ProgressFacts } from "../../domain/texts/checks.ts";
 
 /** The stored results of the checks of one workspace. A lost memory costs time, never correctness. */
 export interface CheckMemory {
@@ -36,9 +36,14 @@ export interface Said {
 export interface KnownCommands {
   /** The line that the user chose; it stands alone, as `checks.command` does. */
   readonly use?: string;
-  /** The command of another source that judged instead of these lines, with its time. */
+  /**
+   * The command of another source that judged instead of these lines, why they did not, and its time. `decided`: a checksum of the
+   * files that decide how checks run; after a change of one of them it is forgotten.
+   */
   readonly works?: SourcedCommand & {
     readonly insteadOf: readonly string[];
+    readonly why: WhyNotChecked;
+    readonly decided: number;
     readonly seconds: number;
     readonly at: number;
   };
@@ -79,4 +84,11 @@ export interface CheckRecord {
 
 export interface CheckProgress extends ProgressFacts {
   readonly attempt: number;
+}
+
+/** What is known of a workspace's checks, and the command that the user chose for it. */
+export interface KnownChecks {
+  read(): Promise<ListedChecks>;
+  /** Takes this command as the only check of the workspace; null: none. Returns whether that could be kept. */
+  use(command: string | null): boolean;
 }

@@ -4,6 +4,7 @@
  * Invariant: the table decides nothing, and every language says the same in the same order.
  */
 
+import type { SourcedCommand } from "../checks/command-sources.ts";
 import {
   type ChecksFacts,
   type ChecksRecord,
@@ -18,6 +19,7 @@ import {
   type RemarkCode,
   type RunName,
   type Tie,
+  type WhyNotChecked,
 } from "../checks/findings.ts";
 import type { UnableCheck } from "../checks/outside-cause.ts";
 import type { CodePatch } from "../checks/patched-code.ts";
@@ -49,6 +51,18 @@ export interface ChecksState {
   readonly checks: readonly KnownCheck[];
   /** Why no check judges; null if one does, or it is not known yet. */
   readonly none: ChecksFacts | null;
+}
+
+/** What is known of the checks of a workspace. */
+export interface ListedChecks {
+  readonly state: ChecksState;
+  /** The command that the user chose for the workspace. */
+  readonly use: string | null;
+  /** The command of another source that judged the last time, and is tried first. */
+  readonly works: (Pick<SourcedCommand, "command" | "from"> & { readonly seconds: number }) | null;
+  readonly tried: readonly { readonly command: string; readonly why: WhyNotChecked }[];
+  /** Type checkers and linters that run after the tests. */
+  readonly tools: readonly string[];
 }
 
 /** A judgement: a new one, or one that was stored as JSON. */
@@ -399,6 +413,23 @@ function createChecksMessages(words: CheckWords) {
       none === null
         ? checks.map(knownCheck).join("; ")
         : say("not-checked-state", { why: whyNot(readFacts(none)) }),
+    /** All that is known of the checks, for the one who may name a better one. */
+    listed({ state: all, use, works, tried, tools }: ListedChecks): string {
+      const judging =
+        all.none === null
+          ? all.checks.map(knownCheck)
+          : [say("not-checked-state", { why: whyNot(readFacts(all.none)) })];
+      const where = works === null ? "" : say(`source-${works.from.name}`, { file: works.from.file ?? "" });
+      return [
+        ...judging,
+        ...(works === null
+          ? []
+          : [say("listed-works", { command: works.command, where, time: timeOf(works.seconds) })]),
+        ...tried.map(({ command, why: reason }) => say("listed-tried", { command, why: why[reason] })),
+        ...(tools.length === 0 ? [] : [say("listed-tools", { names: join(tools) })]),
+        say(use === null ? "listed-help" : "listed-use", { command: use ?? "" }),
+      ].join("\n");
+    },
     /** Below a first line that says the rest: which commands judged in the place of others. */
     beside: (facts: JudgedFacts): string[] =>
       (findingsByCode(facts).rungs ?? []).map(({ command, insteadOf, why: reason, cause }) => {

@@ -106,9 +106,13 @@ export function openProjectChecks({
   path,
   ...place
 }: CheckMemoryDeps & Pick<OpenChecksDeps, "settings"> & { readonly path: string }) {
+  const memory = createCheckMemory(place);
   return {
-    settings,
-    memory: createCheckMemory(place),
+    /** A command that the user chose for this folder counts as `checks.command`, which stands above it. */
+    get settings() {
+      return { ...settings, command: settings.command ?? memory.commands?.recall()?.use ?? null };
+    },
+    memory,
     hasProgram: (name: string) => findProgram(name, path) !== null,
   };
 }

@@ -58,7 +58,7 @@ test("what other commands judged here, and which could not, is told with the rea
   const from = { name: "docs", file: "AGENTS.md" } as const;
   const works = { kind: "test", command: "pytest tests/unit", line: "pytest tests/unit", from } as const;
   const others = {
-    works: { ...works, insteadOf: [], seconds: 31, at: 1 },
+    works: { ...works, insteadOf: [], why: "cannot-run" as const, decided: 0, seconds: 31, at: 1 },
     tried: [{ command: "tox -e py", from, why: "cannot-run" } as const, { ...works, why: null }],
   };
   const none = notChecked("cannot-run", ["mvn test"]);

@@ -49,6 +49,28 @@ describe.if(requirePart("bwrap") && requirePart("node"))(
   },
 );
 
+describe.if(requirePart("bwrap") && requirePart("node"))("a command that judged once", () => {
+  const AGAIN = proposal("Say", replace("one.mjs", "// One.", "// Two."));
+  const first = (text: string) => text.split("\n")[0] ?? "";
+
+  test("is used first the next time, and forgotten when a file that decides changes", async () => {
+    let answer = COMMENT;
+    at = await openConversation(() => answer, { config: "coder: { attempts: 1 }\n" });
+    for (const [path, text] of Object.entries({ ...WRAPPED, "one.mjs": MODULE })) at.write(path, text);
+    expect(first((await at.send("/code3 comment one.mjs")).text)).toContain("node --test test/ 1 passed");
+    // The declared check works now, and nobody asks it.
+    at.write("Makefile.cjs", "");
+    answer = AGAIN;
+    const again = await at.send("/code3 comment one.mjs");
+    expect(again.text).toContain("node --test test/ judged; it is a script in package.json.");
+    at.write("package.json", WRAPPED["package.json"].replace("node Makefile.cjs test", "node --test"));
+    answer = proposal("Say", replace("one.mjs", "// Two.", "// Three."));
+    const changed = await at.send("/code3 comment one.mjs");
+    expect(first(changed.text)).toContain("npm test 1 passed");
+    expect(changed.text).not.toContain("judged; it is");
+  });
+});
+
 describe.if(requirePart("bwrap") && requirePart("node"))("a command of the request", () => {
   test("judges where nothing else is known, and only as a parsed test runner", async () => {
     await open(BREAK, { "test/one.test.mjs": TEST });

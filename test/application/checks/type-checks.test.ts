@@ -1,6 +1,7 @@
 /** Type checkers and linters that the project's scripts, CI or configuration name: real programs, through one conversation. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { requirePart } from "../../require.ts";
 import { proposal, replace } from "../chat/chat-kit.ts";
@@ -17,7 +18,9 @@ async function open(
   { programs = [], answers }: { readonly programs?: readonly string[]; readonly answers: readonly string[] },
 ) {
   const config = `security:\n  local_only: false\ncoder: { attempts: ${answers.length} }\nchecks: { auto_limit: 240 }\n`;
-  at = await openConversation((_, turn) => answers[turn] ?? "", { local: false, config });
+  // The conversation has a home of its own, and rustup keeps its tools in the user's.
+  const env = { RUSTUP_HOME: process.env.RUSTUP_HOME ?? join(userInfo().homedir, ".rustup") };
+  at = await openConversation((_, turn) => answers[turn] ?? "", { local: false, config, env });
   for (const [path, text] of Object.entries(files)) at.write(path, text);
   mkdirSync(join(at.workspace, "node_modules/.bin"), { recursive: true });
   for (const name of programs)
