@@ -68,7 +68,7 @@ export async function openClone(
 async function workspaceDeps({ services, records }: ContainerToolDeps, info: ContainerInfo) {
   const { config, mask, messages, log: logger } = services;
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
-  const protection = await protectFolder(null, { patterns, action });
+  const protection = protectFolder(null, { patterns, action });
   const storage = records.folder(info.task_uuid);
   return { mask, storage, config: containerWorkerSettings(config), protection, messages, logger };
 }

@@ -16,11 +16,7 @@ import { createProtection } from "../domain/policy/protection.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/platform/git-roots.ts";
 import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/platform/workspace-storage.ts";
-import {
-  findFolderTrouble,
-  globCompiler,
-  protectFolder,
-} from "../infrastructure/policy/folder-protection.ts";
+import { findFolderTrouble, protectFolder } from "../infrastructure/policy/folder-protection.ts";
 import { ownPathsInside, readHomeRules } from "../infrastructure/sandbox/homes-inside.ts";
 import { noteLanding } from "../infrastructure/sandbox/process-record.ts";
 import { chooseStaging } from "../infrastructure/sandbox/staging.ts";
@@ -82,7 +78,7 @@ export async function openWorkspace(
     },
     staging,
     policy: {
-      protection: await protectFolder(root, { patterns, action, ownPaths, ofHome }),
+      protection: protectFolder(root, { patterns, action, ownPaths, ofHome }),
       rootNames: [...new Set([root, given])],
     },
     sandbox: () => openSandbox(services, storage, staging, emptied),
@@ -109,15 +105,14 @@ export async function openSandbox(
     "../infrastructure/engine/overlay-transaction.ts"
   );
   const { protected_patterns: patterns, env_files: allowed } = config.worker;
-  const matcher = async (patterns: readonly string[]) => {
-    const compile = await globCompiler(patterns);
+  const matcher = (patterns: readonly string[]) => {
     // A secret is one in any case, whatever the file system makes of its name.
-    const deps = { patterns, action: "error", ownPaths: [], compile, caseInsensitive: true } as const;
+    const deps = { patterns, action: "error", ownPaths: [], caseInsensitive: true } as const;
     const { protects } = createProtection(deps);
     return (path: string) => protects(path) !== null;
   };
   return createSandbox({
-    secrets: { patterns, protects: await matcher(patterns), allows: await matcher(allowed) },
+    secrets: { patterns, protects: matcher(patterns), allows: matcher(allowed) },
     env,
     storage,
     home,

@@ -16,7 +16,6 @@ import { messagesFor } from "../../src/domain/texts/jobs.ts";
 import { createCloneWorkspace } from "../../src/infrastructure/containers/container-workspace.ts";
 import { jobsOfThisProcess } from "../../src/infrastructure/engine/running-jobs.ts";
 import { createProcessRunner } from "../../src/infrastructure/platform/process-runner.ts";
-import { globCompiler } from "../../src/infrastructure/policy/folder-protection.ts";
 import { createFarProjectFiles } from "../../src/tools/read/project-files.ts";
 import { QUICK_NPM_PATH } from "../quick-npm.ts";
 import { git } from "./forges/seed-repository.ts";
@@ -139,7 +138,6 @@ async function folderEnvironment(
       protection: createProtection({
         patterns: [],
         action: "error",
-        compile: await globCompiler([]),
         caseInsensitive: false,
         ownPaths: [],
       }),

@@ -11,12 +11,11 @@ export function createLineOutput(pass: (text: string) => void): HeldOutput {
   let pending = "";
   return {
     add(text) {
-      pending += text;
-      const end = pending.lastIndexOf("\n") + 1;
-      const until = end > 0 ? end : pending.length > LONGEST_LINE ? pending.length : 0;
-      if (until === 0) return;
-      pass(pending.slice(0, until));
-      pending = pending.slice(until);
+      const end = text.lastIndexOf("\n") + 1;
+      const until = end > 0 ? end : pending.length + text.length > LONGEST_LINE ? text.length : 0;
+      const [rest, whole] = [text.slice(until), pending + text.slice(0, until)];
+      pending = until > 0 ? rest : pending + text;
+      if (until > 0) pass(whole);
     },
     end() {
       if (pending !== "") pass(pending);
@@ -33,19 +32,17 @@ const GROWN = 1 / 16;
 /** Longer than any key. */
 const LONGEST_HELD = 64 * 1024;
 
-/** Words for a person as they come, masked line by line: a word or a key is held until it has ended, since a secret holds no blank. */
+/**
+ * Words for a person as they come, masked line by line: a word or a key is held until it has ended, since a secret holds no blank.
+ * Each character is looked at a bounded number of times, whether a text arrives at once or letter by letter.
+ */
 export function createWordOutput(mask: (text: string) => string, pass: (text: string) => void): HeldOutput {
   let line = "";
   let passed = "";
   /** How long the line was when it was masked last. */
   let looked = 0;
-  const begin = (rest: string) => {
-    line = rest;
-    passed = "";
-    looked = 0;
-  };
-  const show = (until: number, isWhole: boolean) => {
-    const masked = mask(line.slice(0, until));
+  const show = (text: string, isWhole: boolean) => {
+    const masked = mask(text);
     if (masked.startsWith(passed)) {
       if (masked.length > passed.length) pass(masked.slice(passed.length));
       passed = masked;
@@ -56,6 +53,17 @@ export function createWordOutput(mask: (text: string) => string, pass: (text: st
       pass(masked.slice(from));
       passed = masked;
     }
+  };
+  const showPieces = () => {
+    const endOf = createPieceReader(line);
+    let from = 0;
+    for (let end = endOf(0); end > 0; end = endOf(from)) {
+      // Whole lines are masked together, as far as a window reaches.
+      for (let next = endOf(end); next > 0 && next - from <= LONGEST_LINE; next = endOf(end)) end = next;
+      show(line.slice(from, end), true);
+      [from, passed, looked] = [end, "", 0];
+    }
+    line = line.slice(from);
   };
   const letGo = () => {
     const cut = endOfWords(line, line.length - KEPT_BEFORE);
@@ -68,27 +76,25 @@ export function createWordOutput(mask: (text: string) => string, pass: (text: st
     passed = passed.slice(head.length);
     looked = rest.length;
   };
+  const isSoon = () => line.length > MASKED_AGAIN && line.length - looked < line.length * GROWN;
   return {
     add(text) {
       line += text;
-      for (let end = endOfPiece(line); end > 0; end = endOfPiece(line)) {
-        show(end, true);
-        begin(line.slice(end));
-      }
-      if (line.length > MASKED_AGAIN && line.length - looked < line.length * GROWN) return;
+      if (text.includes("\n")) showPieces();
+      if (isSoon()) return;
       looked = line.length;
       if (line.length > LONGEST_HELD) {
-        show(line.length, true);
-        return begin("");
+        show(line, true);
+        [line, passed, looked] = ["", "", 0];
       }
-      if (line.includes("-----BEGIN ")) return;
+      if (line.includes("-----BEGIN ")) return showPieces();
       const word = line.length > LONGEST_LINE ? line.length : endOfWords(line, line.length);
-      if (word > 0) show(word, false);
+      if (word > 0) show(line.slice(0, word), false);
       if (line.length > MASKED_AGAIN) letGo();
     },
     end() {
-      if (line !== "") show(line.length, true);
-      begin("");
+      if (line !== "") show(line, true);
+      [line, passed, looked] = ["", "", 0];
     },
   };
 }
@@ -101,14 +107,19 @@ function endOfWords(text: string, until: number): number {
   return end;
 }
 
-/** Just past the next line, or past the whole of a private key; 0 where it has not come yet. */
-function endOfPiece(text: string): number {
-  const end = text.indexOf("\n") + 1;
-  const key = text.indexOf("-----BEGIN ");
-  if (end === 0 || key < 0 || key >= end) return end;
-  const close = text.indexOf("-----END ", key);
-  const after = close < 0 ? 0 : text.indexOf("\n", close) + 1;
-  return after === 0 && text.length > LONGEST_LINE ? text.length : after;
+/** Says, for places that only go forward, what is just past the next line or the whole of a private key; 0 where it has not come yet. */
+function createPieceReader(text: string): (from: number) => number {
+  let key = -1;
+  return (from) => {
+    const end = text.indexOf("\n", from) + 1;
+    if (key < from) key = text.indexOf("-----BEGIN ", from);
+    if (key < 0) key = text.length;
+    const isLong = text.length - from > LONGEST_LINE;
+    if (end === 0 || key >= end) return end;
+    const close = text.indexOf("-----END ", key);
+    const after = close < 0 ? 0 : text.indexOf("\n", close) + 1;
+    return after === 0 && isLong ? text.length : after;
+  };
 }
 
 function commonLength(one: string, other: string): number {

@@ -1,7 +1,13 @@
 import { findingsByCode } from "../../domain/checks/findings.ts";
 import { shortOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
 import { headOf, SHORT_FILE, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
-import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
+import {
+  affectedFiles,
+  changedRanges,
+  type Doubt,
+  indexLines,
+  meantLines,
+} from "../../domain/drafts/check-edits.ts";
 import {
   type CommandResult,
   findHookRefusal,
@@ -115,15 +121,16 @@ export function showFailedEdits(
 ): string | null {
   if (failed.length === 0 || !failed.every(({ command, output }) => isUnmatchedEdit(command, output)))
     return null;
-  const places = new Map<string, { readonly text: string; readonly lines: number[] }>();
+  const places = new Map<string, ReturnType<typeof openPlace>>();
+  const openPlace = (text: string) => ({ text, lines: [] as number[], index: indexLines(text) });
   for (const { command, output } of failed.slice(0, MOST_LISTED)) {
     // A result names its command without the edit itself.
     const sent = commands.filter(({ edit, target }) => edit !== undefined && target === command.target);
     for (const path of affectedFiles(sent.length > 0 ? sent : [command])) {
       const text = places.get(path)?.text ?? files.read(path, LONGEST)?.text;
       if (text === undefined) continue;
-      const place = places.get(path) ?? { text, lines: [] };
-      place.lines.push(...meantLines(sent, path, text, output));
+      const place = places.get(path) ?? openPlace(text);
+      for (const line of meantLines(sent, path, place.index, output)) place.lines.push(line);
       places.set(path, place);
     }
   }

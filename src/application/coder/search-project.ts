@@ -6,7 +6,8 @@
  */
 import { definitionsOf, endOf } from "../../domain/coder/file-excerpts.ts";
 import { type FileKind, fileKind } from "../../domain/coder/rank-files.ts";
-import { globSource, lastPathName } from "../../domain/platform/ignore-rules.ts";
+import { compileGlob } from "../../domain/platform/glob.ts";
+import { lastPathName } from "../../domain/platform/ignore-rules.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 
@@ -234,10 +235,10 @@ function selectsPaths(under: string): (path: string) => boolean {
   if (plain === "" || plain === ".") return () => true;
   const isBelow = (path: string) => path === plain || path.startsWith(`${plain}/`);
   if (!/[*?[]/.test(plain)) return isBelow;
-  const source = globSource(plain.includes("/") ? plain : `**/${plain}`);
-  const pattern = new RegExp(`^${source}(?:/|$)`, "su");
+  const glob = plain.includes("/") ? plain : `**/${plain}`;
+  const [isFile, isInFolder] = [compileGlob(glob), compileGlob(`${glob}/**`)];
   // A folder may be called `[id]`.
-  return (path) => pattern.test(path) || isBelow(path);
+  return (path) => isFile?.(path) === true || isInFolder?.(path) === true || isBelow(path);
 }
 
 /** The name that a pattern such as `def total`, `class Total\b` or `totalOf(` may define. */

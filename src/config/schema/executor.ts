@@ -6,6 +6,7 @@ import {
   count,
   flag,
   hosts,
+  namePatterns,
   optionalText,
   optionalUrl,
   positive,
@@ -159,11 +160,11 @@ export const worker = section({
   workspace: optionalText(
     "The folder to work in when `--workspace` is not given; null is the current folder.",
   ),
-  protected_patterns: texts(
+  protected_patterns: namePatterns(
     [".env*", "*credentials*", "*.key", "*.pem"],
     "Patterns for the names of files that no job may change. Templates such as .env.example stay writable.",
   ),
-  env_files: texts(
+  env_files: namePatterns(
     [],
     "Secret files that a model's commands may read, as paths or patterns, such as `.env.test` for migrations. Other files that match protected_patterns and that git does not track are hidden from them.",
   ),

@@ -62,6 +62,20 @@ export function texts(values: readonly string[], description: string) {
     .meta({ description });
 }
 
+/** Of `domain/policy/protection.ts`: a group with a repetition takes more than linear time. */
+const NAME_PATTERN = /^(?:[^@!?+*]|[@!?+*](?!\())+$/;
+
+export function namePatterns(values: readonly string[], description: string) {
+  const pattern = z
+    .string()
+    .regex(NAME_PATTERN)
+    .meta({ shown: "name, *.key, config/**, [ab]*, or *.{key,pem}" });
+  return z
+    .array(pattern)
+    .default([...values])
+    .meta({ description, shown: "list of patterns" });
+}
+
 /** Entries of `domain/policy/network.ts`; the finer points are checked when the file is loaded. */
 const HOST_ENTRY = /^(?:\*|(?:\*\.)?[^\s:*/\\@?#%[\]]+|\[[0-9A-Fa-f:.]+\])(?::(?:\*|\d{1,5}))?$/;
 

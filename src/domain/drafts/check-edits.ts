@@ -27,7 +27,14 @@ export function checkEdits(
   options: PlanOptions,
 ): CheckedEdits {
   const written = new Map<string, FileEntry>();
-  const source: FileSource = { look: (path) => written.get(path) ?? files.look(path) };
+  // Each file is read once for all edits.
+  const source: FileSource = {
+    look(path) {
+      const known = written.get(path) ?? files.look(path);
+      written.set(path, known);
+      return known;
+    },
+  };
   const reports: HunkReport[] = [];
   const planEdit = createEditPlanner();
   let failed = 0;
@@ -304,30 +311,31 @@ export function affectedFiles(commands: readonly PatchCommand[]): string[] {
 /** Shorter lines of an edit, such as brackets, identify no place. */
 const TELLING = 8;
 
+/** The only place of each line that occurs once in a text, from 1; a line that occurs more often identifies none. */
+export function indexLines(text: string): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const [at, line] of text.split("\n").entries()) {
+    const key = line.trim();
+    if (key.length >= TELLING) places.set(key, places.has(key) ? 0 : at + 1);
+  }
+  return places;
+}
+
 /** The lines that failed edits were meant for: the candidates in their report, else where the expected lines occur. */
 export function meantLines(
   commands: readonly PatchCommand[],
   path: string,
-  text: string,
+  places: ReadonlyMap<string, number>,
   report: string,
 ): number[] {
   const said = [...report.matchAll(/^ {2}line (\d+)/gm)].map(([, line]) => Number(line));
   if (said.length > 0) return said;
-  const places = new Map<string, number[]>();
-  for (const [at, line] of text.split("\n").entries()) {
-    const key = line.trim();
-    if (key.length >= TELLING) places.set(key, [...(places.get(key) ?? []), at + 1]);
-  }
   return commands
     .flatMap(({ edit }) => (edit === undefined ? [] : hunksOf(edit)))
     .filter((one) => one.path === path)
     .flatMap(({ hunks }) => hunks.flatMap(({ lines }) => lines))
     .filter(({ tag }) => tag !== "+")
-    .flatMap(({ text: line }) => {
-      const found = places.get(Buffer.from(line, "latin1").toString().trim()) ?? [];
-      // A line that occurs in many places identifies none.
-      return found.length === 1 ? found : [];
-    });
+    .flatMap(({ text: line }) => places.get(Buffer.from(line, "latin1").toString().trim()) || []);
 }
 
 /** A longer hunk is shown by its ends: the coder wrote it a moment ago. */
@@ -336,7 +344,7 @@ const CHANGE_ENDS = { first: 24, last: 10 };
 
 /** The lines of a file that edits wrote, as far as the file still contains them. */
 export function changedRanges(commands: readonly PatchCommand[], path: string, text: string): LineRange[] {
-  const lines = text.split("\n").map((line) => line.trim());
+  const placeOf = createPlaceFinder(text.split("\n").map((line) => line.trim()));
   return commands
     .flatMap(({ edit }) => (edit === undefined ? [] : hunksOf(edit)))
     .filter((one) => one.path.replace(/^(\.\/)+/, "") === path)
@@ -344,7 +352,7 @@ export function changedRanges(commands: readonly PatchCommand[], path: string, t
     .flatMap(({ lines: all }) => {
       const written = all.filter(({ tag }) => tag !== "-");
       const wanted = written.map((line) => Buffer.from(line.text, "latin1").toString().trim());
-      const at = placeOf(lines, wanted);
+      const at = placeOf(wanted);
       if (at < 0) return [];
       // The lines that a hunk adds, or where it took some away.
       const first = written.findIndex(({ tag }) => tag === "+");
@@ -359,10 +367,34 @@ export function changedRanges(commands: readonly PatchCommand[], path: string, t
     });
 }
 
-/** The first line, from 0, at which all of these occur consecutively; -1 if they do not. */
-function placeOf(lines: readonly string[], wanted: readonly string[]): number {
-  if (wanted.every((line) => line === "")) return -1;
-  for (let at = 0; at + wanted.length <= lines.length; at++)
-    if (wanted.every((line, i) => lines[at + i] === line)) return at;
-  return -1;
+/** The lines that are compared for each line of the file and of what is sought in it. */
+const COMPARED_PER_LINE = 8;
+
+/**
+ * Finds the first line, from 0, at which all of some lines occur consecutively; -1 if they do not. All searches of a file share one
+ * budget, so that a file of equal lines costs no more than another; a place that is beyond it is not found.
+ */
+function createPlaceFinder(lines: readonly string[]): (wanted: readonly string[]) => number {
+  const places = new Map<string, number[]>();
+  for (const [at, line] of lines.entries()) {
+    const known = places.get(line);
+    if (known === undefined) places.set(line, [at]);
+    else known.push(at);
+  }
+  let left = lines.length * COMPARED_PER_LINE;
+  return (wanted) => {
+    if (wanted.every((line) => line === "")) return -1;
+    left += wanted.length * COMPARED_PER_LINE;
+    const found = wanted.map((line) => places.get(line) ?? []);
+    const rarest = found.reduce((best, at, i) => (at.length < found[best]!.length ? i : best), 0);
+    for (const at of found[rarest]!) {
+      const start = at - rarest;
+      let same = 0;
+      while (same < wanted.length && lines[start + same] === wanted[same]) same++;
+      left -= same + 1;
+      if (same === wanted.length && left >= 0) return start;
+      if (left < 0) return -1;
+    }
+    return -1;
+  };
 }

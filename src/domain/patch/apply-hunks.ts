@@ -236,8 +236,9 @@ export function applyHunks(
 ): HunksApplied {
   const bom = text.startsWith(BOM) && !mentionsBom(hunks) ? BOM : "";
   const body = bom === "" ? text : text.slice(BOM.length);
-  let done = applyToLines(path, new TextLines(body), hunks, rule, matching);
-  if (!done.ok && !isThere(done.reports) && /\r(?!\n)/.test(body)) {
+  const lines = matching.divide(body);
+  let done = applyToLines(path, lines, hunks, rule, matching);
+  if (!done.ok && !isThere(done.reports) && lines.hasLoneCr()) {
     const again = applyToLines(path, new TextLines(body, true), hunks, rule, matching);
     if (again.ok) done = again;
   }
@@ -562,12 +563,12 @@ export function editFile(
     const done = applyHunks(path, wide.text, hunks, rule, matching);
     if (done.ok || isThere(done.reports))
       return { ok: done.ok, bytes: done.ok ? wide.encode(done.text) : bytes, reports: done.reports };
-    const raw = applyHunks(path, toBytesText(bytes), hunks, rule, matching);
+    const raw = applyHunks(path, matching.readText(bytes), hunks, rule, matching);
     return raw.ok
       ? { ok: true, bytes: fromBytesText(raw.text), reports: raw.reports }
       : { ok: false, bytes, reports: done.reports };
   }
-  const text = toBytesText(bytes);
+  const text = matching.readText(bytes);
   const claimed = rule === "diff" && matching.budget.left > 0 ? applyAsClaimed(path, text, hunks) : null;
   if (claimed !== null) return { ok: true, bytes: joinBytes(claimed.parts), reports: claimed.reports };
   const done = applyHunks(path, text, hunks, rule, matching);

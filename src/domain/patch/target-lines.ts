@@ -1,4 +1,4 @@
-import { isAscii, readableText, trimBlank, trimEndBlank } from "../platform/bytes-text.ts";
+import { isAscii, readableText, toBytesText, trimBlank, trimEndBlank } from "../platform/bytes-text.ts";
 import type { HunkLine } from "./patch-command.ts";
 
 /** The steps left for matching one patch. A step is about one line compared or some hundred characters scanned. */
@@ -26,10 +26,23 @@ export class Matching {
   /** Failed edits that were shown where they may have been meant. */
   suggested = 0;
   private readonly admitted = new Map<string, number>();
+  private read: { readonly bytes: Uint8Array; readonly text: string } | null = null;
   private kept: { readonly path: string; readonly file: TextLines; readonly index: LineIndex } | null = null;
 
   constructor(steps = LEAST_STEPS) {
     this.budget = { left: steps };
+  }
+
+  /** The text of a file's bytes; of those that the patch read last, it is known. */
+  readText(bytes: Uint8Array): string {
+    if (this.read?.bytes !== bytes) this.read = { bytes, text: toBytesText(bytes) };
+    return this.read.text;
+  }
+
+  /** The lines of a text; of the file that was opened last, they are known. */
+  divide(text: string): TextLines {
+    const known = this.kept?.file;
+    return known?.loneCr === false && known.text === text ? known : new TextLines(text);
   }
 
   /** A file as it is now, with lines that count once for the patch. */
@@ -57,6 +70,7 @@ export class TextLines {
   private texts: string[] | null = null;
   private dominant: string | null = null;
   private ascii: boolean | null = null;
+  private mixed: boolean | null = null;
 
   /** `loneCr`: a carriage return alone ends a line as well (old Macintosh files, mixed files). */
   constructor(
@@ -69,6 +83,12 @@ export class TextLines {
 
   isSame(other: TextLines): boolean {
     return this.loneCr === other.loneCr && this.text === other.text;
+  }
+
+  /** A carriage return alone may end some of its lines. */
+  hasLoneCr(): boolean {
+    this.mixed ??= /\r(?!\n)/.test(this.text);
+    return this.mixed;
   }
 
   /** It cannot contain a look-alike. */

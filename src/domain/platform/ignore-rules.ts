@@ -1,4 +1,4 @@
-import { succeeds } from "./error-text.ts";
+import { compileGlob } from "./glob.ts";
 import { parentOf } from "./paths.ts";
 
 /** `.gitignore`, as git reads it: the rules of one file, for paths below its folder. */
@@ -19,61 +19,30 @@ function parseIgnoreRules(text: string): readonly IgnoreRule[] {
 
 function parseRule(line: string): IgnoreRule[] {
   if (line.startsWith("#")) return [];
-  const trimmed = line.replace(/(?<!\\) +$/, "");
+  const trimmed = trimTrailingBlanks(line);
   const negated = trimmed.startsWith("!");
   const written = negated ? trimmed.slice(1) : trimmed;
   const foldersOnly = written.endsWith("/");
   const body = foldersOnly ? written.slice(0, -1) : written;
   if (body === "" || body === "/") return [];
   const anchored = body.includes("/");
-  const matches = matcherOf(body.startsWith("/") ? body.slice(1) : body);
-  return matches === null ? [] : [{ negated, foldersOnly, anchored, matches }];
+  const glob = body.startsWith("/") ? body.slice(1) : body;
+  // git compares the letters before the first wildcard by themselves: `a**/b` means what `**/b` means behind an `a`.
+  const [, letters = "", rest = ""] = (anchored && /^([^*?[\\]*[^*?[\\/])\*{2,}\/(.*)$/s.exec(glob)) || [];
+  const globs = letters === "" ? [glob] : [letters + rest, `${letters}*/**/${rest}`];
+  return globs.flatMap((one) => {
+    const matches = compileGlob(one);
+    return matches === null ? [] : [{ negated, foldersOnly, anchored, matches }];
+  });
 }
 
-/** Most rules are a name or an ending, and need no regular expression. */
-function matcherOf(glob: string): ((subject: string) => boolean) | null {
-  if (!/[*?[\\]/.test(glob)) return (subject) => subject === glob;
-  if (/^\*[^*?[\\/]+$/.test(glob)) {
-    const ending = glob.slice(1);
-    return (subject) => subject.endsWith(ending) && !subject.includes("/");
-  }
-  const source = globSource(glob);
-  if (source === null) return null;
-  const regExp = new RegExp(`^${source}$`, "su");
-  return (subject) => regExp.test(subject);
-}
-
-/** git's wildmatch as a regular expression; null for a pattern that matches nothing. */
-export function globSource(glob: string): string | null {
-  let source = "";
-  for (let at = 0; at < glob.length; at++) {
-    const char = glob.charAt(at);
-    if (char === "*") {
-      const stars = /^\*+/.exec(glob.slice(at))?.[0].length ?? 1;
-      const whole = stars >= 2 && (at === 0 || glob.charAt(at - 1) === "/");
-      const next = glob.charAt(at + stars);
-      at += stars - 1;
-      if (whole && next === "/") {
-        source += "(?:.*/)?";
-        at += 1;
-      } else source += whole && next === "" ? ".*" : "[^/]*";
-    } else if (char === "?") source += "[^/]";
-    else if (char === "[") {
-      const found = /^\[([!^]?)(\]?(?:\\.|[^\]\\])*)\]/s.exec(glob.slice(at));
-      if (found === null) return null;
-      at += found[0].length - 1;
-      const members = (found[2] ?? "").replace(/\\(.)/gs, "$1").replace(/[\\\]^&~|[(){}/]/g, "\\$&");
-      source += `(?!/)[${found[1] === "" ? "" : "^"}${members}]`;
-    } else if (char === "\\") {
-      at += 1;
-      source += escapeRegExpChar(glob.charAt(at));
-    } else source += escapeRegExpChar(char);
-  }
-  return succeeds(() => new RegExp(source, "su")) ? source : null;
-}
-
-function escapeRegExpChar(char: string): string {
-  return /[\\^$.*+?()[\]{}|/]/.test(char) ? `\\${char}` : char;
+/** The blanks at the end do not count, unless a backslash is before the first of them. */
+function trimTrailingBlanks(line: string): string {
+  let end = line.length;
+  while (line[end - 1] === " ") end--;
+  let escapes = 0;
+  while (line[end - 1 - escapes] === "\\") escapes++;
+  return line.slice(0, end + (escapes % 2));
 }
 
 /** Names that no listing and no search enters: git's folder, notes of tasks, and a storage of jobs in the workspace. */

@@ -1,18 +1,33 @@
-/** Whether a pattern holds nothing special but single `*`. In `*.*` picomatch wants something after the dot. */
-export function isPlainGlob(pattern: string): boolean {
-  return (
-    /^[\w .*@%,~-]+$/.test(pattern) && !pattern.includes("**") && !/^([.]{1,2}|[*][.][*])$/.test(pattern)
-  );
+import { compileGlob } from "../platform/glob.ts";
+
+/** More alternatives than any list of names has: longer ones are read as written. */
+const MOST_ALTERNATIVES = 1_000;
+
+/** The patterns that one with `{a,b}` stands for, without their braces. */
+function expandBraces(pattern: string): readonly string[] {
+  const pending = [pattern];
+  const done: string[] = [];
+  while (pending.length > 0 && pending.length + done.length < MOST_ALTERNATIVES) {
+    const next = pending.pop()!;
+    const found = /\{([^{},]*(?:,[^{},]*)+)\}/.exec(next);
+    if (found === null) done.push(next);
+    else {
+      const [from, end] = [found.index, found.index + found[0].length];
+      pending.push(...found[1]!.split(",").map((one) => next.slice(0, from) + one + next.slice(end)));
+    }
+  }
+  return [...done, ...pending];
 }
 
-/** Compiles a plain pattern as picomatch does with `dot`: `*` is any run within a name. */
-export function compilePlainGlob(
+/** Compiles a pattern of names: git's globs, and `{a,b}`. `folder/**` is the folder, too. */
+export function compileNames(
   pattern: string,
-  { caseInsensitive }: { readonly caseInsensitive: boolean },
+  { caseInsensitive: ignoreCase }: { readonly caseInsensitive: boolean },
 ): (text: string) => boolean {
-  const source = pattern.replace(/[.]/g, "\\.").replace(/\*/g, "[^/]*?");
-  const matcher = new RegExp(`^${source}$`, caseInsensitive ? "i" : "");
-  return (text) => text !== "." && text !== ".." && matcher.test(text);
+  const tests = expandBraces(pattern)
+    .flatMap((one) => [one, one.replace(/(?<=.)(?:\/\*\*)+$/, "")])
+    .map((one) => compileGlob(one, { ignoreCase }) ?? ((text: string) => text === one));
+  return (text) => text !== "." && text !== ".." && tests.some((test) => test(text));
 }
 
 /** The action when a job tries to touch a protected path. */
@@ -33,8 +48,6 @@ export type HomeRule = "obeyed" | "state" | "cache";
 export interface ProtectionDeps {
   readonly patterns: readonly string[];
   readonly action: ProtectedAction;
-  /** Compiles a glob (`*`, `?`, `[…]`, `**`). */
-  readonly compile: (pattern: string, options: { caseInsensitive: boolean }) => (text: string) => boolean;
   readonly caseInsensitive: boolean;
   /** PicoClaw's own folders, relative to the workspace. */
   readonly ownPaths: readonly string[];
@@ -52,7 +65,6 @@ const FOR_ENVIRONMENT_FILES = /(?:^|\/)\.env[^/]*[*?[{(][^/]*$/i;
 export function createProtection({
   patterns,
   action,
-  compile,
   caseInsensitive,
   ownPaths,
   ofHome = () => null,
@@ -60,9 +72,9 @@ export function createProtection({
   const compiled = patterns.map((pattern) => ({
     pattern,
     // A secret is one in any case, whatever the file system makes of its name.
-    matches: compile(pattern, { caseInsensitive: true }),
+    matches: compileNames(pattern, { caseInsensitive: true }),
     // No path with a folder in it matches such a pattern, and without one the path is the name.
-    ofNames: isPlainGlob(pattern),
+    ofNames: !pattern.includes("/") && !pattern.includes("**"),
     sparesTemplates: FOR_ENVIRONMENT_FILES.test(pattern),
   }));
   // The paths of a large change come folder by folder.

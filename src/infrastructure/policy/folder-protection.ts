@@ -1,11 +1,5 @@
 import { statSync } from "node:fs";
-import {
-  compilePlainGlob,
-  createProtection,
-  isPlainGlob,
-  type Protection,
-  type ProtectionDeps,
-} from "../../domain/policy/protection.ts";
+import { createProtection, type Protection, type ProtectionDeps } from "../../domain/policy/protection.ts";
 import { foldsCase } from "../platform/entry-identity.ts";
 
 /** Why a path cannot be a workspace, by the name of the text that says so; null: it can. */
@@ -15,21 +9,10 @@ export function findFolderTrouble(path: string): "workspaceMissing" | "workspace
 }
 
 /** The paths that jobs may not touch. Null: a project in a container, where case counts and nothing is PicoClaw's own. */
-export async function protectFolder(
+export function protectFolder(
   root: string | null,
   deps: Pick<ProtectionDeps, "patterns" | "action" | "ofHome"> & Partial<Pick<ProtectionDeps, "ownPaths">>,
-): Promise<Protection> {
-  const compile = await globCompiler(deps.patterns);
+): Protection {
   const caseInsensitive = root !== null && foldsCase(root);
-  return createProtection({ ownPaths: [], ...deps, compile, caseInsensitive });
-}
-
-/** Plain patterns need no library; picomatch is loaded for braces, brackets, `**` and the like. */
-export async function globCompiler(patterns: readonly string[]): Promise<ProtectionDeps["compile"]> {
-  if (patterns.every(isPlainGlob)) return compilePlainGlob;
-  const { default: picomatch } = await import("picomatch");
-  return (pattern, { caseInsensitive }) => {
-    const matches = picomatch(pattern, { dot: true, nocase: caseInsensitive });
-    return (text) => matches(text);
-  };
+  return createProtection({ ownPaths: [], ...deps, caseInsensitive });
 }

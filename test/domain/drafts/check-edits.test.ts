@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { checkEdits, meantLines } from "../../../src/domain/drafts/check-edits.ts";
+import { checkEdits, indexLines, meantLines } from "../../../src/domain/drafts/check-edits.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import type { FileEntry } from "../../../src/domain/patch/patch-command.ts";
 
@@ -76,8 +76,8 @@ test("an edit without a likely place is meant where its telling lines stand, onc
   if (!parsed.ok) throw new Error(parsed.failure.message);
   const { commands } = parsed;
   const text = "one\nreturn 1;\nfunction areIdentical() {\n  return 1;\n  return 2;\n}\n";
-  expect(meantLines(commands, "a.ts", text, "a.ts hunk 1: not-found")).toEqual([3]);
-  expect(meantLines(commands, "a.ts", text, "The nearest lines:\n  line 5 (80 % alike)\n    5| x")).toEqual([
-    5,
-  ]);
+  expect(meantLines(commands, "a.ts", indexLines(text), "a.ts hunk 1: not-found")).toEqual([3]);
+  expect(
+    meantLines(commands, "a.ts", indexLines(text), "The nearest lines:\n  line 5 (80 % alike)\n    5| x"),
+  ).toEqual([5]);
 });

@@ -1,31 +1,25 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import picomatch from "picomatch";
-import { compilePlainGlob, isPlainGlob } from "../../../src/domain/policy/protection.ts";
+import { compileNames } from "../../../src/domain/policy/protection.ts";
 import { cases } from "../../require.ts";
 
-test("only patterns without anything special are plain", () => {
-  const plain = [".env*", "*credentials*", "*.key", "*.pem", "x y.txt", "id_rsa"];
-  const special = ["**/x", "*.{key,pem}", "[ab]", "!x", "a/b", "+(a)", "a\\*", "", ".", "a**", "a?b", "*.*"];
-  expect([plain.filter(isPlainGlob), special.filter(isPlainGlob)]).toEqual([plain, []]);
-});
-
-test("a plain pattern matches the paths that picomatch matches", () => {
-  const piece = fc.constantFrom("*", ".", "a", "B", "key", "-", "_", " ");
-  const text = fc.array(fc.constantFrom("a", "B", "b", ".", "key", "-", "_", "/", " ", "x"), {
-    maxLength: 8,
+test("a pattern of names matches the paths that picomatch matches", () => {
+  const piece = fc.constantFrom("*", ".", "a", "B", "key", "-", "_", "?", "[ab]", "{a,B.key}", "[^x]");
+  const part = fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join(""));
+  const pattern = fc
+    .array(fc.oneof(part, part, fc.constant("**")), { minLength: 1, maxLength: 3 })
+    .map((parts) => parts.join("/"));
+  const text = fc.array(fc.constantFrom("a", "B", "b", ".", "key", "-", "_", "/", "x"), { maxLength: 8 });
+  const property = fc.property(pattern, text, fc.boolean(), (written, names, nocase) => {
+    const name = names.join("");
+    // Beyond git's rules: a double star within a name, and a star that picomatch wants something after.
+    fc.pre(!/[^/]\*\*|\*\*[^/]|(?:^|[/,{])[.]{1,2}(?:$|[/,}])|\*\.\*|\*[?]/.test(written));
+    fc.pre(name.split("/").every((one) => !/^\.{0,2}$/.test(one)));
+    const mine = compileNames(written, { caseInsensitive: nocase })(name);
+    const theirs = picomatch(written, { dot: true, nocase })(name);
+    // Of a folder before `/**`, picomatch matches some and not others.
+    expect([written, name, mine]).toEqual([written, name, theirs || (mine && written.endsWith("/**"))]);
   });
-  const property = fc.property(
-    fc.array(piece, { minLength: 1, maxLength: 6 }),
-    text,
-    fc.boolean(),
-    (pieces, names, nocase) => {
-      const pattern = pieces.join("");
-      const name = names.join("");
-      fc.pre(isPlainGlob(pattern) && name.split("/").every((part) => !/^\.{0,2}$/.test(part)));
-      const mine = compilePlainGlob(pattern, { caseInsensitive: nocase })(name);
-      expect([pattern, name, mine]).toEqual([pattern, name, picomatch(pattern, { dot: true, nocase })(name)]);
-    },
-  );
   fc.assert(property, { numRuns: cases(3000) });
 });

@@ -1,12 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import picomatch from "picomatch";
 import { createProtection, inDependencyFolder } from "../../../src/domain/policy/protection.ts";
 
 const protectionOf = (caseInsensitive: boolean, patterns = [".env*", "*credentials*", "*.key", "*.pem"]) =>
   createProtection({
     patterns,
     action: "error",
-    compile: (pattern, { caseInsensitive: nocase }) => picomatch(pattern, { dot: true, nocase }),
     caseInsensitive,
     ownPaths: ["state", "a/jobs"],
   });

@@ -2,7 +2,8 @@ import { z } from "zod";
 import type { Workspace } from "../../../application/ports/jobs-workspace.ts";
 import { ViewFault } from "../../../application/ports/platform-view.ts";
 import { isAscii } from "../../../domain/platform/bytes-text.ts";
-import { globSource, type IgnoreMatcher } from "../../../domain/platform/ignore-rules.ts";
+import { compileGlob } from "../../../domain/platform/glob.ts";
+import type { IgnoreMatcher } from "../../../domain/platform/ignore-rules.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { type ResolvedPath, resolvePathArgument } from "../../resolved-path.ts";
 import type { RunProgram } from "../../tool-context.ts";
@@ -352,11 +353,10 @@ export const search = createSecureTool({
 /** A glob without a slash is tried on the file name, one with a slash on the path. */
 function includes(glob: string | undefined): (path: string) => boolean {
   if (glob === undefined) return () => true;
-  const source = globSource(glob.replace(/^\//, ""));
-  if (source === null)
+  const matches = compileGlob(glob.includes("/") ? glob.replace(/^\//, "") : `**/${glob}`);
+  if (matches === null)
     throw new ToolError("INVALID_ARGUMENT", `include: not a glob: ${glob}`, { reason: "arguments" });
-  const regExp = new RegExp(`^${glob.includes("/") ? "" : "(?:.*/)?"}${source}$`, "su");
-  return (path) => regExp.test(path);
+  return matches;
 }
 
 function maskMatches({ workspace }: ResolvedPath, matches: readonly SearchMatch[]) {
