@@ -127,7 +127,7 @@ withChecks(
     });
     const ran = cli.chat("/code3 comment src/one.mjs", [], { PICOCLAW_CHECKS_AUTO_LIMIT: "2" });
     expect(ran.out).toMatch(
-      /^Applied: 1 file, npm test 1 affected passed; the whole suite \(over [2-9] s\) was not run\n/,
+      /^Applied: 1 file, npm test 1 test in 1 file passed, the only affected file; the whole suite \(over [2-9] s\) was not run\n/,
     );
     expect(ran.code).toBe(0);
     const two = replace("src/one.mjs", "export const one = 1;", "export const one = 2;");

@@ -7,9 +7,10 @@ import {
 import { filesHolding, titleOf } from "../../domain/checks/connected.ts";
 import { changesImportsOnly } from "../../domain/checks/deciding-files.ts";
 import { repeatsFailure } from "../../domain/checks/failures.ts";
-import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
-import { narrowLine, selectData } from "../../domain/checks/narrow-check.ts";
-import { isCodePath, isTestPath } from "../../domain/checks/path-kinds.ts";
+import { type ProjectCheck, READ_FOR_CHECKS } from "../../domain/checks/find-checks.ts";
+import { cheapenLine, narrowLine, selectData } from "../../domain/checks/narrow-check.ts";
+import { findPatches } from "../../domain/checks/patched-code.ts";
+import { decidesChecks, isCodePath, isTestPath } from "../../domain/checks/path-kinds.ts";
 import { findRenamedTests } from "../../domain/checks/renamed-tests.ts";
 import { bareTestName, countTests, holds } from "../../domain/checks/test-results.ts";
 import {
@@ -22,7 +23,7 @@ import {
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { foldersAbove } from "../../domain/platform/paths.ts";
 import type { Checked, CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
-import { checkResults } from "./baseline.ts";
+import { checkResults, readSmallFile } from "./baseline.ts";
 
 export type RunDraftChecks = (
   checks: readonly ProjectCheck[],
@@ -61,17 +62,24 @@ export interface Affected extends AffectedTests {
     files: readonly string[],
     older?: ReadonlyMap<string, string>,
   ): ProjectCheck | null;
+  /** The same by a call that does less beside the tests, as far as the project's settings need that. */
+  readonly cheaply: Affected["narrow"];
+  /** The options of such a call. */
+  cheaper(checks: readonly ProjectCheck[]): readonly string[];
 }
 
 /** The affected tests are unknown: all tests judge. */
 export const NO_TESTS_FOUND: Affected = {
   files: [],
   touched: [],
+  near: [],
+  ranked: [],
   readers: new Map(),
-  affected: 0,
   of: 0,
   texts: new Map(),
   narrow: () => null,
+  cheaply: () => null,
+  cheaper: () => [],
 };
 
 export function toChangedTexts(draft: Pick<Draft, "diff">) {
@@ -113,17 +121,35 @@ export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   const paths = changed.map(({ path }) => path);
   const texts = readCode(draft.files, paths);
   const found = findAffectedTests({ texts, changed });
+  const read = (path: string) =>
+    texts.get(path) ?? attemptOr(null, () => readSmallFile(draft.files, path, MOST_BYTES)) ?? "";
+  let settings: string | null = null;
+  const cheapen = ({ line, runner = line }: ProjectCheck) => {
+    settings ??= [...READ_FOR_CHECKS, ...[...texts.keys()].filter((path) => decidesChecks(path))]
+      .map(read)
+      .join("\n");
+    return cheapenLine(runner, settings);
+  };
+  const narrow: Affected["narrow"] = (check, files, older = texts) => {
+    const narrowed = narrowLine(check.runner ?? check.line, files, older);
+    if (narrowed === null) return null;
+    const data = files.map((path) => found.readers.get(path) ?? []);
+    const line = selectData(narrowed, data);
+    const { kind, command, home } = check;
+    return { kind, command, line, ...(home !== undefined && { home }) };
+  };
   return {
     ...found,
     texts,
-    narrow(check, files, older = texts) {
-      const narrowed = narrowLine(check.runner ?? check.line, files, older);
-      if (narrowed === null) return null;
-      const data = files.map((path) => found.readers.get(path) ?? []);
-      const line = selectData(narrowed, data);
-      const { kind, command, home } = check;
-      return { kind, command, line, ...(home !== undefined && { home }) };
-    },
+    narrow,
+    cheaply: (check, files, older) => narrow({ ...check, runner: cheapen(check) }, files, older),
+    cheaper: (checks) =>
+      checks.flatMap((check) => {
+        const known = (check.runner ?? check.line).split(" ");
+        return cheapen(check)
+          .split(" ")
+          .filter((word) => !known.includes(word));
+      }),
   };
 }
 
@@ -262,6 +288,8 @@ export interface AffectedJudgement extends Partial<OnceFailed> {
   readonly results: readonly CheckResult[];
   /** Over the old code. */
   readonly before: readonly CheckResult[];
+  /** The draft's tests over the old code, new ones among them; absent where another run shows those. */
+  readonly overOld?: readonly CheckResult[] | undefined;
   readonly flaky: readonly string[];
   readonly files: number;
   readonly of: number;
@@ -437,16 +465,17 @@ async function compareWithOldCode(
     return { ...now, before: baseline, judgement: judgeAll({ baseline, draft: now.results, old: null }) };
   }
   const changes = draft.changes();
-  const code = await check([known], { asBefore: changes.map(({ path }) => path) });
-  if (!code.ok) return null;
-  const baseline = [...checkResults([known], code.runs), ...added];
+  const proof = await runNewOverOldCode({ check, draft }, affected, now);
+  const code = proof === null ? await check([known], { asBefore: changes.map(({ path }) => path) }) : null;
+  if (code?.ok === false) return null;
+  const baseline = [...(proof?.before ?? checkResults([known], code?.runs ?? [])), ...added];
   // Red without a test on either side: the line itself fails here, such as where a test reads the runner's arguments.
   if (isUnreadRed([...baseline.slice(0, 1), ...now.results.slice(0, 1)])) return null;
   const plain = judgeAll({ baseline, draft: now.results, old: null });
   // A new test may be why an old one fails or passes now.
   const isShown = plain.verdict !== "worse" && plain.mended.length === 0 && onlyAdds(draft);
   // Tests that time out over the old code would time out in their old version, too.
-  const isAsked = !isShown && code.runs.every(({ outcome }) => outcome !== "timed-out");
+  const isAsked = !isShown && baseline.every(({ state }) => state !== "timed-out");
   const asBefore = changes.flatMap(({ path, kind }) =>
     isAsked && isTestPath(path) && kind !== "added" ? [path] : [],
   );
@@ -460,5 +489,40 @@ async function compareWithOldCode(
   const demandsSame = findSameDemands(draft, affected.texts);
   const isRenamed = findRenamedTests(toChangedTexts(draft));
   const judgement = judgeAll({ baseline, draft: now.results, old, demandsSame, isRenamed });
-  return { ...now, before: baseline, judgement };
+  return { ...now, before: baseline, judgement, ...(proof !== null && { overOld: proof.overOld }) };
+}
+
+/**
+ * Where the draft only adds tests, one run of its test files over the old code shows how the old tests ended there and whether the new
+ * ones test the change. Null where that run does not show every old test: a new one may keep a file from being loaded.
+ */
+async function runNewOverOldCode(
+  { check, draft }: Pick<AffectedDeps, "check" | "draft">,
+  { texts }: Pick<Affected, "texts">,
+  { results, checks }: Pick<FilesRun, "results" | "checks">,
+): Promise<{ readonly before: readonly CheckResult[]; readonly overOld: readonly CheckResult[] } | null> {
+  const changes = draft.changes();
+  const code = changes.flatMap(({ path }) => (isTestPath(path) ? [] : [path]));
+  const changed = toTexts(draft).filter(({ path }) => isTestPath(path));
+  const [known, now] = [checks[0], results[0]?.results];
+  const isPlain = changed.every(({ path, before, after }) => isTestFile(path, before || after));
+  if (known === undefined || now?.listed !== "all" || code.length === 0) return null;
+  if (!isPlain || changed.every(({ before }) => before === "") || !onlyAdds(draft)) return null;
+  // A new test may replace parts of the code for the rest of the run.
+  if (findPatches(toChangedTexts(draft), texts).length > 0) return null;
+  const ran = await check([known], { asBefore: code });
+  const [result] = ran.ok ? checkResults([known], ran.runs) : [];
+  const seen = result?.results;
+  if (result === undefined || seen?.listed !== "all") return null;
+  const added = new Map(changed.map((one) => [one.path, one] as const));
+  const isNew = (name: string) => {
+    return filesHolding(name, texts).every(
+      (path) => added.get(path)?.before.includes(titleOf(name)) === false,
+    );
+  };
+  const old = new Map([...seen.tests].filter(([name]) => !isNew(name)));
+  if (old.size === 0 || ![...now.tests.keys()].every((name) => isNew(name) || old.has(name))) return null;
+  const counts = countTests(old);
+  const state = counts.failed === 0 ? ("green" as const) : result.state;
+  return { before: [{ ...result, state, results: { ...seen, tests: old, counts } }], overOld: [result] };
 }

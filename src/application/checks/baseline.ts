@@ -11,6 +11,7 @@ import {
 import type { WhyNotChecked } from "../../domain/checks/findings.ts";
 import { narrowLine, retryCheck, takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
 import { findOutsideCause } from "../../domain/checks/outside-cause.ts";
+import { createPace } from "../../domain/checks/pace.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import { totalTests } from "../../domain/checks/test-results.ts";
 import {
@@ -96,6 +97,8 @@ export interface BaselineDeps {
   readonly memory: CheckMemory;
   readonly now: () => number;
   readonly signal: AbortSignal;
+  /** How many test files the project has; absent: unknown. */
+  readonly countTestFiles?: () => number;
 }
 
 /** The checks over the current workspace: recalled if nothing changed since, awaited if they are running, else run. */
@@ -143,8 +146,11 @@ async function runChecksOnce(
   // The affected tests then judge alone.
   if (deps.settings.enabled === "auto" && isSlow(checks, deps)) return { ok: false, why: "slow" };
   const limit = limitSeconds(deps.settings, known);
-  const first = await runBaseline(deps, draft, { commands: lines, timeoutSeconds: limit });
+  const pace = limit < deps.settings.timeout ? watchPace(deps, limit) : null;
+  const watched = pace === null ? {} : { onOutput: pace.add, enough: pace.enough };
+  const first = await runBaseline(deps, draft, { commands: lines, timeoutSeconds: limit, ...watched });
   if (!first.ok) return first;
+  const estimate = pace?.estimate() ?? null;
   const down = await climbDown(deps, draft, { results: checkResults(checks, first.runs), limit });
   if (down === null) return ABORTED;
   const climbed = down.map(({ result }) => result);
@@ -154,13 +160,32 @@ async function runChecksOnce(
   const { noticed = [], hung = [] } = known ?? {};
   const about = { lines, fingerprint, at: now(), durationMs, wasEnded, noticed, hung };
   if (wasEnded) {
-    memory.keep({ ...about, results: null });
+    const expected = estimate === null ? {} : { durationMs: estimate, isEstimate: true as const };
+    memory.keep({ ...about, ...expected, results: null });
     return { ok: false, why: "slow" };
   }
   memory.keep({ ...about, results: climbed });
   // The run memory may have ended them before the limit: the affected tests then judge alone, too.
   const isSlower = !climbed.some(judgesBaseline) && climbed.some(({ state }) => state === "timed-out");
   return isSlower ? { ok: false, why: "unended" } : { ok: true, fingerprint, results: climbed };
+}
+
+/** Ends a suite whose own count and pace say that it cannot end in time. */
+function watchPace({ now, countTestFiles = () => 0 }: BaselineDeps, limitSeconds: number) {
+  const pace = createPace(limitSeconds * 1000, countTestFiles);
+  const ending = new AbortController();
+  const from = now();
+  let whole: number | null = null;
+  return {
+    enough: ending.signal,
+    estimate: () => whole,
+    add(text: string): void {
+      const ms = now() - from;
+      pace.add(text, ms);
+      whole ??= pace.findHopeless(ms);
+      if (whole !== null) ending.abort();
+    },
+  };
 }
 
 export function limitSeconds({ timeout, auto_limit, enabled }: CheckSettings, known: CheckRecord | null) {

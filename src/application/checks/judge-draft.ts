@@ -83,13 +83,22 @@ const PROGRESS_MS = 3000;
 
 /** Reports the progress of a run until it ends. A run that usually takes more than a few seconds is reported at its start, too. */
 async function watchRun<T>(
-  { now, onProgress, onOutput }: Pick<JudgeDraftDeps, "now" | "onProgress" | "onOutput">,
+  {
+    now,
+    onProgress,
+    onOutput,
+    settings,
+  }: Pick<JudgeDraftDeps, "now" | "onProgress" | "onOutput" | "settings">,
   about: Pick<CheckProgress, "attempt" | "command" | "run" | "of" | "usual">,
-  run: (onOutput: (text: string) => void) => Promise<T>,
+  run: (onOutput: (text: string) => void, silent: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const counter = createTestCounter();
   const from = now();
+  const silence = new AbortController();
+  let printed = from;
   const tell = () => {
+    // A compiler may be silent for long, a suite that has begun is not.
+    if (counter.done > 0 && now() - printed > settings.auto_limit * 1000) silence.abort();
     const seconds = Math.round((now() - from) / 1000);
     onProgress?.({ ...about, done: counter.done, latest: counter.latest, seconds });
   };
@@ -97,9 +106,10 @@ async function watchRun<T>(
   const timer = setInterval(tell, PROGRESS_MS);
   try {
     return await run((text) => {
+      printed = now();
       counter.add(text);
       onOutput?.(text);
-    });
+    }, silence.signal);
   } finally {
     clearInterval(timer);
   }
@@ -148,6 +158,7 @@ interface Judging {
   isBlind: boolean;
   /** Tests that failed, passed alone, and passed in no run with the others. */
   unrepeated: readonly string[];
+  readonly overOld?: readonly CheckResult[] | undefined;
 }
 
 /** Adds findings. A verdict that would land becomes doubtful by each one whose entry says so. */
@@ -294,10 +305,18 @@ async function judgeEarly(opening: Opening) {
   const { deps, draft } = opening;
   const pending = opening.pending();
   if (!isWorthFirst(opening.affected()) || (await isKnownQuick(deps, pending))) return null;
-  const { touched, files } = opening.affected();
-  opening.early = await judgeByAffected(opening, {
+  const { touched, near, files } = opening.affected();
+  const record = recallChecks(deps.memory, deps.checks);
+  // Where all tests may follow, only those that the change touches run twice with runners that cannot leave files out.
+  const isKnown = record !== null && !record.wasEnded;
+  const first = isKnown ? touched : near;
+  const limit = { timeoutSeconds: deps.settings.timeout, isExact: true };
+  const check: RunDraftChecks = (which, more) => opening.check(which, { ...limit, ...more });
+  const affected = { ...opening.affected(), narrow: opening.affected().cheaply };
+  opening.early = await judgeByAffected(isKnown ? opening : { ...opening, affected: () => affected }, {
     first: true,
-    files: touched.length > 0 ? touched : files,
+    files: first.length > 0 ? first : files,
+    ...(!isKnown && { check }),
   });
   // The draft's commands may have installed the package that these tests miss: then all tests judge.
   const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
@@ -334,29 +353,47 @@ async function judgePart(opening: Opening): Promise<DraftJudgement | WhyNotCheck
 }
 
 /**
- * Runs the affected tests from the smallest part up: those that the change touches, then the best others. A red part ends it, and a
- * part that does not end in what is left of the time leaves the verdict to the part before. Null where no part judges.
+ * Runs the affected tests from the smallest part up: those that the change touches with those beside its sources, then as many of the
+ * others, best first, as the time allows. A red part ends it, and so does one that does not end in what is left of the time. The
+ * verdict is then that of the part before. Null where no part judges.
  */
 async function climbFiles(opening: Opening) {
   const { settings, now } = opening.deps;
-  const { touched, files } = opening.affected();
+  const affected = { ...opening.affected(), narrow: opening.affected().cheaply };
+  const { near, files, ranked } = affected;
   const from = now();
   let judged: (SettledAffected & Pick<Judging, "affected" | "check">) | null = null;
-  for (const part of touched.length > 0 && touched.length < files.length ? [touched, files] : [files]) {
-    const took = (now() - from) / 1000;
-    if (judged !== null && (isRed(judged) || ALONE_SECONDS - took < (took / touched.length) * part.length))
-      break;
-    const most = part === touched ? settings.timeout : ALONE_SECONDS;
-    const limit = { timeoutSeconds: Math.min(settings.timeout, most), isExact: true };
+  for (let part = near.length > 0 ? near : files; part.length > 0; ) {
+    const isFirst = judged === null;
+    const left = LADDER_SECONDS - (now() - from) / 1000;
+    const limit = {
+      timeoutSeconds: isFirst ? settings.timeout : Math.min(settings.timeout, left),
+      isExact: true,
+    };
     const check: RunDraftChecks = (which, more) => opening.check(which, { ...limit, ...more });
-    const next = await judgeByAffected(opening, { check, files: part });
-    const ran = { affected: { ...opening.affected(), files: part }, check };
-    if (next?.isAsBefore === true) return { ...next, ...ran };
+    const next = await judgeByAffected({ ...opening, affected: () => affected }, { check, files: part });
+    if (next?.isAsBefore === true) return { ...next, affected: { ...affected, files: part }, check };
     const isJudged = next !== null && !["unknown", "not-checked"].includes(next.judgement.verdict);
-    const isCut = judged !== null && next?.results.some(({ state }) => state === "timed-out") === true;
-    if (isJudged && !isCut) judged = { ...next, ...ran };
+    const isCut = !isFirst && next?.results.some(({ state }) => state === "timed-out") === true;
+    if (isJudged && !isCut) judged = { ...next, affected: { ...affected, files: part }, check };
+    if (judged === null || isCut || isRed(judged)) {
+      // Tests beside the change that cannot judge leave that to the best others.
+      if (judged !== null || part === files) break;
+      part = files;
+      continue;
+    }
+    const most = findNextRung(part.length, judged.runs, (now() - from) / 1000);
+    if (ranked.length === part.length || most <= part.length) break;
+    part = ranked.slice(0, most);
   }
   return judged;
+}
+
+/** How many files the next part may have: at the pace of this one, over the draft and over the old code, it ends in time. */
+function findNextRung(files: number, runs: readonly CheckRun[], seconds: number): number {
+  // Runs from memory took their time earlier.
+  const ran = runs.reduce((sum, { durationMs }) => sum + durationMs, 0) / 500;
+  return Math.floor((Math.max(0, LADDER_SECONDS - seconds) * files) / Math.max(ran, seconds, 1));
 }
 
 /** Runs all checks over the draft. */
@@ -416,7 +453,7 @@ export function createDraftCheck(
     const run = name ?? (begun.has(key) ? "again" : undefined);
     begun.add(key);
     const progress = { ...recallRun(deps, which), attempt, command, ...(run !== undefined && { run }) };
-    return watchRun(deps, progress, (onOutput) =>
+    return watchRun(deps, progress, (onOutput, silent) =>
       draft.check({
         commands: which.map(({ line }) => line),
         over: "draft",
@@ -427,6 +464,8 @@ export function createDraftCheck(
         onOutput,
         home: home.isWhole || which.some((one) => one.home === "whole") ? "whole" : "bare",
         withoutBuildLayer: fresh,
+        // Without a known time, the limit is long: a test that hangs ends earlier.
+        ...(more.isExact === true && { enough: silent }),
         ...more,
       }),
     );
@@ -652,7 +691,17 @@ async function proveSeen(judging: Judging): Promise<null> {
   return null;
 }
 
-function toProofDeps({ deps, draft, affected, checks, results, judgement, check, runs }: Judging): ProofDeps {
+function toProofDeps({
+  deps,
+  draft,
+  affected,
+  checks,
+  results,
+  judgement,
+  check,
+  runs,
+  overOld,
+}: Judging): ProofDeps {
   const longestMs = Math.max(0, ...runs.map(({ durationMs }) => durationMs));
   const limit = proofSeconds(longestMs, deps.settings.timeout);
   // A test script that the draft replaced may notice nothing: the old version of deciding files gives the proof.
@@ -660,7 +709,7 @@ function toProofDeps({ deps, draft, affected, checks, results, judgement, check,
   const asBefore: RunDraftChecks = (which, more = {}) =>
     check(which, { ...more, asBefore: [...(more.asBefore ?? []), ...deciding] });
   const proving = deciding.length === 0 ? check : asBefore;
-  return { draft, affected, checks, results, judgement, check: proving, limit };
+  return { draft, affected, checks, results, judgement, check: proving, limit, overOld };
 }
 
 function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJudgement {
@@ -732,8 +781,8 @@ async function judgeUnchanged(
   return { facts: toChecksFacts(judged, commands, settled.found), runs: [] };
 }
 
-/** The time limit of the affected tests where they judge alone. */
-const ALONE_SECONDS = 60;
+/** The time for affected tests where they judge alone, beyond the first part of them. */
+const LADDER_SECONDS = 60;
 
 /** The baseline's results if it has been measured by now; does not wait for them. */
 async function settledBaseline(pending: Promise<Baseline>): Promise<readonly CheckResult[] | undefined> {
@@ -781,16 +830,20 @@ async function judgeAlone(
   const judging: Judging = { ...about, ...alone, unrepeated, baseline, showHome: () => {} };
   for (const step of deps.steps ?? JUDGE_STEPS) if (step.isForPart === true) await step.take(judging);
   const { facts, runs } = toEarlyJudgement({ ...alone, ...judging }, deps);
+  const passed = judging.judgement.counts?.passed ?? 0;
   const affectedOnly = {
     files: alone.files,
-    affected: about.affected.affected,
+    affected: about.affected.ranked.length,
     of: alone.of,
     wholeSeconds: Math.round((record?.durationMs ?? deps.settings.auto_limit * 1000) / 1000),
     isAtLeast:
-      record?.wasEnded !== false || record.results?.every(({ state }) => state === "timed-out") === true,
+      (record?.wasEnded !== false && record?.isEstimate !== true) ||
+      record.results?.every(({ state }) => state === "timed-out") === true,
     ...(isUnread && { isUnread }),
+    isOnlyNew: passed > 0 && passed === (judging.judgement.newPassing ?? []).length,
   };
-  return { facts: withFound(facts, { affectedOnly }), runs };
+  const cheaper = about.affected.cheaper(deps.checks);
+  return { facts: withFound(facts, { affectedOnly, cheaper }), runs };
 }
 
 function rememberNoticed({ memory, checks }: JudgeDraftDeps, noticed: readonly string[]): void {

@@ -42,6 +42,7 @@ import { type ChecksMessages, type ChecksState, checksMessagesFor } from "../../
 import type { Baseline, CheckMemory, CheckRecord, KnownCommands, Said } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
+import { findAffected } from "./affected.ts";
 import { type FoundChecks, limitSeconds, measureBaseline, recallChecks } from "./baseline.ts";
 import type { FormatDraft, FormattableDraft } from "./format-draft.ts";
 import { createSourceJudge, type SourceJudgeDeps } from "./judge-by-sources.ts";
@@ -299,7 +300,8 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   }
   function baselineOf(draft: JudgedDraft): Promise<Baseline> {
     if (measured === null) {
-      measured = (deps.measure ?? measureBaseline)(deps, draft);
+      const countTestFiles = () => findAffected(draft).of;
+      measured = (deps.measure ?? measureBaseline)({ ...deps, countTestFiles }, draft);
       // A draft may end, and abort its baseline, before `judge` awaits it.
       measured.catch(() => {});
     }
@@ -504,7 +506,7 @@ export function wordDeclarations(where: "the plan" | "your last message"): strin
 /** The state of checks that earlier jobs and the declared checks themselves add to the measured one. */
 export interface ChecksKnown {
   /** The last run of all these checks, over any files. */
-  readonly last: Pick<CheckRecord, "durationMs" | "wasEnded"> | null;
+  readonly last: Pick<CheckRecord, "durationMs" | "wasEnded" | "isEstimate"> | null;
   /** Forms of the checks for single test files. */
   readonly narrow: readonly string[];
   readonly others: KnownCommands | null;
@@ -578,7 +580,7 @@ function wordWhoRuns(found: string, { checks }: ChecksState, { last, narrow }: C
   const instead = one === undefined ? "a narrow command" : quote(one);
   const seconds = Math.round((last?.durationMs ?? 0) / 1000);
   if (last?.wasEnded === true)
-    return `${found} did not end in ${seconds} s here. PicoClaw runs only the tests near your change in time: do not run all of them, test your change by ${instead}.`;
+    return `${found} ${last.isEstimate ? `would take about ${seconds} s` : `did not end in ${seconds} s`} here. PicoClaw runs only the tests near your change in time: do not run all of them, test your change by ${instead}.`;
   const isKnown = checks.every(({ result }) => result !== null);
   if (isKnown || last !== null)
     return `PicoClaw runs these after the patch, so do not run them: ${found}${isKnown ? "" : `, ${seconds} s the last time`}.`;

@@ -213,11 +213,12 @@ function isSameContent(one: ReadonlyMap<string, SeenFile>, other: ReadonlyMap<st
   });
 }
 
-/** A green run of some of the line's tests over the same files, and the line for the rest of them. */
+/** A run of some of the line's tests over the same files, and the line for the rest of them. */
 function findPart({ runs }: RunLayers, how: string, restOf: (part: string) => string | null) {
   for (const [key, { run }] of runs) {
-    const rest = run.exitCode === 0 && key.startsWith(`${how} `) ? restOf(run.command) : null;
-    if (rest !== null) return { run, rest };
+    const rest = run.exitCode !== null && key.startsWith(`${how} `) ? restOf(run.command) : null;
+    if (rest !== null && (run.exitCode === 0 || readResults(run.whole)?.listed === "all"))
+      return { run, rest };
   }
   return null;
 }
@@ -240,6 +241,7 @@ async function runRest(
   if (repeated > 0) return repeated === names.length ? checked : run(line);
   const joined = {
     ...second,
+    exitCode: second.exitCode === 0 ? first.exitCode : second.exitCode,
     output: `${first.output}\n${second.output}`,
     whole: `${first.whole}\n${second.whole}`,
     durationMs: first.durationMs + second.durationMs,

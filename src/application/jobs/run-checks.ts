@@ -127,11 +127,16 @@ function start(
 async function runOne(running: Running, command: string): Promise<CheckRun> {
   const { check, request } = running;
   const { mask, config } = check.deps;
+  const { enough, signal } = request;
   // Through two pipes, a runner's headings and its tests could arrive in another order than they were written.
   const maskFiles = running.view.maskFiles ?? ((text: string) => text);
   const tell = request.onOutput && ((text: string) => request.onOutput?.(maskFiles(text)));
-  const ended = await start(running, ["bash", "-c", `exec 2>&1\n${command}`], tell);
-  const { outcome, running: left = [] } = ended;
+  const ending = enough === undefined ? request : { ...request, signal: AbortSignal.any([signal, enough]) };
+  const argv = ["bash", "-c", `exec 2>&1\n${command}`] as const;
+  const ended = await start({ ...running, request: ending }, argv, tell);
+  const isEnough = ended.outcome === "aborted" && !signal.aborted;
+  const { running: left = [] } = ended;
+  const outcome = isEnough ? "timed-out" : ended.outcome;
   const whole = mask(maskFiles(`${ended.output}${ended.error?.message ?? ""}`));
   const output = cutMiddle(whole, config.output_limit);
   const exitCode = outcome === "exited" ? ended.exitCode : null;

@@ -75,6 +75,8 @@ export interface CheckRecord {
   /** All of them together. Where `wasEnded`, they would have taken longer. */
   readonly durationMs: number;
   readonly wasEnded: boolean;
+  /** They were ended because their pace showed that they would take about `durationMs`. */
+  readonly isEstimate?: true;
   /** Null where they were ended. */
   readonly results: readonly CheckResult[] | null;
   /** Files that these checks were seen to notice when they are broken. */

@@ -198,6 +198,8 @@ export interface CheckRequest {
   /** Ends the checks at the first that fails. */
   readonly stopOnError?: boolean;
   readonly signal?: AbortSignal;
+  /** Ends the command that runs as its time limit does. */
+  readonly enough?: AbortSignal;
   readonly onOutput?: (text: string) => void;
 }
 

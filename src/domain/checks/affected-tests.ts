@@ -15,10 +15,12 @@ export interface AffectedTests {
   readonly files: readonly string[];
   /** The first of them: those that the change touches, or whose data it touches. */
   readonly touched: readonly string[];
+  /** Those, and the best of those that lie beside a changed source. */
+  readonly near: readonly string[];
+  /** All with any sign of a connection: the near ones, then the best first. */
+  readonly ranked: readonly string[];
   /** Test files that read data which the change touches, each with these files. */
   readonly readers: ReadonlyMap<string, readonly string[]>;
-  /** How many test files have any sign of a connection, those among them. */
-  readonly affected: number;
   /** All test files. */
   readonly of: number;
 }
@@ -95,12 +97,15 @@ export function onlyAddsTests(
 /** The share of ranked tests that counts as affected; in 94 of 100 fixes it includes the touched test. */
 const SHARE = 0.2;
 const AT_LEAST = 3;
+/** So many of the tests beside a source are run with those that the change touches. */
+const MOST_BESIDE = 5;
 
 const WORTH = {
   sameName: 6,
   near: [3, 1.5, 0.5],
   identifier: 1.2,
   functionInName: 2.5,
+  beside: 2,
 } as const;
 
 /** Which test files a change concerns, by names, imports and the identifiers of the changed lines. */
@@ -117,8 +122,16 @@ export function findAffectedTests({ texts, changed }: AffectedInput): AffectedTe
   const sources = changed.filter(({ path }) => isCodePath(path) && !isTestPath(path));
   const ranked = rankTests(texts, tests, sources).filter((path) => !touched.includes(path));
   const most = sources.length === 0 ? 0 : Math.max(AT_LEAST, Math.ceil(tests.length * SHARE));
-  const affected = touched.length + ranked.length;
-  return { files: [...touched, ...ranked.slice(0, most)], touched, readers, affected, of: tests.length };
+  const lie = ranked.filter((path) => sources.some((source) => liesBeside(path, source.path)));
+  const near = [...touched, ...lie.slice(0, MOST_BESIDE)];
+  return {
+    files: [...touched, ...ranked.slice(0, most)],
+    touched,
+    near,
+    ranked: [...new Set([...near, ...ranked])],
+    readers,
+    of: tests.length,
+  };
 }
 
 const LITERAL = /(["'`])([^"'`\n]{3,100})\1/g;
@@ -171,6 +184,7 @@ function rankTests(
       near === undefined ? 0 : (WORTH.near[Math.min(near, WORTH.near.length) - 1] ?? WORTH.sameName),
       [...worth].reduce((sum, [word, one]) => (held.has(word) ? sum + one : sum), 0),
       parts.some((part) => functions.has(part)) ? WORTH.functionInName : 0,
+      sources.some((source) => liesBeside(path, source.path)) ? WORTH.beside : 0,
     ].reduce((sum, one) => sum + one, 0);
   };
   return tests
@@ -178,6 +192,15 @@ function rankTests(
     .filter((one) => one.score > 0)
     .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
     .map(({ path }) => path);
+}
+
+/** Folders that hold tests, or sources apart from tests. */
+const OF_KIND = /(?:^|\/)(?:src|lib|main|java|tests?|specs?|__tests__|unit)(?=\/|$)/g;
+
+/** Whether a test lies in the folder of a source, in one for tests there, or in the same folder among the tests. */
+function liesBeside(test: string, source: string): boolean {
+  const [own, other] = [test, source].map((path) => parentOf(path).replace(OF_KIND, ""));
+  return own === other && own !== "";
 }
 
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1).replace(/\.\w+$/, "");

@@ -132,6 +132,8 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
   readonly services: readonly string[];
   /** Test files that hang here without the change, and were left out. */
   readonly hung: readonly string[];
+  /** Options by which the affected tests did less than the project's own call does beside its tests. */
+  readonly cheaper: readonly string[];
   /** The affected tests judged alone; `wholeSeconds`: the duration of all tests, or their time limit where `isAtLeast`. */
   readonly affectedOnly: {
     readonly files: number;
@@ -140,6 +142,8 @@ export interface FindingValues extends Required<Omit<Judgement, "verdict" | "cou
     readonly of: number;
     readonly wholeSeconds: number;
     readonly isAtLeast: boolean;
+    /** Every test that ran is new, so the tests of the old code did not judge. */
+    readonly isOnlyNew?: boolean;
     /** All tests were red before the change, and the output names none. */
     readonly isUnread?: boolean;
   };
@@ -219,6 +223,7 @@ export const FINDINGS = {
   removed: { order: 110, inFirstLine: "declared" },
   removedWithCode: { order: 120, remark: true },
   unable: { order: 130, remark: true, forCoder: "listed" },
+  cheaper: { order: 131, remark: true },
   cannotRun: { order: 132, remark: true, forCoder: "sentence" },
   refused: { order: 134, remark: true, forCoder: "sentence" },
   hung: { order: 140, remark: true },

@@ -47,6 +47,11 @@ export function narrowLine(
   return `${own}${[...kept, ...taken.map(quotePath)].join(" ")}`;
 }
 
+/** The same call without what its project's settings do beside the tests: coverage, types, further processes. */
+export function cheapenLine(line: string, settings: string): string {
+  return CHECK_RUNNERS.reduce((one, { cheapen }) => cheapen?.(one, settings) ?? one, line);
+}
+
 /** How a runner leaves out test files. Other runners have no option for it that keeps the project's own exclusions. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/ -m pytest /, "--ignore="],
@@ -62,10 +67,21 @@ export function restOfLine(line: string, part: string, texts: () => ReadonlyMap<
     const isTwice = (name: string) => others.some(([, text]) => text.includes(`func ${name}(`));
     return names.split("|").some(isTwice) ? null : `${line} -skip '^(${names})$'`;
   }
+  const others = restOfFiles(line, part);
+  if (others !== null) return others;
   const files = part.startsWith(`${line} `) ? splitWords(part.slice(line.length)) : [];
   const flag = LEFT_OUT.find(([runner]) => runner.test(nameCheck(line)))?.[1];
   if (flag === undefined || files.length === 0 || files.some((file) => !isTestPath(file))) return null;
   return `${line} ${files.map((file) => `${flag}${file}`).join(" ")}`;
+}
+
+/** The line without the test files of a part, where that is the same call with fewer of them; null where it is not. */
+function restOfFiles(line: string, part: string): string | null {
+  const [all, some] = [splitWords(line), splitWords(part)];
+  const isFile = (word: string) => !word.startsWith("-") && isTestPath(word.replaceAll("'", ""));
+  const left = all.filter((word) => !isFile(word) || !some.includes(word));
+  const isSame = all.filter((word) => !isFile(word) || some.includes(word)).join(" ") === some.join(" ");
+  return isSame && some.some(isFile) && left.some(isFile) ? left.join(" ") : null;
 }
 
 /** Whether a line can be run for some test files alone, in a project with these folders. */
@@ -75,7 +91,8 @@ export function takesFiles(line: string, folders: readonly string[] = []): boole
 }
 
 /** A file that jest, or vitest, reports as soon as all of its tests have ended, after the name of its project. */
-const ENDED_FILE = /^(?:(?:PASS|FAIL) (.+?)(?: \([\d.]+ [^()]*\))?$| [✓❯×↓] (?:(.+) \(\d+ tests?\b)?)/gm;
+export const ENDED_FILE =
+  /^(?:(?:PASS|FAIL) (.+?)(?: \([\d.]+ [^()]*\))?$| [✓❯×↓] (?:(.+) \(\d+ tests?\b)?)/gm;
 /** More files than these are slow rather than hung. */
 const MOST_HUNG = 3;
 

@@ -178,9 +178,10 @@ function createChecksMessages(words: CheckWords) {
   const timeOf = (seconds: number) =>
     seconds < 120 ? say("in-seconds", { seconds }) : say("in-minutes", { minutes: Math.round(seconds / 60) });
 
-  /** `affected tests only (3 of 40 files)`, or `3 of 6 affected test files ran`, where not all of these ran. */
-  function ranOf({ files, affected = files, of }: NonNullable<Found["affectedOnly"]>): string {
-    return affected > files ? say("affected-part", { files, affected }) : say("affected-only", { files, of });
+  /** `3 of 6 affected files`: how much of what the change concerns ran. */
+  function ranOf({ files, affected = files, isOnlyNew }: NonNullable<Found["affectedOnly"]>): string {
+    if (isOnlyNew) return say("affected-new");
+    return files < affected ? say("affected-part", { files, affected }) : say("affected-all", { n: files });
   }
 
   /** `; the whole suite (5 min) was not run`. */
@@ -229,15 +230,21 @@ function createChecksMessages(words: CheckWords) {
   function passedOf(facts: ChecksRecord): string {
     const { counts: all, affectedOnly, newPassing = [], mended = [] } = facts;
     const { expectsElse = [], rewritten = [], unnoticed = [] } = facts;
-    const code = affectedOnly === undefined ? "passed" : "affected-passed";
-    const text = all === null ? state.green : say(code, { n: all.passed });
+    const files = say("files", { n: affectedOnly?.files ?? 0 });
+    const ran = (all: TestCounts) => say("ran-in", { n: all.passed, files });
+    const passed = (all: TestCounts) =>
+      affectedOnly === undefined
+        ? say("passed", { n: all.passed })
+        : say("affected-passed", { ran: ran(all) });
+    const text = all === null ? state.green : passed(all);
     const more = join([
       ...count("new-count", newPassing.length),
       ...count("fixed-count", mended.length),
       ...count("else-count", expectsElse.length + rewritten.length),
       ...count("unnoticed-count", unnoticed.length),
     ]);
-    return more === "" ? text : say("in-brackets", { text, more });
+    const figures = more === "" ? text : say("in-brackets", { text, more });
+    return affectedOnly === undefined ? figures : join([figures, ranOf(affectedOnly)]);
   }
 
   /** The verdict for a reply's first line; empty if that line already contains it. */

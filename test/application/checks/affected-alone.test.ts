@@ -11,11 +11,14 @@ const affected: Affected = {
   files: ["tests/a.test.js"],
   touched: [],
   readers: new Map(),
-  affected: 9,
+  near: [],
+  ranked: [],
   of: 9,
   texts: new Map([["tests/a.test.js", 'test("adds", () => {});\n']]),
   narrow: (check, files) =>
     files.length === 0 ? null : { ...check, line: `jest --verbose ${files.join(" ")}` },
+  cheaply: () => null,
+  cheaper: () => [],
 };
 
 /** A runner that prints one text over the draft and another over the old code. */

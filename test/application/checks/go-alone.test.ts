@@ -14,13 +14,16 @@ const affected: Affected = {
   files: ["a_test.go"],
   touched: [],
   readers: new Map(),
-  affected: 1,
+  near: [],
+  ranked: [],
   of: 1,
   texts,
   narrow(one, files, older = texts) {
     const line = narrowLine(one.line, files, older);
     return line === null ? null : { ...one, line };
   },
+  cheaply: () => null,
+  cheaper: () => [],
 };
 const lists = {
   worse: [],

@@ -245,10 +245,21 @@ describe.if(python)("runs of pytest", () => {
     expect(reply.text).toContain("1 new test, fails without the change");
     expect(listRuns().filter(({ altered }) => altered)).toEqual([
       { over: "draft", altered: true, files: ["test_a"] },
-      { over: "draft", altered: true, files: ["test_a", "test_b", "test_c", "test_d"] },
-      { over: "draft", altered: true, files: ["test_a"] },
+      { over: "draft", altered: true, files: ["test_b", "test_c", "test_d", "test_e", "test_f", "test_g"] },
     ]);
   });
+
+  test("a suite that cannot end in time by its own pace is given up, and the reply says how long it would take", async () => {
+    await openPython(
+      [proposal("Say", replace("src/mod_a.py", "def give():", "# Gives.\ndef give():"))],
+      SLOW_TESTS,
+      "checks: { auto_limit: 90 }\n",
+    );
+    const from = performance.now();
+    const reply = await at.send("/code3 comment src/mod_a.py");
+    expect(reply.text).toMatch(/1 test in 1 file passed, .*; the whole suite \(\d+ min\) was not run/);
+    expect((performance.now() - from) / 1000).toBeLessThan(80);
+  }, 120_000);
 
   test("where only a lower rung judged the baseline, the draft begins with it", async () => {
     const broken = proposal("Try", replace("src/mod_a.py", '    return "a"', '    return "x"'));
@@ -287,12 +298,12 @@ describe.if(python)("runs of pytest", () => {
       "checks: { auto_limit: 3 }\n",
     );
     expect((await at.send("/code3 add shout to src/mod_a.py")).text).toContain(
-      "4 affected passed; the whole suite (over 3 s) was not run",
+      "7 tests in 7 files passed, all 7 affected files; the whole suite (over 3 s) was not run",
     );
     expect(listRuns().filter(({ altered }) => altered)).toEqual([
       { over: "draft", altered: true, files: ["test_a"] },
       { over: "draft", altered: true, files: ["test_a"] },
-      { over: "draft", altered: true, files: ["test_a", "test_b", "test_c", "test_d"] },
+      { over: "draft", altered: true, files: ["test_b", "test_c", "test_d", "test_e", "test_f", "test_g"] },
     ]);
   });
 
@@ -493,7 +504,7 @@ describe.if(requirePart("bwrap") && requirePart("node"))(
     test("and that the change mends is judged by the tests", async () => {
       await open(proposal("Build", `${comment}\n\n\`\`\`bash\nrm bad\n\`\`\``));
       const reply = await at.send("/code3 mend the build");
-      expect(reply.text).toContain("npm test 1 affected passed");
+      expect(reply.text).toContain("npm test 1 test in 1 file passed");
     });
   },
 );

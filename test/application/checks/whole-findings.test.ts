@@ -61,6 +61,7 @@ const VALUES: { readonly [Code in FindingCode]: FindingValues[Code] } = {
   together: ["NAMED"],
   services: ["PostgreSQL (port 5432)"],
   tooLong: { seconds: 61, limit: 60 },
+  cheaper: ["NAMED"],
   hung: ["NAMED"],
   cannotRun: [{ command: "NAMED", cause: "NAMED" }],
   refused: [{ test: "NAMED", reason: "NAMED", tie: "message" }],

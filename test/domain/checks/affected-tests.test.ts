@@ -1,6 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { findAffectedTests, onlyAddsTests } from "../../../src/domain/checks/affected-tests.ts";
-import { narrowLine, selectData, takesFiles } from "../../../src/domain/checks/narrow-check.ts";
+import {
+  cheapenLine,
+  narrowLine,
+  restOfLine,
+  selectData,
+  takesFiles,
+} from "../../../src/domain/checks/narrow-check.ts";
 import { breakFile, noticesBreak } from "../../../src/domain/checks/test-proofs.ts";
 import type { CheckResult } from "../../../src/domain/checks/verdict.ts";
 
@@ -79,6 +85,20 @@ describe("which tests a change concerns", () => {
     const found = findAffectedTests({ texts, changed });
     expect(found.files[0]).toBe("test/t49.test.js");
     expect(found.files).toHaveLength(11);
+  });
+  test("where all tests import the root of the package, those that lie beside the source", () => {
+    const root = "import net as nx\n\ndef test_it():\n    assert nx\n";
+    const files = Object.fromEntries(
+      ["flow", "paths", "trees", "cycles", "cuts"].flatMap((folder) => [
+        [`net/${folder}/core.py`, "from net.base import base\n"],
+        ...[1, 2, 3, 4, 5, 6, 7].map((at) => [`net/${folder}/tests/test_${folder}${at}.py`, root]),
+      ]),
+    );
+    const all = { ...files, "net/__init__.py": "from net.cuts.core import *\n" };
+    const { near, ranked, files: first } = affected(all, "net/cuts/core.py", "def cut(): pass\n");
+    expect(near.map((path) => path.slice(0, 20))).toEqual(Array(5).fill("net/cuts/tests/test_"));
+    expect(first.every((path) => path.startsWith("net/cuts/"))).toBe(true);
+    expect([ranked.length, ranked.slice(0, 5)]).toEqual([35, [...near]]);
   });
   test("Python by its modules, Go by its packages", () => {
     const python = affected(
@@ -296,5 +316,41 @@ describe("the tests", () => {
       selectData("python -m pytest -v app/test/testcheck.py tests/test_b.py", [...data, []]),
     ).not.toContain("-k");
     expect(selectData("npx jest app/test/testcheck.py", data)).not.toContain("-k");
+  });
+});
+
+describe("the same tests with less beside them", () => {
+  const python = ".venv/bin/python -m pytest -v";
+  const vitest = 'export PATH="$PWD/node_modules/.bin:$PATH"; vitest run --reporter=verbose';
+  test.each([
+    [python, 'addopts = "-nauto --strict-markers"', `${python} -n0`],
+    [python, "addopts =\n    --cov=lib --cov-report=xml\n", `${python} --no-cov`],
+    [python, 'addopts = ["-ra", "--no-header"]', python],
+    [vitest, "typecheck: { enabled: true }", `${vitest} --typecheck.enabled=false`],
+    [vitest, "coverage: { enabled: true }", `${vitest} --coverage.enabled=false`],
+    [vitest, "environment: 'jsdom'", vitest],
+    ["jest --verbose --coverage", "", "jest --verbose --coverage --coverage=false"],
+    ["mvn -B -fae test; s=$?; exit $s", "", "mvn -o -B -fae test; s=$?; exit $s"],
+    ["npm test", "typecheck: {}", "npm test"],
+  ])("%s with %s", (line, settings, cheaper) => {
+    expect(cheapenLine(line, settings)).toBe(cheaper);
+  });
+});
+
+describe("the rest of a call with test files", () => {
+  const call = "python -m pytest -v";
+  const rest = (line: string, part: string) => restOfLine(line, part, () => new Map());
+  test("has the files that the part lacks", () => {
+    expect(rest(`${call} tests/test_a.py tests/test_b.py tests/test_c.py`, `${call} tests/test_b.py`)).toBe(
+      `${call} tests/test_a.py tests/test_c.py`,
+    );
+  });
+  test.each([
+    [`${call} tests/test_a.py`, `${call} tests/test_a.py`],
+    [`${call} tests/test_a.py tests/test_b.py`, `${call} tests/test_c.py`],
+    [`${call} tests/test_a.py tests/test_b.py -k words`, `${call} tests/test_b.py`],
+    [`${call} -n0 tests/test_a.py tests/test_b.py`, `${call} tests/test_b.py`],
+  ])("is unknown for %s and %s", (line, part) => {
+    expect(rest(line, part)).toBeNull();
   });
 });

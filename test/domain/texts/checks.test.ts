@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import {
   type ChecksRecord,
+  type FindingValues,
   notChecked,
   readChecksRecord,
   toChecksRecord,
@@ -170,11 +171,29 @@ test("the first line agrees with the remark about files that the tests do not no
   expect(checksMessagesFor("en").remarks(facts)).toEqual(["The tests do not notice when it is broken: b.c"]);
 });
 
-test("where not all affected test files ran, the line says how many of them did", () => {
-  const part = { files: 3, affected: 6, of: 6, wholeSeconds: 90, isAtLeast: false };
-  const line = (affectedOnly: typeof part) => checksMessagesFor("en").line({ ...green, affectedOnly });
-  expect(line(part)).toContain("3 of 6 affected test files ran");
-  expect(line({ ...part, affected: 3, of: 40 })).toContain("affected tests only (3 of 40 files)");
+test("affected tests are told with their files, the new ones among them, and what did not run", () => {
+  const part = { files: 31, affected: 240, of: 900, wholeSeconds: 180, isAtLeast: true };
+  const said = (more: Partial<FindingValues["affectedOnly"]>, locale: "en" | "ja" = "en") => {
+    const facts = {
+      ...green,
+      counts: { passed: 12, failed: 0, skipped: 0 },
+      newPassing: ["a", "b", "c", "d"],
+    };
+    return checksMessagesFor(locale).headline({ ...facts, affectedOnly: { ...part, ...more } });
+  };
+  expect(said({})).toBe(
+    "npm test 12 tests in 31 files passed (4 new), 31 of 240 affected files; the whole suite (over 3 min) was not run",
+  );
+  expect(said({ files: 2, affected: 2 })).toContain(
+    "12 tests in 2 files passed (4 new), all 2 affected files;",
+  );
+  expect(said({ files: 1, affected: 1, isAtLeast: false })).toContain(
+    "12 tests in 1 file passed (4 new), the only affected file; the whole suite (3 min) was not run",
+  );
+  expect(said({ files: 1, isOnlyNew: true })).toContain("(4 new), only its own new tests; the whole suite");
+  expect(said({}, "ja")).toBe(
+    "npm test 31 ファイルのテスト 12 件成功（新規 4 件）、関係する 240 ファイル中 31（全テスト（3 分以上）は実行していません）",
+  );
 });
 
 test("progress names each run, how long it took the last time even when it takes longer, and its tests", () => {

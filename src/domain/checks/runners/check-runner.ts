@@ -68,6 +68,8 @@ export interface CheckRunner {
   readonly shadowedBy?: (path: string) => boolean;
   /** The line with these test files alone; null where the line is not of this runner, or cannot be narrowed. */
   narrow?(line: string, files: readonly string[], texts: ReadonlyMap<string, string>): string | null;
+  /** A call of it that runs the same tests, and does less beside them than these settings of its project say; null where it is no such call. */
+  cheapen?(line: string, settings: string): string | null;
   /** A call of it that needs less from outside, after this error; it compiles and tests all the same. Null where there is none. */
   retry?(line: string, cause: string): string | null;
 }

@@ -33,6 +33,12 @@ function retryMaven(line: string, cause: string): string | null {
   return CALL.test(line) ? line.replace(CALL, (call) => call.replace(/mvnw?/, `$& ${options}`)) : null;
 }
 
+/** Checks have no network: offline, it does not wait for it. */
+function cheapenMaven(line: string): string | null {
+  if (/ (?:-o|--offline)(?= |$)/.test(line)) return null;
+  return line.replace(CALL, (call) => call.replace(/mvnw?/, "$& -o"));
+}
+
 export const maven: CheckRunner = {
   name: "maven",
   findTest(files) {
@@ -45,5 +51,6 @@ export const maven: CheckRunner = {
   calls: [/^(?:\.\/)?mvnw?(?: -\S+)* (?:test|check|verify)(?: |$)/],
   decidedBy: [/(?:^|\/)(?:mvnw|\.mvn\/.+)$/],
   narrow: narrowMaven,
+  cheapen: cheapenMaven,
   retry: retryMaven,
 };

@@ -293,6 +293,19 @@ function mapIn({ texts }: ProjectFiles, key: string): Readonly<Record<string, un
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
+/** jest and vitest without coverage, and vitest without its type check: it compiles the whole project. */
+function cheapenRunner(line: string, settings: string): string | null {
+  const runner = /(?:^|[ /])(vitest|jest)(?= [^&|;<>()`$\n]*$|$)/.exec(line)?.[1];
+  const flags = {
+    vitest: [
+      ...(/\btypecheck\b/.test(settings) ? ["--typecheck.enabled=false"] : []),
+      ...(/\bcoverage\s*:/.test(settings) ? ["--coverage.enabled=false"] : []),
+    ],
+    jest: /\bcollectCoverage\b|--coverage\b/.test(`${settings}${line}`) ? ["--coverage=false"] : [],
+  }[runner ?? ""];
+  return flags === undefined ? null : [line, ...flags].join(" ");
+}
+
 export const packageScripts: CheckRunner = {
   name: "package.json",
   reads: ["package.json"],
@@ -313,6 +326,7 @@ export const packageScripts: CheckRunner = {
     /^node --test(?: |$)/,
     /^bun test(?: |$)/,
   ],
+  cheapen: cheapenRunner,
   readers: [readNodeSpec, readMocha, readJest, readVitest],
   testPaths: [/\.(?:test|spec|e2e|cy)\.[a-z]+$/i, /(?:^|\/)tests?\.[cm]?[jt]sx?$/, /\.snap$/],
   decidedBy: [

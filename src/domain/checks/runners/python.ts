@@ -92,6 +92,17 @@ function ownLint({ below = [] }: ProjectFiles, command: string): FoundCommand {
   return { command, line: places.find((place) => below.includes(place.split(" ", 1)[0] ?? "")) ?? command };
 }
 
+/** pytest in one process and without coverage, where options of the project's settings ask for those. */
+function cheapenPytest(line: string, settings: string): string | null {
+  if (!/ -m pytest /.test(line)) return null;
+  const options = [...settings.matchAll(/^\s*addopts\s*=([^\n]*(?:\n[ \t"']+[^\n]*)*)/gm)].join(" ");
+  const flags = [
+    ...(/(?:^|[\s"'])(?:-n|--numprocesses)[ =]?(?:auto|logical|[1-9])/.test(options) ? ["-n0"] : []),
+    ...(/(?:^|[\s"'])--cov(?![\w-]*fail)/.test(options) ? ["--no-cov"] : []),
+  ];
+  return [line, ...flags].join(" ");
+}
+
 /** pytest and unittest, ruff and flake8. */
 export const python: CheckRunner = {
   name: "python",
@@ -118,6 +129,7 @@ export const python: CheckRunner = {
   programs: ["ruff", "flake8"],
   calls: [/^(?:python3? -m )?(?:pytest|unittest|ruff check|flake8|mypy)(?: |$)/],
   readers: [readPytest, readUnittest],
+  cheapen: cheapenPytest,
   shadowedBy: shadowsRunner,
   testPaths: [/(?:^|\/)(?:test_[^/]*|[^/]*_test|conftest)\.py$/],
   decidedBy: [

@@ -147,9 +147,12 @@ export const checkWords = {
     "worse-count": "{n} worse",
     "new-failing-count": "{n} new and failing",
     "red-before-line": "still red as before, nothing worse",
-    "affected-only": "affected tests only ({files} of {of} files)",
-    "affected-part": "{files} of {affected} affected test files ran",
-    "affected-passed": "{n} affected passed",
+    "ran-in": ["{n} test in {files}", "{n} tests in {files}"],
+    files: ["1 file", "{n} files"],
+    "affected-passed": "{ran} passed",
+    "affected-all": ["the only affected file", "all {n} affected files"],
+    "affected-part": "{files} of {affected} affected files",
+    "affected-new": "only its own new tests",
     "not-whole": "; the whole suite ({time}) was not run",
     "whole-unread":
       "; the whole suite was red before the change, and its output does not say which tests failed",
@@ -204,6 +207,7 @@ export const checkWords = {
     cannotRun: "{text}.",
     refused: "Counts, although the coder declares it as not its own: {name} ({why}).",
     services: "Nothing answers here for services that the tests call: {names}. Checks have no network.",
+    cheaper: "The affected tests ran by the project's own call with {names}",
     hung: "Left out because they did not end without the change: {names}",
     weakened: [
       "This change weakens 1 test (removed or skipped): {names}",
