@@ -309,7 +309,7 @@ async function playAnswer(
     const [code, text] = [ran.isLate ? null : ran.code, readReplyText(ran.stdout) ?? ran.out.slice(-3000)];
     const isApplied = isChanged(folder);
     const isJudged = runs.some(({ over, exit }) => over === "draft" && exit !== null);
-    const kept = isJudged && /^(?:Preview|No change)/.test(text) ? "kept" : "no verdict";
+    const kept = isJudged && code === 1 ? "kept" : "no verdict";
     return {
       ended: isApplied ? (saysGreen({ code, text }) ? "green" : "unchecked") : kept,
       code,
