@@ -20,17 +20,29 @@ interface Project {
   readonly large?: boolean;
   /** Installs what the suite needs; it may use the network. */
   readonly setup: string;
+  /** What it installs lies in the user's home, so that it runs for each fix. */
+  readonly inHome?: boolean;
   /** The project's whole test suite, or the part that its README calls so. */
   readonly suite: string;
+}
+interface FixedProject extends Project {
   readonly fixes: readonly string[];
+}
+/** A project of `judged-unseen.json`: one of its files is changed at this commit. */
+interface UnseenProject extends Project {
+  readonly commit: string;
+  readonly file: string;
 }
 
 export interface Fix {
   /** `qs/b433a9b` */
   readonly name: string;
   readonly project: Project;
-  readonly commit: string;
+  /** What the project is laid out from: the commit before the fix. */
+  readonly base: string;
   readonly mirror: string;
+  /** Of the first fix of its project, which has mutants. */
+  readonly isFirst: boolean;
   /** The first line of the commit's message, without the number of a pull request. */
   readonly subject: string;
   readonly sources: Texts;
@@ -41,10 +53,7 @@ export const projectOf = ({ repository }: Project): string => repository.split("
 
 /** The fixes whose mirrors are there, those of large projects last. */
 export function findFixes(mirrors: string): Fix[] {
-  const projects = JSON.parse(readFileSync(join(import.meta.dir, "judged.json"), "utf8")) as Project[];
-  const known = projects.filter(({ repository }) => existsSync(mirrorOf(mirrors, repository)));
-  if (known.length === 0)
-    throw new Error(`${mirrors} holds no mirror of bench/judged.json, as OWNER+NAME/repo`);
+  const known = readProjects<FixedProject>("judged.json", mirrors);
   const rounds = Math.max(...known.map(({ fixes }) => fixes.length));
   const inTurns = (isLarge: boolean) =>
     Array.from({ length: rounds }, (_, round) =>
@@ -60,9 +69,35 @@ export function findFixes(mirrors: string): Fix[] {
   return [...inTurns(false), ...inTurns(true)];
 }
 
+export interface Unseen extends Fix {
+  readonly file: string;
+}
+
+/** Projects that nothing was adapted to, each at one commit: nothing is fixed there. */
+export function findUnseen(mirrors: string): Unseen[] {
+  return readProjects<UnseenProject>("judged-unseen.json", mirrors).map((project) => ({
+    name: `${projectOf(project)}/${project.commit}`,
+    project,
+    base: project.commit,
+    mirror: mirrorOf(mirrors, project.repository),
+    isFirst: false,
+    subject: `Look at ${project.file}`,
+    sources: {},
+    tests: {},
+    file: project.file,
+  }));
+}
+
+function readProjects<Kind extends Project>(list: string, mirrors: string): Kind[] {
+  const projects = JSON.parse(readFileSync(join(import.meta.dir, list), "utf8")) as Kind[];
+  const known = projects.filter(({ repository }) => existsSync(mirrorOf(mirrors, repository)));
+  if (known.length === 0) throw new Error(`${mirrors} holds no mirror of bench/${list}, as OWNER+NAME/repo`);
+  return known;
+}
+
 const mirrorOf = (mirrors: string, repository: string) => join(mirrors, repository.replace("/", "+"), "repo");
 
-function readFix(project: Project, mirror: string, commit: string): Fix {
+function readFix(project: FixedProject, mirror: string, commit: string): Fix {
   const changed = read(mirror, "diff", "--name-only", "--no-renames", `${commit}~1`, commit)
     .split("\n")
     .filter((path) => path !== "" && !isDocumentation(path) && !/^src\/changes\//.test(path));
@@ -71,8 +106,9 @@ function readFix(project: Project, mirror: string, commit: string): Fix {
   return {
     name: `${projectOf(project)}/${commit}`,
     project,
-    commit,
+    base: `${commit}~1`,
     mirror,
+    isFirst: project.fixes[0] === commit,
     subject: read(mirror, "log", "-1", "--format=%s", commit)
       .trim()
       .replace(/\s*\(#\d+\)$/, ""),
@@ -93,8 +129,7 @@ function readAt(mirror: string, revision: string, path: string): string | null {
 }
 
 /** The file before the fix. */
-export const readBefore = ({ mirror, commit }: Fix, path: string): string | null =>
-  readAt(mirror, `${commit}~1`, path);
+export const readBefore = ({ mirror, base }: Fix, path: string): string | null => readAt(mirror, base, path);
 
 const settingUp = new Map<string, Promise<void>>();
 
@@ -115,6 +150,7 @@ export async function layOut(fix: Fix, folder: string, kits: string): Promise<vo
     const isPackages = /(?:^|\/)(?:node_modules|\.venv)$/.test(entry);
     await run(["cp", isPackages ? "-al" : "-a", join(kit, entry), join(folder, entry)], folder, 600);
   }
+  if (fix.project.inHome === true) await run(["bash", "-c", fix.project.setup], folder, 1800);
   writeFileSync(join(folder, ".git/info/exclude"), entries.map((entry) => `/${entry}\n`).join(""));
   writeFileSync(join(folder, ".git/laid-out"), "");
 }
@@ -127,13 +163,13 @@ async function setUp(fix: Fix, kit: string): Promise<void> {
   writeFileSync(join(kit, ".git/kit"), "");
 }
 
-async function checkOut({ mirror, commit }: Fix, folder: string): Promise<void> {
+async function checkOut({ mirror, base }: Fix, folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   // A snapshot may lack its largest files: everything else is laid out.
   const lines =
     'export GIT_INDEX_FILE="$3/.index"; git --git-dir="$1" read-tree "$2" && git --git-dir="$1" --work-tree="$3" checkout-index -a; rm "$3/.index"';
-  await run(["bash", "-c", lines, "check out", mirror, `${commit}~1`, folder], folder, 600);
+  await run(["bash", "-c", lines, "check out", mirror, base, folder], folder, 600);
   git(folder, "init", "-q");
   git(folder, "add", "-A");
   git(folder, "commit", "-qm", "start");

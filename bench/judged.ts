@@ -15,6 +15,7 @@ import { type MutantKind, makeMutants } from "./judged-mutants.ts";
 import {
   type Fix,
   findFixes,
+  findUnseen,
   isChanged,
   isWorse,
   lay,
@@ -25,6 +26,7 @@ import {
   type SuiteRun,
   type Texts,
   toDiff,
+  type Unseen,
 } from "./judged-tasks.ts";
 import { type Row, summarize } from "./measure.ts";
 import { inPool, readRecord, readReplyText, saysGreen, takeSample } from "./record.ts";
@@ -65,15 +67,25 @@ type MutantPlay = {
   /** Who sees it: the project's tests without the fix's, only these, none; or it cannot be built. */
   readonly seenBy: "visible" | "hidden" | "none" | "build";
 } & Verdict;
+/** A comment more, or one line broken, in a project that nothing was adapted to. */
+type CommentPlay = { readonly who: "comment" } & Verdict;
+type BrokenPlay = {
+  readonly who: "broken";
+  readonly place: string;
+  readonly seenBy: MutantPlay["seenBy"];
+} & Verdict;
 type Play = { readonly fix: string; readonly language: string } & (
   | FixPlay
   | WholePlay
   | MutantPlay
+  | CommentPlay
+  | BrokenPlay
   | { readonly who: string; readonly error: string }
 );
 
 const MUTANTS_A_FIX = 3;
-const FIXES_WITH_MUTANTS = 20;
+const COMPILED: readonly string[] = ["Go", "Rust", "Java", "C", "C++"];
+const UNSEEN: readonly string[] = ["comment", "broken"];
 
 export async function judged({
   tasks,
@@ -88,12 +100,15 @@ export async function judged({
   if (record === undefined) throw new Error("name the file of the record: --record FILE");
   if (options.summary === true) return summaryRows(readRecord<Play>(record));
   if (tasks === undefined) throw new Error("name the folder of the mirrors: --tasks MIRRORS");
-  const all = findFixes(resolve(tasks));
-  const fixes = takeSample(
-    all.filter((fix) => only?.split(",").some((one) => isNamed(fix, one)) ?? true),
-    count,
-  );
-  if (fixes.length === 0) throw new Error(`no fix is called ${only}`);
+  const choose = <Kind extends Fix>(all: Kind[]) =>
+    takeSample(
+      all.filter((fix) => only?.split(",").some((one) => isNamed(fix, one)) ?? true),
+      count,
+    );
+  const kinds = who.split(",");
+  const fixes = kinds.some((kind) => !UNSEEN.includes(kind)) ? choose(findFixes(resolve(tasks))) : [];
+  const unseen = kinds.some((kind) => UNSEEN.includes(kind)) ? choose(findUnseen(resolve(tasks))) : [];
+  if (fixes.length + unseen.length === 0) throw new Error(`no fix is called ${only}`);
   const scratch = tempFolder("judged");
   try {
     const at: Place = {
@@ -104,16 +119,15 @@ export async function judged({
       limit: Number(limit),
       turns: new Map(),
     };
-    const withMutants = new Set(
-      long
-        ? all
-        : all.filter(({ project, commit }) => project.fixes[0] === commit).slice(0, FIXES_WITH_MUTANTS),
-    );
-    const works = who.split(",").flatMap((kind) =>
-      fixes.flatMap((fix): Work[] => {
+    const works = kinds.flatMap((kind) => {
+      if (kind === "comment")
+        return unseen.map((one) => ({ fix: one, who: kind, play: () => playComment(one, at) }));
+      if (kind === "broken")
+        return unseen.map((one) => ({ fix: one, who: kind, play: () => playBroken(one, at) }));
+      return fixes.flatMap((fix): Work[] => {
         if (kind === "fix") return [{ fix, who: "fix", play: () => playFix(fix, at) }];
         if (kind === "whole") return [{ fix, who: "whole", play: () => playWhole(fix, at) }];
-        if (!withMutants.has(fix)) return [];
+        if (!fix.isFirst && !long) return [];
         return chooseMutants(fix).map((mutant, number) => {
           const name = `mutant ${number + 1}` as const;
           return {
@@ -128,8 +142,8 @@ export async function judged({
             },
           };
         });
-      }),
-    );
+      });
+    });
     const played = new Set(readRecord<Play>(record).map((row) => `${row.fix} ${row.who}`));
     const waiting = works.filter((work) => !played.has(`${work.fix.name} ${work.who}`));
     let done = 0;
@@ -184,6 +198,34 @@ async function playFix(fix: Fix, at: Place): Promise<FixPlay> {
   return { who: "fix", ...(await playAnswer(fix, { ...fix.sources, ...fix.tests }, at)) };
 }
 
+async function playComment(unseen: Unseen, at: Place): Promise<CommentPlay> {
+  const text = readBefore(unseen, unseen.file) ?? "";
+  const comment = `${/\.(?:py|rb)$/.test(unseen.file) ? "#" : "//"} Read once more.\n`;
+  return { who: "comment", ...(await playAnswer(unseen, { [unseen.file]: text + comment }, at)) };
+}
+
+/** The condition in the middle of the file is turned. */
+async function playBroken(unseen: Unseen, at: Place): Promise<BrokenPlay> {
+  const { file } = unseen;
+  const text = readBefore(unseen, file) ?? "";
+  const lines = new Set(
+    text
+      .split("\n")
+      .keys()
+      .map((line) => line + 1),
+  );
+  const turned = makeMutants(file, text, lines).filter(({ kind }) => kind === "condition turned");
+  const broken = turned[Math.floor(turned.length / 2)];
+  // Without a condition, or in a language that has no mutants: the file is cut in its middle.
+  const half = text.slice(0, text.length / 2);
+  const texts = { [file]: broken?.text ?? half };
+  const verdict = await playAnswer(unseen, texts, at, { coder: { attempts: 1 } });
+  const folder = await folderOf(unseen, "whole", at);
+  const before = await runSuite(unseen, folder, {}, at.limit);
+  const seenBy = isWorse(await runSuite(unseen, folder, texts, at.limit), before) ? "visible" : "none";
+  return { who: "broken", place: `${file}:${broken?.line ?? half.split("\n").length}`, seenBy, ...verdict };
+}
+
 async function playWhole(fix: Fix, at: Place): Promise<WholePlay> {
   const folder = await folderOf(fix, "whole", at);
   const over = (texts: Texts) => runSuite(fix, folder, texts, at.limit);
@@ -225,7 +267,11 @@ async function playMutant(fix: Fix, { kind, place, texts }: ChosenMutant, whole:
   const hidden = isWorse(visible, whole.before)
     ? visible
     : await runSuite(fix, folder, { ...texts, ...fix.tests }, at.limit);
-  const isBuilt = visible.tests !== null || whole.before.tests === null;
+  // Elsewhere a suite that prints no test has met the mutant while it was loaded.
+  const isBuilt =
+    visible.tests !== null ||
+    !COMPILED.includes(fix.project.language) ||
+    /\d+% tests passed|tests failed/.test(visible.tail);
   const seenBy = !isBuilt
     ? "build"
     : isWorse(visible, whole.before)
@@ -327,7 +373,15 @@ async function playAnswer(
 function summaryRows(record: readonly Play[]): Row[] {
   const plays = record.filter((row): row is Extract<Play, FixPlay> => row.who === "fix" && "ended" in row);
   const wholes = record.filter((row): row is Extract<Play, WholePlay> => "fixed" in row);
-  const mutants = record.filter((row): row is Extract<Play, MutantPlay> => "seenBy" in row);
+  const mutants = record.filter(
+    (row): row is Extract<Play, MutantPlay> => row.who.startsWith("mutant") && "seenBy" in row,
+  );
+  const comments = record.filter(
+    (row): row is Extract<Play, CommentPlay> => row.who === "comment" && "ended" in row,
+  );
+  const broken = record.filter(
+    (row): row is Extract<Play, BrokenPlay> => row.who === "broken" && "seenBy" in row,
+  );
   const errors = record.filter((row) => "error" in row);
   const row = (name: string, figure: string, target = "", ok = true): Row => ({ name, figure, target, ok });
   const share = (part: number, all: number) =>
@@ -338,6 +392,7 @@ function summaryRows(record: readonly Play[]): Row[] {
   const by = (who: MutantPlay["seenBy"]) => mutants.filter(({ seenBy }) => seenBy === who);
   const [seen, hidden, unseen, unbuilt] = [by("visible"), by("hidden"), by("none"), by("build")];
   const kept = ended(plays, "kept");
+  const seenBroken = broken.filter(({ seenBy }) => seenBy === "visible");
   const falselyGreen = ended(seen, "green");
   const prices = plays.filter((play) => play.ended !== "no verdict").map(({ checkSeconds }) => checkSeconds);
   const ratios = plays.flatMap((play) => {
@@ -375,6 +430,18 @@ function summaryRows(record: readonly Play[]): Row[] {
       "≤ 90 s and ≤ 2.2",
       isCheap,
     ),
+    ...(comments.length + broken.length === 0
+      ? []
+      : [
+          row(
+            "projects never looked at: one comment more",
+            `green ${share(ended(comments, "green"), comments.length)}, unchecked ${ended(comments, "unchecked")}, kept ${ended(comments, "kept")}`,
+          ),
+          row(
+            "… one line broken, and the suite sees it",
+            `kept ${share(ended(seenBroken, "kept"), seenBroken.length)}, green ${ended(seenBroken, "green")}, unchecked ${ended(seenBroken, "unchecked")}`,
+          ),
+        ]),
     ...(errors.length === 0
       ? []
       : [row("plays that the bench could not make", String(errors.length), "0", false)]),
