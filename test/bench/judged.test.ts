@@ -111,6 +111,10 @@ test("a summary counts what was judged, refused and wrongly accepted, by who see
     mutant("p/3", "hidden", "green"),
     mutant("p/4", "none", "green"),
     mutant("p/5", "build", "kept"),
+    { ...of("u/1"), who: "comment", ...verdict("green", 1) },
+    { ...of("u/2"), who: "comment", ...verdict("unchecked", 1) },
+    { ...mutant("u/1", "visible", "kept"), who: "broken" },
+    { ...mutant("u/2", "none", "green"), who: "broken" },
   ];
   writeFileSync(record, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n{"fix":"p/9","who":"f`);
 
@@ -130,6 +134,8 @@ test("a summary counts what was judged, refused and wrongly accepted, by who see
     ["mutants that no test sees", "1 of 1 (100.0 %) landed as green", true],
     ["mutants that cannot be built", "1 of 1 (100.0 %) kept back", true],
     ["all checks of a true fix, median", "6.0 s; 2.00 runs of the whole suite (1 measured)", true],
+    ["projects never looked at: one comment more", "green 1 of 2 (50.0 %), unchecked 1, kept 0", true],
+    ["… one line broken, and the suite sees it", "kept 1 of 1 (100.0 %), green 0, unchecked 0", true],
     ["plays that the bench could not make", "1", false],
   ]);
 });
