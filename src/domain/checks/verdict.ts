@@ -480,15 +480,23 @@ const NO_MODULE = /(?:^|\n)\S*python\S*: No module named [\w.]+\s*$/;
 /** pytest's exit codes: interrupted collection, internal error, wrong call or a conftest that cannot be loaded, nothing collected. */
 const PYTEST_JUDGED_NOTHING: readonly number[] = [2, 3, 4, 5];
 
-/** The program that a shell did not find; null where it reports none. */
+/** Make's own last line where the program of a recipe was not found. */
+const MAKE_LACKS_PROGRAM = /(?:^|\n)make: \*\*\* \[[^\n]*\] Error 127\s*$/;
+
+function lacksProgram(exitCode: number | null, printed: string): boolean {
+  return exitCode === 127 || (exitCode === 2 && MAKE_LACKS_PROGRAM.test(printed));
+}
+
+/** The program that a shell or make did not find; null where they report none. */
 export function absentProgram(exitCode: number | null, printed: string): string | null {
-  if (exitCode !== 127) return null;
-  return /([\w@./+-]+): (?:command )?not found/.exec(printed)?.[1] ?? null;
+  if (!lacksProgram(exitCode, printed)) return null;
+  const found = /([\w@./+-]+): (?:command )?not found|make: ([\w@./+-]+): No such file/.exec(printed);
+  return found?.[1] ?? found?.[2] ?? null;
 }
 
 /** The result of a check that ended: a missing program or module shows nothing about the change. */
 export function checkRunState(exitCode: number | null, printed: string, line = ""): CheckResult["state"] {
-  if (exitCode === 126 || exitCode === 127 || NO_MODULE.test(printed)) return "cannot-run";
+  if (exitCode === 126 || lacksProgram(exitCode, printed) || NO_MODULE.test(printed)) return "cannot-run";
   if (exitCode !== null && / -m pytest /.test(line) && PYTEST_JUDGED_NOTHING.includes(exitCode))
     return "cannot-run";
   return exitCode === 0 ? "green" : "red";

@@ -63,6 +63,27 @@ const NOT_DOWNLOADED = [
   "Failed to connect to the database: ECONNREFUSED",
 ];
 
+describe("a target whose program is not installed", () => {
+  const lint = { kind: "lint", command: "make lint", line: "make lint" } as const;
+  const ran = (whole: string) => checkResult(lint, { outcome: "exited", exitCode: 2, whole });
+  test("cannot run, as make says last", () => {
+    const said =
+      "clang-tidy a.h\nmake: clang-tidy: No such file or directory\nmake: *** [Makefile:28: lint] Error 127\n";
+    expect(ran(said)).toMatchObject({ state: "cannot-run", absent: "clang-tidy" });
+    const byShell =
+      "/bin/sh: 1: shellcheck: not found\nmake[1]: *** [Makefile:3: lint] Error 127\nmake: *** [Makefile:1: all] Error 2\n";
+    expect(ran(byShell)).toMatchObject({ state: "red" });
+    expect(ran(byShell.replace("Error 2", "Error 127"))).toMatchObject({
+      state: "cannot-run",
+      absent: "shellcheck",
+    });
+  });
+  test("is red where a program that ran says so before make's own last line", () => {
+    const printed = "make: *** [x] Error 127\na.c:3: warning\nmake: *** [Makefile:28: lint] Error 1\n";
+    expect(ran(printed)).toMatchObject({ state: "red" });
+  });
+});
+
 describe("a run that ends before its tests", () => {
   const check = { kind: "test", command: "cargo test", line: "cargo test" } as const;
   const found = { ok: true, checks: [check], missing: [], install: "cargo fetch" } as const;
