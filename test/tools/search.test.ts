@@ -82,6 +82,19 @@ describe("search", () => {
     expect(await found(toolkit, { pattern: "日本" })).toEqual(["sjis.txt:1", "wide.txt:1"]);
   });
 
+  test("a pattern that JavaScript does not end with, and a glob of many stars, are soon answered", async () => {
+    bench.write("long.txt", `${"a".repeat(15_000)}\n`);
+    bench.write("a".repeat(61), "found\n");
+    const { search } = await bench.toolkit();
+    expect(dataOf(await search({ pattern: "(a+)+b" }))).toMatchObject({ matches: [] });
+    expect(dataOf(await search({ pattern: "found", include: "*a*a*a*a*a*a*a*a*b" }))).toMatchObject({
+      matches: [],
+    });
+    expect(dataOf(await search({ pattern: "(a+)+$", max_results: 1 }))).toMatchObject({
+      matches: [{ path: "long.txt", line: 1 }],
+    });
+  });
+
   test("is capped, and says how to get the rest", async () => {
     bench.write("a.txt", "x\n".repeat(10));
     expect(await (await bench.toolkit()).search({ pattern: "x", max_results: 2 })).toEqual({
@@ -101,6 +114,8 @@ describe("search", () => {
     ["a broken pattern", { pattern: "(" }],
     ["an empty pattern", { pattern: "" }],
     ["a broken glob", { pattern: "x", include: "[" }],
+    ["a pattern that looks ahead", { pattern: "a(?=b)" }],
+    ["a pattern that refers back", { pattern: "(a)\\1" }],
   ])("%s is INVALID_ARGUMENT", async (_name, args) => {
     expect(codeOf(await (await bench.toolkit()).search(args))).toBe("failure INVALID_ARGUMENT");
   });

@@ -8,6 +8,7 @@ import { definitionsOf, endOf } from "../../domain/coder/file-excerpts.ts";
 import { type FileKind, fileKind } from "../../domain/coder/rank-files.ts";
 import { compileGlob } from "../../domain/platform/glob.ts";
 import { lastPathName } from "../../domain/platform/ignore-rules.ts";
+import { compileLinePattern } from "../../domain/platform/line-pattern.ts";
 import { parentOf } from "../../domain/platform/paths.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 
@@ -23,12 +24,10 @@ export interface SearchRequest {
   readonly skipFiles?: number;
 }
 
-/** Matching nested repetitions takes exponential time on some lines. */
-const NESTED = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)\s*[+*{]/;
 /** Flags of other languages at the beginning of a pattern. Lines are matched one by one, so most of them change nothing. */
 const FLAGS = /^\(\?([a-zA-Z]+)\)/;
 const KNOWN_FLAGS = /^[imsug]+$/;
-/** A regular expression takes quadratic time on some lines, so that longer ones are matched only so far. */
+/** Longer lines are matched only so far. */
 const MATCHED_CHARS = 20_000;
 
 interface LinePattern {
@@ -54,14 +53,13 @@ function readPattern(written: string, anyCase: boolean): LinePattern | string {
   let why = "";
   if (/[\\^$.*+?()[\]{}|]/.test(text)) {
     try {
-      if (NESTED.test(text)) throw new Error("nested repetitions");
       // Python's names of groups and the ends of a text, which JavaScript would take for letters.
       const source = text
         .replace(/\(\?P</g, "(?<")
         .replace(/\\A/g, "^")
         .replace(/\\[zZ]/g, "$");
-      const regExp = new RegExp(source, ignoresCase ? "i" : "");
-      const indexIn = (line: string) => line.slice(0, MATCHED_CHARS).search(regExp);
+      const pattern = compileLinePattern(source, ignoresCase ? "i" : "");
+      const indexIn = (line: string) => pattern.indexIn(line.slice(0, MATCHED_CHARS));
       return { indexIn, literals: literalsOf(source), ignoresCase, text, source, note: "" };
     } catch (cause) {
       // A call such as `add(` is searched for literally.

@@ -4,6 +4,7 @@ import { ViewFault } from "../../../application/ports/platform-view.ts";
 import { isAscii } from "../../../domain/platform/bytes-text.ts";
 import { compileGlob } from "../../../domain/platform/glob.ts";
 import type { IgnoreMatcher } from "../../../domain/platform/ignore-rules.ts";
+import { compileLinePattern, PatternRefused } from "../../../domain/platform/line-pattern.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { type ResolvedPath, resolvePathArgument } from "../../resolved-path.ts";
 import type { RunProgram } from "../../tool-context.ts";
@@ -122,7 +123,7 @@ export interface SearchMatch {
 
 const LARGEST_BYTES = 16 * 1024 ** 2;
 const LONGEST_LINE = 500;
-/** A line longer than this is matched only so far: a pattern may take quadratic time. */
+/** A line longer than this is matched only so far. */
 const MATCHED_CHARS = 20_000;
 const LOOK_BYTES = 8192;
 
@@ -131,7 +132,7 @@ interface FileSearch {
   readonly matches: (line: string) => boolean;
   /** Whether other encodings than UTF-8 and UTF-16 are recognised. */
   readonly anyEncoding: boolean;
-  /** Asked at every line: a pattern may take very long on one. */
+  /** Asked at every line. */
   readonly expired: () => boolean;
 }
 
@@ -383,11 +384,13 @@ function createLineMatcher(pattern: string, ignoreCase: boolean) {
   /** True where the pattern was read with Unicode rules; ripgrep reads only those alike. */
   for (const unicode of [true, false]) {
     try {
-      const regExp = new RegExp(pattern, unicode ? `${flags}u` : flags);
-      return { matches: (line: string) => regExp.test(line), unicode };
+      const { indexIn } = compileLinePattern(pattern, unicode ? `${flags}u` : flags);
+      return { matches: (line: string) => indexIn(line) >= 0, unicode };
     } catch (cause) {
-      if (!unicode)
-        throw new ToolError("INVALID_ARGUMENT", `pattern: ${(cause as Error).message}`, {
+      const isRefused = cause instanceof PatternRefused;
+      const why = isRefused ? `is not searched for, because ${cause.message}; write it without` : "";
+      if (isRefused || !unicode)
+        throw new ToolError("INVALID_ARGUMENT", `pattern: ${why || (cause as Error).message}`, {
           reason: "arguments",
           cause,
         });
