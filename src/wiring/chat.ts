@@ -9,7 +9,7 @@ import type { FarJobs } from "../application/ports/chat.ts";
 import type { OpenChat } from "../application/ports/chat-opened.ts";
 import type { KnownChecks } from "../application/ports/checks.ts";
 import type { Opening, OpenOptions, WorkspaceDeps } from "../application/ports/jobs-workspace.ts";
-import type { Models } from "../application/ports/models.ts";
+import type { ModelRecords, Models } from "../application/ports/models.ts";
 import type { ModelCall } from "../application/ports/models-meter.ts";
 import { chatSettings } from "../config/settings.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
@@ -140,7 +140,7 @@ export async function openChat(
 /** The stores of chats, and the models that they ask. */
 function openKept({ opened: { workspace, services, deps }, choices, db, now }: ChatParts) {
   const { config, home, secrets, locale, log, env } = services;
-  const using = {
+  const using: { models: Models; records?: ModelRecords } = {
     models: choices.models ?? openModels(config, secrets, { locale, home, env, mask: workspace.mask }),
   };
   const models: Models = {
@@ -195,6 +195,11 @@ function loadLater(
   return {
     reachesOutward,
     parsesSource,
+    modelRecords: async () => {
+      const { createModelRecords } = await import("../infrastructure/models/model-records.ts");
+      using.records ??= createModelRecords(home, now);
+      return using.records;
+    },
     isCommit: async (name) =>
       (await import("../application/chat/talk-commands.ts")).isCommit(opened.deps, name),
     openToolbox: async (request) =>

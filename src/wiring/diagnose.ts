@@ -45,7 +45,8 @@ async function docker(env: Environment, opened: OpenedWorkspace): Promise<Doctor
 
 async function modelsAndMemory(env: Environment, opened: OpenedWorkspace): Promise<DoctorCheck[]> {
   const { openModels } = await import("./models.ts");
-  const { diagnoseModels } = await import("../application/models/diagnose-models.ts");
+  const { describeRecords, diagnoseModels } = await import("../application/models/diagnose-models.ts");
+  const { readModelRecords } = await import("../infrastructure/models/model-records.ts");
   const { diagnoseMemory } = await import("../infrastructure/chat/diagnose-memory.ts");
   const { config, messages, workspace } = opened;
   const [home, secrets] = [resolveHome(env), createSecrets(env, config)];
@@ -54,6 +55,7 @@ async function modelsAndMemory(env: Environment, opened: OpenedWorkspace): Promi
   const gone = databaseUrl === undefined ? findGoneStore(home) : null;
   return [
     ...(await diagnoseModels(models, opened)),
+    ...describeRecords(readModelRecords(home), opened),
     ...(gone === null
       ? await diagnoseMemory({ home, databaseUrl }, opened)
       : [await storeGone(gone, messages.locale)]),

@@ -39,7 +39,7 @@ import type { CheckMemory, CheckProgress, CheckRecord } from "../ports/checks.ts
 import type { CoderEnd, SentBackReason } from "../ports/coder.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { StartedBy } from "../ports/jobs-transaction.ts";
-import type { Model, ModelFailure, ToolCall } from "../ports/models.ts";
+import type { AnswerOutcome, Model, ModelFailure, ToolCall } from "../ports/models.ts";
 import { LOG } from "../ports/platform.ts";
 import {
   type AgentDeps,
@@ -355,6 +355,7 @@ export async function runCoder(
       state.checks.length > 0 &&
       state.checks.every(({ result }) => result?.state === "green"),
   });
+  const tell = tellCoderEvents(deps, turn, { bench, checks, state, nameCoder: () => nameAsked(turn, role) });
   const end = await coderLoop({
     coder: {
       ...{ kind: "model", ask: talk.ask, request: text, parses: deps.parsesSource },
@@ -375,10 +376,15 @@ export async function runCoder(
       handOver: (ending, contested) => handOver(ending, contested, bench.heldCommands?.() ?? []),
     }),
     signal: turn.signal,
-    tell: tellCoderEvents(deps, turn, { bench, checks, state, nameCoder: () => nameAsked(turn, role) }),
+    tell(event) {
+      const outcome = outcomeOf(event);
+      if (outcome !== null) void talk.note(outcome);
+      tell(event);
+    },
     mask: workspace.mask,
     advise: deps.advise,
   }).finally(() => outside?.close());
+  if (end.kind === "worked" && end.story.red === null) await talk.note("green");
   const [called, touchedProcesses] = [outside?.called() ?? [], outside?.touchedProcesses?.() ?? []];
   return { role, text, end, talk, checked: checked(), called, touchedProcesses };
 }
@@ -392,6 +398,13 @@ const isSmall = (model: Model | ModelFailure) =>
 function withLocalTries(deps: CoderDeps): CoderDeps {
   const { coder } = deps.settings;
   return { ...deps, settings: { ...deps.settings, coder: { ...coder, attempts: coder.localAttempts } } };
+}
+
+/** What an event shows of the form of the last answer; null if it shows nothing. */
+function outcomeOf(event: CoderEvent): AnswerOutcome | null {
+  if (event.type === "proposed") return "read";
+  if (event.type !== "sent-back" || event.reason === undefined) return null;
+  return event.reason.kind === "endless" ? "endless" : "unread";
 }
 
 /** The coder's sub-agents; their code is loaded when the first is called. */

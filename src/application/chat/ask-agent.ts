@@ -13,6 +13,8 @@ import {
   completeWhole,
   completionFailure,
   createPace,
+  createSpeedWatch,
+  expectReading,
   type RequestSize,
   type UnfinishedCompletion,
 } from "../models/complete.ts";
@@ -62,6 +64,8 @@ export interface AgentQuestion {
   readonly whenCut: "shown" | "goes-on";
   /** On the monotonic clock: when the time is over. Default: the message's own. */
   readonly deadline?: number;
+  /** The server knows the beginning of the request already. */
+  readonly isKnown?: boolean;
 }
 
 /** Characters of a message that is sent again because the model refused the whole as too long. */
@@ -104,7 +108,7 @@ export function projectInShort(
   return workspace.mask(projectOverview(project, most));
 }
 
-type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace" | "settings">;
+type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace" | "settings" | "modelRecords">;
 
 export type AskingTurn = Pick<ChatTurn, "models" | "emit" | "signal" | "deadline">;
 
@@ -123,34 +127,57 @@ export async function askAgent(
       code: model.code,
     };
   emitThinking(turn, role, model);
+  const records = isMeasured(model) ? await deps.modelRecords?.() : undefined;
+  const reads = (await records?.recall(model))?.reads ?? 0;
+  const speed = createSpeedWatch(deps.clock);
+  const pace =
+    model.local && question.deadline === undefined
+      ? createPace(deps.clock, turn.deadline, turn.deadline + deps.settings.coder.maxMinutes * 60_000)
+      : null;
   const agent = agentOf(role);
   const words = createWordOutput(deps.workspace.mask, (text) => turn.emit({ type: "text", agent, text }));
   const { signal } = turn;
   const continuesCut = question.whenCut === "goes-on";
-  // A local model may write slowly.
-  const mostMs = deps.settings.coder.maxMinutes * 60_000;
   const listening = {
     ...listenOptions(deps, turn, question.deadline),
-    ...(model.local &&
-      question.deadline === undefined &&
-      createPace(deps.clock, turn.deadline, turn.deadline + mostMs)),
+    // A local model may write slowly.
+    ...(pace !== null && { deadline: pace.deadline }),
+    onHeard(text: string) {
+      speed.heard();
+      pace?.onHeard(text);
+    },
     ...(question.streams && { onText: words.add }),
     ...(question.onText !== undefined && { onText: question.onText }),
     ...(continuesCut && { onCut: () => turn.emit(createNotice(deps, (chat) => chat.answerGoesOn)) }),
   };
+  let isTold = question.isKnown === true;
+  const timed: AgentQuestion["request"] = (asked, size, tools) => {
+    const request = question.request(asked, size, tools);
+    if (records === undefined) return request;
+    const reading = expectReading(request, reads);
+    if (!isTold) tellReading(deps, turn, role, reading);
+    isTold = true;
+    return { ...request, firstTokenMs: reading.mostMs };
+  };
   const looked =
     question.looks === undefined
       ? null
-      : await askLooking(turn, { ...question, looks: question.looks }, { model, listening, words });
+      : await askLooking(
+          turn,
+          { ...question, request: timed, looks: question.looks },
+          { model, listening, words },
+        );
   const { completion } =
     looked !== null
       ? { completion: looked }
       : await (continuesCut ? completeWhole : completeFitting)(
           model,
-          (size) => ({ ...question.request(model, size, []), signal }),
+          (size) => ({ ...timed(model, size, []), signal }),
           listening,
         );
   words.end();
+  const seen = looked === null && completion.kind === "finished" ? speed.seen(completion.answer.usage) : null;
+  if (seen !== null) await records?.note(model, seen);
   const cut = completion.kind === "cut";
   if (completion.kind === "finished" || (cut && !continuesCut))
     return { ok: true, answer: completion.answer, model, cut };
@@ -159,6 +186,25 @@ export async function askAgent(
   const code =
     "failure" in completion ? { code: completion.failure.code } : cut ? { code: "endless" as const } : {};
   return { ok: false, trouble, again, ...code, ...("answer" in completion && { model }) };
+}
+
+/** A script has no speed, and a cloud none that matters. */
+const isMeasured = ({ local, isScripted }: Model) => local && isScripted !== true;
+
+const WORTH_TELLING_MS = 5_000;
+const MUCH_TO_READ = 1_000;
+
+/** A slow model says nothing while it reads: the user learns how long that takes. */
+function tellReading(
+  deps: Pick<ChatDeps, "chat">,
+  turn: Pick<AskingTurn, "emit">,
+  role: ModelRole,
+  { tokens, expectedMs }: ReturnType<typeof expectReading>,
+): void {
+  const isLong = expectedMs === null ? tokens >= MUCH_TO_READ : expectedMs >= WORTH_TELLING_MS;
+  if (!isLong) return;
+  const seconds = expectedMs === null ? null : Math.round(expectedMs / 1000);
+  turn.emit(createNotice(deps, (chat) => chat.reading(agentOf(role), tokens, seconds)));
 }
 
 /** Requests of one question, the last of them without tools. */

@@ -28,7 +28,7 @@ import type { ProjectForges } from "../ports/forges.ts";
 import type { Heads } from "../ports/heads.ts";
 import type { FigureScope, WorkspaceHistory } from "../ports/history-opened.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { Model, ModelTool } from "../ports/models.ts";
+import type { Model, ModelRecords, ModelTool } from "../ports/models.ts";
 import type { Meter, MeteredModels } from "../ports/models-meter.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { WorkspaceFiles } from "../ports/platform-view.ts";
@@ -126,6 +126,8 @@ export interface ChatBase {
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;
+  /** What local models showed before; loaded for the first of them. Absent where nothing is kept. */
+  readonly modelRecords?: () => Promise<ModelRecords>;
 }
 
 /** The workspace and its jobs. */

@@ -1,12 +1,15 @@
 import { agentOf, type CoderRole, coderPrompt } from "../../domain/chat/agents.ts";
 import {
   chooseAnswerForm,
+  fileSchema,
   filesInQuestion,
   isSmallModel,
   newFileIn,
   readGoalTests,
   SMALL_WORDS,
+  unwrapFileJson,
 } from "../../domain/coder/answer-form.ts";
+import type { AnswerForm } from "../../domain/models/model-facts.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle, oneLine } from "../../domain/texts/format-text.ts";
 import { paragraphs } from "../../domain/texts/jobs-report.ts";
@@ -26,7 +29,7 @@ import type { ShownFiles } from "../drafts/shown-files.ts";
 import type { RequestSize } from "../models/complete.ts";
 import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
-import type { Model, ModelMessage } from "../ports/models.ts";
+import type { AnswerOutcome, Model, ModelMessage, ModelRecord, ModelRecords } from "../ports/models.ts";
 import { type AgentRequest, askAgent, fitMessage, isMessageCut, SMALL_MESSAGE_CHARS } from "./ask-agent.ts";
 import { type AgentDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { createDraftOutput } from "./draft-output.ts";
@@ -106,12 +109,18 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
   const time = question.time ?? { leftMs: maxMinutes * 60_000 };
   let answeredBy: Model | undefined;
   let about: Pick<Extract<CoderAnswer, { ok: true }>, "asked" | "goal"> = {};
+  /** The form and the model of the last request to a small model, whose answers are remembered. */
+  let asking: { readonly model: Model; readonly form: AnswerForm; readonly records: ModelRecords } | null =
+    null;
+  let requests = 0;
+  let noting = Promise.resolve();
 
   async function askOnce(exchange: readonly ModelMessage[], varied: number) {
     past ??= await deps.advise("earlier work", NO_PAST, () => readPast(turn));
     firstMessage ??= createFirstMessage(deps, turn, question, past);
     const first = firstMessage;
     const begun = clock();
+    const [records, seen] = await recallForms();
     const agent = agentOf(question.role);
     const draft = createDraftOutput(deps.workspace.mask, (text, lines) =>
       turn.emit({ type: "drafting", agent, text, lines }),
@@ -123,10 +132,12 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
       // Half a patch cannot be used.
       whenCut: "goes-on",
       deadline: begun + time.leftMs,
+      isKnown: requests++ > 0,
       request(model, size) {
         const text = first(model, size);
         const exists = (path: string) => deps.workspace.files.look(path).kind !== "missing";
-        const form = askedForm(model, question.request, text, { varied, exists });
+        const form = askedForm(model, question.request, text, { varied, exists, seen });
+        asking = form.small && records !== undefined ? { model, form: form.form, records } : null;
         about = form.small ? { asked: form.asked, goal: question.areTestsGreen ? null : form.goal } : {};
         const request = coderRequest(deps, question, {
           ...{ model, size, exchange, form },
@@ -145,6 +156,21 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
     return answered;
   }
 
+  /** Remembers what became of the last answer; resolves when all of them are remembered. */
+  function note(outcome: AnswerOutcome): Promise<void> {
+    const of = asking;
+    if (of !== null) noting = noting.then(() => of.records.note(of.model, { form: of.form, outcome }));
+    return noting;
+  }
+
+  /** What is known of a small local model's answers. */
+  async function recallForms() {
+    const model = turn.models.models.forRole(question.role);
+    if (!("generate" in model) || model.isScripted === true || !isSmallModel(model)) return [] as const;
+    const records = await deps.modelRecords?.();
+    return [records, (await records?.recall(model))?.forms] as const;
+  }
+
   /** Asks until the coder answers without tool calls; carries the calls out. */
   async function askLooking(exchange: readonly ModelMessage[], varied: number) {
     for (;;) {
@@ -157,6 +183,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
 
   return {
     model: (): Model | undefined => answeredBy,
+    note,
     /** The budget for content shown to the model that answered last. */
     budget: (): ContextBudget => contextBudget(answeredBy ?? { local: true }, "full"),
     /** Asks with the exchange since the request; returns whole answers only. */
@@ -180,7 +207,13 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
         answered = await askLooking(exchange, varied);
       answeredBy = answered.model ?? answeredBy;
       if (!answered.ok) return { ok: false, text: answered.trouble, isEndless: answered.code === "endless" };
-      return { ok: true, text: answered.answer.text, shown: (path) => shown.has(path), ...about };
+      const text = unwrapFileJson(answered.answer.text, about.asked ?? []);
+      if (asking?.form === "json" && text === answered.answer.text) {
+        // The server ignores the schema, so the answer is what the model writes by itself.
+        await note("unread");
+        asking = { ...asking, form: "whole" };
+      }
+      return { ok: true, text, shown: (path) => shown.has(path), ...about };
     },
   };
 }
@@ -316,6 +349,7 @@ function coderRequest(
     }),
     messages,
     ...(tools.length > 0 && { tools }),
+    ...(form.form === "json" && { json: fileSchema(form.asked[0] ?? "") }),
     ...(model.local && limitsOfLocal(messages, varied, form)),
   };
 }
@@ -325,16 +359,25 @@ function askedForm(
   model: Model,
   request: string,
   first: string,
-  { varied, exists }: { readonly varied: number; readonly exists: (path: string) => boolean },
+  asks: {
+    readonly varied: number;
+    readonly exists: (path: string) => boolean;
+    readonly seen?: ModelRecord["forms"] | undefined;
+  },
 ) {
   if (!model.local) return { form: "edits", small: false, asked: [], goal: null } as const;
   const shown = filesIn([{ role: "user", text: first }], SHOWN);
   const known = filesInQuestion(request, shown);
-  const fresh = known.length === 0 ? newFileIn(request, exists) : undefined;
+  const fresh = known.length === 0 ? newFileIn(request, asks.exists) : undefined;
   const asked = fresh === undefined ? known : [fresh];
   const longest = Math.max(0, ...known.map((path) => shownLength(first, path)));
   return {
-    form: chooseAnswerForm(model, longest, varied),
+    form: chooseAnswerForm(model, {
+      longest,
+      varied: asks.varied,
+      isOne: asked.length === 1,
+      ...(asks.seen !== undefined && { seen: asks.seen }),
+    }),
     small: isSmallModel(model),
     asked,
     goal: readGoalTests(request, shown),

@@ -737,9 +737,35 @@ async function commitFinished({ loop, state, words, isEmpty }: ReadAnswer): Prom
 }
 
 /** Where its request names red tests as the goal, a small model's answer without a change is a try like any other: the tests are red. */
-function attemptUnchanged({ loop, state, answer, words, isEmpty }: ReadAnswer): Promise<CoderStep> | null {
+async function attemptUnchanged({
+  loop,
+  state,
+  answer,
+  said,
+  words,
+  isEmpty,
+}: ReadAnswer): Promise<CoderStep | null> {
+  const { bench } = loop;
   if (!isEmpty || answer.goal == null || !isSmall(loop) || loop.preview) return null;
-  return attemptProposal(loop, state, answer, toHeadProposal(words), NO_COMMANDS);
+  const [number, proposal] = [state.attempts + 1, toHeadProposal(words)];
+  const carried = await bench.carryOut({ number, proposal, parsed: NO_COMMANDS, commands: [] });
+  if (carried.kind !== "ran") return null;
+  state.goal = answer.goal;
+  declareGoal(loop, state);
+  const judged = await bench.judge(number);
+  if (loop.signal.aborted) return { end: await endStopped(loop, state) };
+  const red = findRedAttempt([], judged);
+  if (judged === null || red === null)
+    return said.reasons.length > 0
+      ? null
+      : sendBack(loop, state, { report: wordsFor(loop).noFile, commands: [], reason: { kind: "unread" } });
+  Object.assign(state, { proposal, red });
+  return sendBack(loop, state, { report: judged.report, commands: [] });
+}
+
+/** Without a change nothing connects the named tests with the draft. */
+function declareGoal({ bench }: CoderLoop, { goal }: LoopState): void {
+  bench.declare?.((goal?.tests ?? []).map((path) => `Fixes: ${path}`).join("\n"));
 }
 
 /** Sends back, once, an answer that changes nothing without a reason: models forget the patch and believe that they wrote it. */
@@ -891,6 +917,7 @@ async function attemptProposal(
     doubtfulEdits(commands, bench.files().source, {
       shown,
       told: (path) => state.told.has(path),
+      isSmall: isSmall(loop),
       ...(loop.coder.kind === "model" && { notWhole: notWholeFor(loop.coder, proposal) }),
     }),
   );
@@ -990,9 +1017,7 @@ async function judgeAttempt(
   of: number,
 ): Promise<CoderStep> {
   const { bench, tell } = loop;
-  // Without a change nothing connects the named tests with the draft.
-  if (state.goal !== null && isSmall(loop) && bench.changes().length === 0)
-    bench.declare?.(state.goal.tests.map((path) => `Fixes: ${path}`).join("\n"));
+  if (isSmall(loop) && bench.changes().length === 0) declareGoal(loop, state);
   if (failed.length === 0) tell({ type: "doing", attempt: number, doing: "checking" });
   const judged = failed.length === 0 ? await bench.judge(number) : null;
   if (loop.signal.aborted) return { end: await endStopped(loop, state) };

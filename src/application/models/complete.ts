@@ -1,3 +1,4 @@
+import { createCountWatch } from "../../domain/models/circles.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
@@ -32,7 +33,7 @@ export type UnfinishedCompletion =
   /** `signal`: the caller gave up. `deadline`: the time was over. */
   | { readonly kind: "aborted"; readonly by: "signal" | "deadline"; readonly failure: ModelFailure };
 
-export { createPace } from "./pace.ts";
+export { createPace, createSpeedWatch, expectReading } from "./pace.ts";
 
 export interface CompleteOptions {
   /** When the time is over, retries included. Default: only the request's own signal ends it. */
@@ -83,13 +84,16 @@ async function askModelOnce(
   const { signal, endsAfter = Number.POSITIVE_INFINITY } = request;
   if (signal.aborted || deadline?.aborted) return failedCompletion(ABORTED, signal);
   let [inOneGo, length] = [0, 0];
+  const { counts } = createCountWatch();
   for await (const event of model.generate({ ...request, signal: withDeadline(signal, deadline) })) {
     if (event.type === "finished") return toCompletion(event.answer);
     if (event.type === "failed") return failedCompletion(event.failure, signal);
     if (event.type === "text") onText?.(event.text);
     if (event.type === "retrying") onRetry?.(event);
     if (event.type === "text") length += event.text.length;
-    if (length > endsAfter) return failedCompletion(endlessFailure(model, endsAfter), signal);
+    const isCounting = event.type === "text" && request.endsAfter !== undefined && counts(event.text);
+    if (length > endsAfter || isCounting)
+      return failedCompletion(endlessFailure(model, endsAfter, isCounting), signal);
     if (event.type !== "text" && event.type !== "reasoning") continue;
     onHeard?.(event.text);
     inOneGo += event.text.length;
@@ -142,9 +146,10 @@ function failedCompletion(failure: ModelFailure, signal: AbortSignal): Completio
   return { kind: failure.code === "empty" ? "empty" : "failed", failure };
 }
 
-function endlessFailure({ provider, model }: Model, chars: number): ModelFailure {
+function endlessFailure({ provider, model }: Model, chars: number, isCounting: boolean): ModelFailure {
   const facts = { provider, model, address: "", detail: `${Math.round(chars / 1000)} kB` };
-  const word = (locale: Locale) => modelMessagesFor(locale).answerTooLong(facts);
+  const word = (locale: Locale) =>
+    modelMessagesFor(locale)[isCounting ? "inCircles" : "answerTooLong"](facts);
   return { code: "endless", message: word("en"), texts: inEveryLanguage(word), retryable: false };
 }
 

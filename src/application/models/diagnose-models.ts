@@ -1,7 +1,8 @@
 import { priceOf } from "../../domain/models/catalogue.ts";
+import type { AnswerForm } from "../../domain/models/model-facts.ts";
 import { modelMessagesFor } from "../../domain/texts/models.ts";
 import type { DoctorCheck, OpenedWorkspace } from "../ports/jobs-workspace.ts";
-import type { ModelCheck, ModelRole, Models } from "../ports/models.ts";
+import type { FormCounts, ModelCheck, ModelRecord, ModelRole, Models } from "../ports/models.ts";
 
 /** A busy machine answers late; a local model that is being loaded may take longer still, which is not an error. */
 const PATIENCE_MS = 10_000;
@@ -93,6 +94,29 @@ function toModelCheck(role: ModelRole, title: string, check: ModelCheck): Doctor
     ...(remedy !== undefined && { remedy }),
   };
 }
+
+/** What local models showed by their answers, a line each, the one that was asked last first. */
+export function describeRecords(
+  records: Readonly<Record<string, ModelRecord>>,
+  { messages }: Pick<OpenedWorkspace, "messages">,
+): DoctorCheck[] {
+  const { doctor } = modelMessagesFor(messages.locale);
+  return Object.entries(records)
+    .sort(([, one], [, other]) => (one.at < other.at ? 1 : -1))
+    .slice(0, MOST_RECORDS)
+    .map(([name, { forms, reads, writes }]) => ({
+      name: `seen:${name}`,
+      ok: true,
+      text: doctor.seen(
+        name,
+        Object.entries(forms) as [AnswerForm, FormCounts][],
+        Math.round(reads),
+        Math.round(writes),
+      ),
+    }));
+}
+
+const MOST_RECORDS = 5;
 
 /** Why roles that every user meets cannot answer as configured; no server is contacted. */
 export function findModelTroubles(

@@ -93,6 +93,7 @@ export function withFallback(
     },
     generate,
     check: (signal) => best.model.check(signal),
+    identify: async (signal) => (await current.identify?.(signal)) ?? null,
   };
 }
 
@@ -381,6 +382,7 @@ function meterModel(account: Account, role: ModelRole, model: Model, sums: Usage
     isScripted: model.isScripted === true,
     ...(model.insteadOf !== undefined && { insteadOf: model.insteadOf }),
     check: (signal) => model.check(signal),
+    identify: async (signal) => (await model.identify?.(signal)) ?? null,
     async *generate(request: ModelRequest) {
       let chosen = model;
       const admitted = model.local ? undefined : await account.admit(model, request);

@@ -1,4 +1,9 @@
-import type { ModelFailureCode, TokenCounts, UsageTotal } from "../../domain/models/model-facts.ts";
+import type {
+  AnswerForm,
+  ModelFailureCode,
+  TokenCounts,
+  UsageTotal,
+} from "../../domain/models/model-facts.ts";
 import type { ImageType } from "../../domain/platform/image.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 
@@ -26,6 +31,8 @@ export interface Model {
   /** It was looked for and does not run: its window limits no conversation. */
   readonly isAway?: boolean;
   generate(request: ModelRequest): AsyncIterable<ModelEvent>;
+  /** What the server tells of the model behind its name: a digest, or its size. Null where it tells nothing; never rejects. */
+  identify?(signal: AbortSignal): Promise<string | null>;
   /** Asks the server whether it would answer; never rejects. */
   check(signal: AbortSignal): Promise<ModelCheck>;
   /** The newest model of the same line that the provider itself lists; null: this one is. Absent where none is asked. */
@@ -47,8 +54,10 @@ export interface ModelRequest {
   readonly effort?: Effort;
   /** Names the context of several requests (a chat, a draft) for a provider's cache. Default: made of how the request begins. */
   readonly cacheKey?: string;
-  /** Asks for one JSON document where the server can promise that. */
-  readonly json?: boolean;
+  /** Asks for one JSON document where the server can promise that; a schema binds its form where the server has a grammar. */
+  readonly json?: boolean | Readonly<Record<string, unknown>>;
+  /** How long the first word may take, if that is more than the configured limit. */
+  readonly firstTokenMs?: number;
   readonly signal: AbortSignal;
 }
 
@@ -164,6 +173,34 @@ export interface Models {
    */
   look?(signal: AbortSignal, role?: ModelRole, choice?: ModelChoiceOfRole): Promise<void>;
 }
+
+/** What a local model's answers showed, by model and server; begins anew with another identity. Small and readable. */
+export interface ModelRecord {
+  readonly identity: string;
+  /** When it was written last. */
+  readonly at: string;
+  /** Answers by the form that they were asked for in. */
+  readonly forms: Readonly<Partial<Record<AnswerForm, FormCounts>>>;
+  /** Tokens a second; 0 where nothing was measured. */
+  readonly reads: number;
+  readonly writes: number;
+}
+
+/** `read`: carried out. `unread`: sent back. `endless`: ended without an end. `green`: carried out, and the last one. */
+export type FormCounts = Readonly<Record<AnswerOutcome, number>>;
+
+export type AnswerOutcome = "read" | "unread" | "endless" | "green";
+
+export interface ModelRecords {
+  /** Null where nothing is known. Asks the server once who the model is. */
+  recall(model: Model): Promise<ModelRecord | null>;
+  note(model: Model, seen: SeenAnswer): Promise<void>;
+}
+
+export type SeenAnswer =
+  | { readonly form: AnswerForm; readonly outcome: AnswerOutcome }
+  /** Tokens and milliseconds; zero tokens are no measurement. */
+  | { readonly read: number; readonly readMs: number; readonly wrote: number; readonly wroteMs: number };
 
 /** The usage and cost of models. Entries are only added. */
 export interface UsageStore {

@@ -1,5 +1,6 @@
-import { type AnswerForm, SMALL_WORDS } from "../coder/answer-form.ts";
+import { SMALL_WORDS } from "../coder/answer-form.ts";
 import type { Route } from "../config/configured-kinds.ts";
+import type { AnswerForm } from "../models/model-facts.ts";
 import type { Locale } from "../texts/locale.ts";
 
 export type AgentName = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
@@ -178,8 +179,12 @@ export function coderPrompt(prompt: CoderPrompt): string {
   const { agent, protectedPatterns, browser, planOnly, tools, isSubAgent, path } = prompt;
   const words = SMALL_WORDS[prompt.language];
   // Sections, rules and what else it may do lengthen a small model's answer, and it repeats them in it.
-  if (prompt.small && prompt.form === "whole" && path !== undefined && !planOnly && !isSubAgent)
-    return words.prompt({ agent, path, form: words.wholeFile(path) });
+  if (prompt.small && prompt.form !== "edits" && path !== undefined && !planOnly && !isSubAgent)
+    return words.prompt({
+      agent,
+      path,
+      form: prompt.form === "json" ? words.json(path) : words.wholeFile(path),
+    });
   const sections = planOnly ? (isSubAgent ? ANSWER_ONLY : PLAN_ONLY) : ANSWER_SECTIONS;
   const patchRules = `# Patch format\n${patchFormat(prompt)}${
     browser

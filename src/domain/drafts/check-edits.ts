@@ -125,6 +125,8 @@ export interface ShownToCoder {
     after: string,
     isGuess: boolean,
   ) => { readonly names: readonly string[] } | null;
+  /** A small model may write another language, or half a file, under the right name. */
+  readonly isSmall?: boolean;
 }
 
 /** A file with fewer lines may shrink without a doubt. */
@@ -161,13 +163,20 @@ export function doubtfulEdits(
       (metadata?.named !== undefined || isWrittenBefore) &&
       (replaced.trim() !== "" || isGuess || metadata?.named === "open") &&
       !isSame(replaced, content);
+    const mayNotParse = seen.isSmall === true && !mayBePart && replaced.trim() !== "" && !seen.told(path);
+    const whole =
+      (mayBePart || mayNotParse) && found.length === 0
+        ? (seen.notWhole?.(path, replaced, content, isGuess) ?? null)
+        : null;
     const cut =
       metadata?.ends === "early"
         ? { names: [] }
-        : mayBePart && found.length === 0
-          ? (seen.notWhole?.(path, replaced, content, isGuess) ??
-            (isWrittenBefore && !sharesLine(replaced, content) ? { names: [] } : null))
-          : null;
+        : mayNotParse && (whole?.names.length ?? 0) > 0
+          ? null
+          : (whole ??
+            (mayBePart && isWrittenBefore && found.length === 0 && !sharesLine(replaced, content)
+              ? { names: [] }
+              : null));
     if (cut) doubts.push({ kind: "not-whole", path, names: cut.names });
     if (found.length > 0 || cut || before === null || before.trim() === "" || isSame(before, content))
       continue;

@@ -23,6 +23,32 @@ export function createCircleWatch(): { readonly repeatsItself: (piece: string) =
   };
 }
 
+/** Numbers in a row at the same place of a repeated piece; a shorter row may be a table. */
+const LEAST_COUNTED = 20;
+
+/**
+ * Watches an answer that a local model may write without end: one that repeats a line with other numbers in it (`== 95`, `== 96`) is
+ * endless too. Rows of numbers alone may be asked for.
+ */
+export function createCountWatch(): { readonly counts: (piece: string) => boolean } {
+  let tail = "";
+  let unseen = 0;
+  return {
+    counts(piece) {
+      tail = (tail + piece).slice(-STRETCH);
+      unseen += piece.length;
+      if (unseen < LOOK_EVERY || tail.length < STRETCH) return false;
+      unseen = 0;
+      const shape = tail.replace(/\d+/g, "0");
+      const period = periodOf(shape);
+      const piecesIn = shape.length / period;
+      return (
+        period <= LONGEST_PIECE && piecesIn >= LEAST_COUNTED && /[a-z]{3}/i.test(shape.slice(0, period * 2))
+      );
+    },
+  };
+}
+
 /** The length of the shortest piece of which a text is made; that of the text where no piece repeats. */
 function periodOf(text: string): number {
   // For each place: how many characters before it the text begins with, too.

@@ -12,6 +12,12 @@ export function familyOf(model: string): Family {
   return BY_NAME.find(([pattern]) => pattern.test(model))?.[1] ?? "other";
 }
 
+/**
+ * In which form a model is asked for a change. `whole`: each changed file in a block of its own. `edits`: the patch format of the
+ * model's family. `json`: one file in an object that the server's grammar binds.
+ */
+export type AnswerForm = "whole" | "edits" | "json";
+
 /** The facts of a model's failure that its text names. */
 export interface ModelFacts {
   readonly provider: string;

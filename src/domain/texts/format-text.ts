@@ -95,6 +95,11 @@ export function tokenVariables(variable: string, or: string): string {
   return variable === "GITHUB_PERSONAL_ACCESS_TOKEN" ? `GITHUB_TOKEN${or}${variable}` : variable;
 }
 
+/** `3,100`; the runtime's own formats load its table of languages. */
+export function thousands(count: number): string {
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
+}
+
 /** `200000` → `200k`, `1000000` → `1M`. */
 export function formatTokens(tokens: number): string {
   return tokens < 1_000_000 ? `${Math.round(tokens / 1000)}k` : `${Number((tokens / 1_000_000).toFixed(1))}M`;

@@ -292,8 +292,10 @@ export async function* tryOnce(
   let reached = false;
   const marked = markImages(request, `image_${newCallId(deps.random)}_`);
   const { url, headers, body } = wire.request(marked.request, without);
+  const { firstTokenMs } = deps.limits;
+  const limits = { ...deps.limits, firstTokenMs: Math.max(firstTokenMs, request.firstTokenMs ?? 0) };
   const watch = startStreamWatch({
-    limits: deps.limits,
+    limits,
     connects: (signal) => deps.connects(url, signal),
     expire: (which) => {
       expired = which;
@@ -334,7 +336,7 @@ export async function* tryOnce(
     if (error instanceof FrameTooLong) return failedTry(failures.make("malformed", "> 32 MiB"), false);
     if (error instanceof AnswerInCircles) return failedTry(failures.make("inCircles"), false);
     if (error instanceof AnswerTooLong) return failedTry(failures.make("answerTooLong", "4 MiB"), false);
-    if (expired !== undefined && expired !== "over") return timeoutOutcome(deps, expired);
+    if (expired !== undefined && expired !== "over") return timeoutOutcome({ ...deps, limits }, expired);
     if (expired === undefined) {
       const failure = failures.ofConnection(error, reached);
       return failedTry(failure, failure.retryable && !answer.begun);

@@ -201,7 +201,7 @@ function providerOf({ providers, ollama }: ModelsSettings, name: string): Provid
 
 /** Its protocol is loaded when it is first asked: one of six, and often none. */
 function lateModel(
-  named: Omit<Model, "family" | "generate" | "check" | "findNewer">,
+  named: Omit<Model, "family" | "generate" | "check" | "identify" | "findNewer">,
   messages: ModelDeps["messages"],
   load: () => Promise<Model>,
 ): Model {
@@ -219,6 +219,7 @@ function lateModel(
       else yield* (await loaded()).generate(request);
     },
     check: async (signal) => (await loaded()).check(signal),
+    identify: async (signal) => (await (await loaded()).identify?.(signal)) ?? null,
     findNewer: async (signal) => (await (await loaded()).findNewer?.(signal)) ?? null,
   };
 }

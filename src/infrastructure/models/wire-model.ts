@@ -75,6 +75,7 @@ export function createWireModel(
           : event;
     },
     check: (signal) => check(tryParts, signal),
+    identify: (signal) => identify(tryParts, signal),
     async findNewer(signal) {
       return settings.local ? null : findNewer(await listServed(tryParts, signal), settings.model);
     },
@@ -113,6 +114,17 @@ async function askSight({ wire, settings, fetch, limits }: TryDeps, signal: Abor
     return response.status === 200 ? judge(JSON.parse(await response.text())) : undefined;
   } catch {
     return undefined;
+  }
+}
+
+async function identify({ wire, settings, fetch }: TryDeps, signal: AbortSignal): Promise<string | null> {
+  const { url, headers, identify: read } = wire.probe;
+  if (read === undefined) return null;
+  try {
+    const response = await fetch(url, { method: "GET", headers, signal, ...plainly(settings) });
+    return response.status === 200 ? read(JSON.parse(await response.text())) || null : null;
+  } catch {
+    return null;
   }
 }
 

@@ -89,6 +89,8 @@ export interface WireProbe {
   readonly headers: Readonly<Record<string, string>>;
   /** The model's state in a good answer; `unknown` when it is not stated. */
   judge(body: Json): "there" | "missing" | "unknown" | "in-the-cloud";
+  /** What the same page tells of the model behind its name; empty where it tells nothing. */
+  readonly identify?: (body: Json) => string;
   /** Asked where the server has no page for one model. */
   readonly instead?: WireProbe;
 }
@@ -112,6 +114,14 @@ export function probeList(url: string, headers: WireProbe["headers"], model: str
       if (ids.length === 0) return "unknown";
       if (ids.includes(model)) return "there";
       return answersToAnyName(listed) ? "unknown" : "missing";
+    },
+    identify: (body) => {
+      const listed = listAt(body, "data");
+      const own =
+        listed.find((one) => textAt(one, "id") === model) ?? (listed.length === 1 ? listed[0] : null);
+      // llama.cpp tells the size of its model, vLLM the place of it and its window.
+      const facts = ["id", "root", "parent", "max_model_len", "meta"].map((name) => fieldAt(own, name));
+      return facts.slice(1).some((fact) => fact != null) ? JSON.stringify(facts).slice(0, 300) : "";
     },
   };
 }

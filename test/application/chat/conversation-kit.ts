@@ -21,6 +21,8 @@ export interface ConversationOptions extends FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => Date;
   readonly advise?: Advise;
+  /** The models that the configuration names, on servers of the test. Default: fakes. */
+  readonly ownModels?: true;
 }
 
 export async function openConversation(
@@ -46,7 +48,7 @@ export async function openConversation(
       env,
       { cwd: workspace },
       {
-        models: fake.models,
+        ...(options.ownModels !== true && { models: fake.models }),
         ...(options.now !== undefined && { now: options.now }),
         ...(options.advise !== undefined && { advise: options.advise }),
       },

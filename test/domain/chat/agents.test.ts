@@ -155,7 +155,8 @@ describe("prompts", () => {
 });
 
 test("a small local model writes whole files, a large one and a long file are edited", () => {
-  const form = (model: string, longest = 800, local = true) => chooseAnswerForm({ local, model }, longest);
+  const form = (model: string, longest = 800, local = true) =>
+    chooseAnswerForm({ local, model }, { longest });
   expect(["qwen2.5-coder:1.5b", "m", "coder-model.gguf"].map((model) => form(model))).toEqual([
     "whole",
     "whole",
@@ -169,7 +170,8 @@ test("a small local model writes whole files, a large one and a long file are ed
 });
 
 test("another try of a large local model is asked for whole files, one of a cloud model is not", () => {
-  const again = (local: boolean) => chooseAnswerForm({ local, model: "qwen3-coder:30b" }, 800, 1);
+  const again = (local: boolean) =>
+    chooseAnswerForm({ local, model: "qwen3-coder:30b" }, { longest: 800, varied: 1 });
   expect([again(true), again(false)]).toEqual(["whole", "edits"]);
 });
 

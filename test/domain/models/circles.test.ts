@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createCircleWatch } from "../../../src/domain/models/circles.ts";
+import { createCircleWatch, createCountWatch } from "../../../src/domain/models/circles.ts";
 import { cases } from "../../require.ts";
 
 /** How many characters come before it is noticed, or null where they end before. */
@@ -34,6 +34,25 @@ test("what counts, differs or ends in time is not a circle", () => {
   const hello = "console.log('hello');\n".repeat(250);
   const pages = PAGE.repeat(30);
   for (const text of [counted, zeros, table, hello, pages]) expect(noticedAfter(text, 50)).toBeNull();
+});
+
+test("an answer that repeats one line with other numbers is noticed where it may be endless", () => {
+  const after = (text: string) => {
+    const { counts } = createCountWatch();
+    for (let at = 0; at < text.length; at += 50) if (counts(text.slice(at, at + 50))) return at;
+    return null;
+  };
+  const lines = (word: (n: number) => string) => Array.from({ length: 1_000 }, (_, n) => word(n)).join("");
+  const solution = "def f(n):\n    return n\n\n\n";
+  expect(after(solution + lines((n) => `    assert f(${n}) == ${n + 1}\n`))).toBeLessThan(8_000);
+  expect(after(lines((n) => `    if score == ${n}:\n        return "${n % 7} points"\n`))).toBeLessThan(
+    8_000,
+  );
+  // Data that was asked for, code, and a table of words are not.
+  expect(after(lines((n) => `${n}\n`))).toBeNull();
+  expect(after(lines((n) => `${n}, ${n * n}\n`))).toBeNull();
+  expect(after(lines((n) => `${"abcdefghij"[n % 10]}${"klmnopqrs"[n % 9]}${n}: word\n`))).toBeNull();
+  expect(after(lines((n) => `    assert f(${n}) == ${n + 1}\n`).slice(0, 5_000))).toBeNull();
 });
 
 const PAGE = Array.from({ length: 80 }, (_, n) => `line ${n}`).join("\n");

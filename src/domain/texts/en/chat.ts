@@ -18,6 +18,7 @@ import {
   formatCost,
   formatTokens,
   many,
+  thousands,
   type Wording,
   wordBy,
   wordFact,
@@ -245,6 +246,8 @@ export const chatTexts = {
     `${DROPPED[red]}\nThe draft was discarded after ${many(attempts, "attempt")} (coder.on_red: discard).`,
   attemptsTaken: (attempts: number, tried: readonly string[]) =>
     `Attempts: ${attempts}${tried.length === 0 ? "" : `. Tried before: ${tried.join(" / ")}`}`,
+  reading: (agent: string, tokens: number, seconds: number | null) =>
+    `${agent} is reading ${thousands(tokens)} tokens${seconds === null ? "" : `, about ${seconds} s`}…`,
   keptBest: (attempt: number, of: number) =>
     `Kept is attempt ${attempt} of ${of}, whose checks were the best.`,
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,

@@ -1,5 +1,5 @@
 import type { RemoteReason } from "../../models/locality.ts";
-import type { ModelFacts } from "../../models/model-facts.ts";
+import type { AnswerForm, ModelFacts } from "../../models/model-facts.ts";
 
 const who = ({ provider, model }: ModelFacts) => `${provider} (${model})`;
 const wait = ({ waitSeconds }: ModelFacts) =>
@@ -96,6 +96,23 @@ export const modelsTexts = {
     scripted: (file: string) => `answers from ${file}`,
     checkTimeout: (seconds: number, isLocal: boolean) =>
       `no answer after ${seconds} s${isLocal ? "; it may still be loading" : ""}`,
+    seen: (
+      name: string,
+      forms: readonly (readonly [
+        AnswerForm,
+        Readonly<Record<"read" | "unread" | "endless" | "green", number>>,
+      ])[],
+      reads: number,
+      writes: number,
+    ) => {
+      const form = { whole: "whole files", edits: "edits", json: "JSON" };
+      const counts = forms.map(
+        ([of, { read, unread, endless, green }]) =>
+          `${form[of]}: ${read} read, ${unread} not, ${endless} endless, ${green} green`,
+      );
+      const speed = reads > 0 ? [`reads ${reads} and writes ${writes} tokens a second`] : [];
+      return `answers of ${name}: ${[...counts, ...speed].join("; ")}`;
+    },
     priceUnknown: (model: string) => `the price of ${model} is unknown: it is not used while a budget is set`,
     setPrice: (model: string) => `set budget.prices: { "${model}": { input: …, output: …, cached: … } }`,
   },

@@ -7,7 +7,15 @@ import type { ModelTrouble } from "../../models/model-facts.ts";
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../platform/image.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";
 import type * as en from "../en/chat.ts";
-import { formatBytes, formatCost, formatTokens, type Wording, wordBy, wordFact } from "../format-text.ts";
+import {
+  formatBytes,
+  formatCost,
+  formatTokens,
+  thousands,
+  type Wording,
+  wordBy,
+  wordFact,
+} from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
 import { schedules } from "./chat-schedules.ts";
 import { coderAgent, coderProgress, wordCandidates } from "./coder.ts";
@@ -205,6 +213,8 @@ export const chatTexts: typeof en.chatTexts = {
   triedBefore: (tried) => `途中で試したもの: ${tried.join(" / ")}`,
   attemptsTaken: (attempts, tried) =>
     `試行: ${attempts} 回${tried.length === 0 ? "" : `。途中で試したもの: ${tried.join(" / ")}`}`,
+  reading: (agent, tokens, seconds) =>
+    `${agent} が ${thousands(tokens)} トークンを読んでいます${seconds === null ? "" : `（約 ${seconds} 秒）`}…`,
   keptBest: (attempt, of) => `${of} 回のうち、チェックの結果が最も良かった ${attempt} 回目を残しました。`,
   coderStopped: {
     attempts: (limit, isLocal) =>

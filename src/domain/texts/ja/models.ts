@@ -87,6 +87,15 @@ export const modelsTexts: typeof en.modelsTexts = {
     scripted: (file) => `${file} から回答`,
     checkTimeout: (seconds, isLocal) =>
       `${seconds} 秒待っても応答なし${isLocal ? "（まだ読み込み中かもしれません）" : ""}`,
+    seen: (name, forms, reads, writes) => {
+      const form = { whole: "ファイル全体", edits: "編集", json: "JSON" };
+      const counts = forms.map(
+        ([of, { read, unread, endless, green }]) =>
+          `${form[of]} 読めた ${read}、読めなかった ${unread}、終わらなかった ${endless}、成功 ${green}`,
+      );
+      const speed = reads > 0 ? [`毎秒 ${reads} トークンを読み、${writes} トークンを書く`] : [];
+      return `${name} の答え: ${[...counts, ...speed].join("。")}`;
+    },
     priceUnknown: (model) => `${model} の料金が不明なため、予算を設定している間は使われません`,
     setPrice: (model) =>
       `budget.prices: { "${model}": { input: …, output: …, cached: … } } を設定してください`,

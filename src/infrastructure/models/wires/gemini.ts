@@ -157,7 +157,9 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
       ...(effort !== null &&
         !without.has("thinkingConfig") && { thinkingConfig: thinkingOf(settings.model, effort) }),
       // Not together with tools: the API refuses that.
-      ...(request.json === true && tools.length === 0 && { responseMimeType: "application/json" }),
+      ...(request.json !== undefined &&
+        request.json !== false &&
+        tools.length === 0 && { responseMimeType: "application/json" }),
     },
   };
 }

@@ -20,6 +20,7 @@ export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings
       url: joinUrl(settings.baseUrl, "api/tags"),
       headers,
       judge: (body) => judgeTags(body, settings.model),
+      identify: (body) => textAt(findTagged(body, settings.model), "digest"),
     },
     sight: {
       url: joinUrl(settings.baseUrl, "api/show"),
@@ -34,11 +35,15 @@ export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings
 }
 
 /** `name` alone means `name:latest`. */
-function judgeTags(body: Json, model: string): "there" | "missing" | "in-the-cloud" {
+function findTagged(body: Json, model: string): Json {
   const full = (name: string) => (/:[^/]*$/.test(name) ? name : `${name}:latest`);
-  const found = listAt(body, "models").find((one) =>
+  return listAt(body, "models").find((one) =>
     [textAt(one, "name"), textAt(one, "model")].map(full).includes(full(model)),
   );
+}
+
+function judgeTags(body: Json, model: string): "there" | "missing" | "in-the-cloud" {
+  const found = findTagged(body, model);
   if (found === undefined) return "missing";
   return textAt(found, "remote_host") === "" ? "there" : "in-the-cloud";
 }
@@ -63,7 +68,7 @@ function requestBody(
       ...(maxTokens !== null && { num_predict: maxTokens }),
       ...(temperature !== null && { temperature }),
     },
-    ...(request.json === true && { format: "json" }),
+    ...(request.json && { format: request.json === true ? "json" : request.json }),
     ...chatParts(request, messageOf),
   };
 }

@@ -174,9 +174,14 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
     ...(maxTokens !== null && { [limit]: maxTokens }),
     ...(temperature !== null && !without.has("temperature") && { temperature }),
     ...effortOf(settings, request, without),
-    ...(request.json === true &&
+    ...(request.json &&
       mentionsJson(request) &&
-      !without.has("response_format") && { response_format: { type: "json_object" } }),
+      !without.has("response_format") && {
+        response_format:
+          request.json === true
+            ? { type: "json_object" }
+            : { type: "json_schema", json_schema: { name: "file", strict: true, schema: request.json } },
+      }),
     ...chatParts(request, (message) => messageOf(message, settings)),
   };
 }

@@ -160,7 +160,9 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
     ...(request.system && { instructions: request.system }),
     ...(maxTokens !== null && { max_output_tokens: maxTokens }),
     ...(temperature !== null && !without.has("temperature") && { temperature }),
-    ...(request.json === true && mentionsJson(request) && { text: { format: { type: "json_object" } } }),
+    ...(request.json !== undefined &&
+      request.json !== false &&
+      mentionsJson(request) && { text: { format: { type: "json_object" } } }),
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
         type: "function",
