@@ -99,6 +99,8 @@ export interface BaselineDeps {
   readonly signal: AbortSignal;
   /** How many test files the project has; absent: unknown. */
   readonly countTestFiles?: () => number;
+  /** Whether a draft waits for this run. */
+  readonly isAwaited?: () => boolean;
 }
 
 /** The checks over the current workspace: recalled if nothing changed since, awaited if they are running, else run. */
@@ -146,7 +148,8 @@ async function runChecksOnce(
   // The affected tests then judge alone.
   if (deps.settings.enabled === "auto" && isSlow(checks, deps)) return { ok: false, why: "slow" };
   const limit = limitSeconds(deps.settings, known);
-  const pace = limit < deps.settings.timeout ? watchPace(deps, limit) : null;
+  const isKnown = deps.settings.enabled === "always" || known?.wasEnded === false;
+  const pace = isKnown ? null : watchPace(deps, limit);
   const watched = pace === null ? {} : { onOutput: pace.add, enough: pace.enough };
   const first = await runBaseline(deps, draft, { commands: lines, timeoutSeconds: limit, ...watched });
   if (!first.ok) return first;
@@ -156,7 +159,8 @@ async function runChecksOnce(
   const climbed = down.map(({ result }) => result);
   // The next run takes as long as the rungs that judge took.
   const durationMs = down.reduce((sum, one, at) => sum + (one.ms ?? first.runs[at]?.durationMs ?? 0), 0);
-  const wasEnded = climbed.some(({ state }) => state === "timed-out") && limit < deps.settings.timeout;
+  const isShort = limit < deps.settings.timeout || estimate !== null;
+  const wasEnded = climbed.some(({ state }) => state === "timed-out") && isShort;
   const { noticed = [], hung = [] } = known ?? {};
   const about = { lines, fingerprint, at: now(), durationMs, wasEnded, noticed, hung };
   if (wasEnded) {
@@ -171,7 +175,7 @@ async function runChecksOnce(
 }
 
 /** Ends a suite whose own count and pace say that it cannot end in time. */
-function watchPace({ now, countTestFiles = () => 0 }: BaselineDeps, limitSeconds: number) {
+function watchPace({ now, countTestFiles = () => 0, isAwaited }: BaselineDeps, limitSeconds: number) {
   const pace = createPace(limitSeconds * 1000, countTestFiles);
   const ending = new AbortController();
   const from = now();
@@ -182,7 +186,7 @@ function watchPace({ now, countTestFiles = () => 0 }: BaselineDeps, limitSeconds
     add(text: string): void {
       const ms = now() - from;
       pace.add(text, ms);
-      whole ??= pace.findHopeless(ms);
+      whole ??= pace.findHopeless(ms, isAwaited?.());
       if (whole !== null) ending.abort();
     },
   };
@@ -207,11 +211,15 @@ function rungsBelow(
   { failure }: CheckResult,
   draft: Pick<Draft, "homes">,
 ): readonly (CheckRung & Pick<ProjectCheck, "home">)[] {
-  const { command, line, instead = [] } = check;
+  const { command, line, script, instead = [] } = check;
+  // A test that reads the arguments of its process may fail by options that only a reader of names needs.
+  const named = line.split(" ").filter((word) => /^--\w/.test(word) && script?.includes(word) === false);
+  const isOurs = named.some((option) => failure?.tail.includes(option));
   const hasTraces = draft.homes?.()?.earlier === true;
   const again = failure?.outside === undefined ? null : retryCheck(check, failure.outside.cause);
   return [
     ...(hasTraces ? [{ command, line, home: "whole", isShorter: true } as const] : []),
+    ...(isOurs ? [{ command, line: command }] : []),
     ...(again === null ? [] : [again]),
     ...instead,
   ];
@@ -251,7 +259,9 @@ async function climbDown(
       // Only a command that shows a test replaces one that cannot run for an outside cause.
       if (isOutside && lower.results === null) continue;
       const ended = result.state === "timed-out" || result.state === "cannot-run" ? result.state : "unread";
-      const why = home !== undefined ? "home" : isOutside ? "cannot-run" : ended;
+      const isSame = rung.command === result.command && rung.line === rung.command;
+      const other = isSame ? "options" : isOutside ? "cannot-run" : ended;
+      const why = home !== undefined ? "home" : other;
       const ms = tried.runs[0]?.durationMs ?? 0;
       taken = {
         result: {

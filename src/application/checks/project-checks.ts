@@ -279,6 +279,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   let measured: Promise<Baseline> | null = null;
   let last: JudgedAttempt | null = null;
   let sentBack = false;
+  let isAwaited = false;
   let judgedMs = 0;
   /** The fingerprint of the workspace over which another source judged; null where the baseline holds it. */
   let judgedOver: string | null = null;
@@ -301,7 +302,10 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   function baselineOf(draft: JudgedDraft): Promise<Baseline> {
     if (measured === null) {
       const countTestFiles = () => findAffected(draft).of;
-      measured = (deps.measure ?? measureBaseline)({ ...deps, countTestFiles }, draft);
+      measured = (deps.measure ?? measureBaseline)(
+        { ...deps, countTestFiles, isAwaited: () => isAwaited },
+        draft,
+      );
       // A draft may end, and abort its baseline, before `judge` awaits it.
       measured.catch(() => {});
     }
@@ -341,6 +345,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
   async function judge(opened: JudgedDraft, attempt: number): Promise<JudgedAttempt> {
     const draft = runs.over(opened);
     const from = deps.now();
+    isAwaited = true;
     judgedOver = null;
     await formatFirst(opened, attempt);
     const over = memory.fingerprint();

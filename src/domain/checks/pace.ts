@@ -1,7 +1,7 @@
 import { ENDED_FILE } from "./narrow-check.ts";
 
-/** How far pytest is: `[ 12%]` behind each test, also where several processes run them. */
-const PERCENT = /\[ *(\d+)%\]/g;
+/** How far pytest is: `[ 12%]` at the end of a line, or before the test where several processes run them. */
+const PERCENT = /^(?:\[gw\d+\] |.* )\[ *(\d+)%\](?=$| [A-Z]+ )/gm;
 /** A pace over less than this says nothing: the first tests may be the slow ones. */
 const LEAST_MS = 10_000;
 const LEAST_FILES = 5;
@@ -24,13 +24,13 @@ export function createPace(limitMs: number, files: () => number) {
       if (percent !== undefined) share = Number(percent) / 100;
       else if (ended > 0 && share === 0 && ms - from > LEAST_MS) of ??= files();
     },
-    /** The milliseconds of the whole, if it will not end in time even where the rest of it is twice as fast; else null. */
-    findHopeless(ms: number): number | null {
+    /** The milliseconds of the whole, if it will not end in time at this pace, or at twice this pace while nothing waits for it; else null. */
+    findHopeless(ms: number, isAwaited = false): number | null {
       const done = of === null ? share : ended < LEAST_FILES ? 0 : ended / Math.max(of, 1);
       const took = ms - from;
       if (done <= 0 || done >= 1 || took < LEAST_MS) return null;
       const rest = (took * (1 - done)) / done;
-      return ms + rest / 2 > limitMs ? Math.round(ms + rest) : null;
+      return ms + (isAwaited ? rest : rest / 2) > limitMs ? Math.round(ms + rest) : null;
     },
   };
 }

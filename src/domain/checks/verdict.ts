@@ -32,8 +32,11 @@ export interface LowerRung {
   readonly line: string;
   /** The check that it replaces, as people type it. */
   readonly insteadOf: string;
-  /** `home`: it is the same command, and needs what earlier jobs installed in the private home. */
-  readonly why: "cannot-run" | "timed-out" | "unread" | "home";
+  /**
+   * `home`: it is the same command, and needs what earlier jobs installed in the private home. `options`: it is the same command,
+   * which fails with options that name its tests.
+   */
+  readonly why: "cannot-run" | "timed-out" | "unread" | "home" | "options";
   /** The cause that kept it from running, where that is outside the sources. */
   readonly cause?: string;
 }

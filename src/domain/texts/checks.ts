@@ -442,7 +442,11 @@ function createChecksMessages(words: CheckWords) {
       (findingsByCode(facts).rungs ?? []).map(({ command, insteadOf, why: reason, cause }) => {
         const text = whyLower[reason];
         const because = cause === undefined ? text : say("in-brackets", { text, more: cause });
-        return say(reason === "home" ? "rung-home" : "rung-instead", { command, insteadOf, why: because });
+        return say(reason === "home" || reason === "options" ? "rung-home" : "rung-instead", {
+          command,
+          insteadOf,
+          why: because,
+        });
       }),
     /** Information for the user beyond that line; each is a separate line. */
     remarks(judged: JudgedFacts): string[] {

@@ -300,3 +300,44 @@ test("a check whose files hang one after the other is not run a third time", asy
   expect(checked.ok && checked.runs.map(({ outcome }) => outcome)).toEqual(["timed-out"]);
   expect(lines).toEqual(["node --test a.test.mjs b.test.mjs", "node --test b.test.mjs"]);
 });
+
+test("a command that fails by our own options, because its tests read them, is run without them", async () => {
+  const lines: string[] = [];
+  const named = "npm test -- --reporters=default --verbose";
+  const draft: JudgedDraft = {
+    files: {} as JudgedDraft["files"],
+    changes: () => [],
+    diff: () => [],
+    check({ commands: [line = ""] }) {
+      lines.push(line);
+      const whole =
+        line === named
+          ? "error: unknown option '--reporters=default'\n"
+          : "PASS tests/a.test.js\n\nTests:       1 passed, 1 total\n";
+      const exitCode = line === named ? 1 : 0;
+      const run = {
+        command: line,
+        exitCode,
+        outcome: "exited" as const,
+        durationMs: 10,
+        output: whole,
+        whole,
+      };
+      return Promise.resolve({ ok: true, runs: [run] });
+    },
+  };
+  const baseline = await measureBaseline(
+    {
+      checks: [{ kind: "test", command: "npm test", line: named, script: "jest" }],
+      settings: { command: null, timeout: 300, auto_limit: 60, network: false, enabled: "auto" },
+      memory: { fingerprint: () => "w", recall: () => null, keep: () => {}, running: new Map() },
+      now: () => 0,
+      signal: new AbortController().signal,
+    },
+    draft,
+  );
+  expect(lines).toEqual([named, "npm test"]);
+  expect(baseline.ok && baseline.results.map(({ state, rung }) => [state, rung?.line, rung?.why])).toEqual([
+    ["green", "npm test", "options"],
+  ]);
+});

@@ -37,6 +37,12 @@ describe("the pace of a suite", () => {
       ]),
     ).toEqual([null, null]);
   });
+  test("is not given the benefit of a faster rest while a draft waits for it", () => {
+    const pace = createPace(60_000, () => 0);
+    pace.add(pytest(1), 5_000);
+    pace.add(pytest(20), 20_000);
+    expect([pace.findHopeless(20_000), pace.findHopeless(20_000, true)]).toEqual([null, 80_000]);
+  });
   test("counts the files of runners that report these, also where a line arrives in two parts", () => {
     const ended = (name: string) => `PASS test/${name}.test.js (5 s)\n`;
     expect(

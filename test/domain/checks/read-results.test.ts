@@ -617,3 +617,19 @@ test("an output with a cut has no counts: tests or a summary may be missing", ()
   expect(readKeptCounts(crate.repeat(5))).toMatchObject({ passed: 500 });
   expect(readKeptCounts(cutMiddle(crate.repeat(5), 16_384))).toBeNull();
 });
+
+test("a test whose name is longer than a screen is one test, and the others keep their names", () => {
+  const long = `tests/test_a.py::test_deep[${"[{a = ".repeat(900)}]`;
+  const printed = [
+    `${long} PASSED [ 50%]`,
+    "tests/test_a.py::test_b PASSED [100%]",
+    "=========================== short test summary info ============================",
+    `PASSED ${long}`,
+    "PASSED tests/test_a.py::test_b",
+    "============================== 2 passed in 0.02s ===============================",
+    "",
+  ].join("\n");
+  const read = readResults(printed);
+  expect([read?.listed, read?.counts.passed]).toEqual(["all", 2]);
+  expect(read?.tests.get("tests/test_a.py::test_b")).toBe("pass");
+});

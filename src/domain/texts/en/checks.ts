@@ -52,6 +52,7 @@ export const checkWords = {
     "cannot-run": "cannot run here",
     "timed-out": "takes too long to run automatically (checks.auto_limit)",
     unread: "does not say which tests fail",
+    options: "does not run with options that name its tests, so it ran without them",
     home: "needs what earlier jobs installed in the private home",
   },
   whyNotRun: {

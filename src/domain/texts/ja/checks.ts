@@ -25,6 +25,7 @@ export const checkWords: CheckWords = {
     "cannot-run": "はここでは実行できません",
     "timed-out": "は時間がかかりすぎるため、自動では実行しません（checks.auto_limit）",
     unread: "はどのテストが失敗したか示しません",
+    options: "はテスト名を出すオプションを付けると動かないため、付けずに実行しました",
     home: "には、以前のジョブが専用ホームにインストールしたものが必要です",
   },
   whyNotRun: {
