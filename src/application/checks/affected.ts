@@ -133,8 +133,7 @@ export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   const narrow: Affected["narrow"] = (check, files, older = texts) => {
     const narrowed = narrowLine(check.runner ?? check.line, files, older);
     if (narrowed === null) return null;
-    const data = files.map((path) => found.readers.get(path) ?? []);
-    const line = selectData(narrowed, data);
+    const line = selectData(narrowed, files, found.readers);
     const { kind, command, home } = check;
     return { kind, command, line, ...(home !== undefined && { home }) };
   };

@@ -177,13 +177,23 @@ function isTested(word: string, before: string): boolean {
   return /[*?{]/.test(bare) || /^(?:tests?|specs?|__tests__)\/?$/.test(bare) || isTestPath(bare);
 }
 
-/** The line with the cases of these data files alone, where each of its test files reads some and its runner selects cases by words. */
-export function selectData(line: string, data: readonly (readonly string[])[]): string {
-  const stems = new Set(data.flat().map((path) => path.replace(/^.*\/|\.\w+$/g, "")));
-  const isPlain =
-    data.every((files) => files.length > 0) && [...stems].every((stem) => /^[\w-]+$/.test(stem));
+/** The line with the cases of these data files alone in test files that read some, where its runner selects cases by words. */
+export function selectData(
+  line: string,
+  files: readonly string[],
+  readers: ReadonlyMap<string, readonly string[]>,
+): string {
+  const nameOf = (path: string) => path.replace(/^.*\//, "");
+  const reading = files.filter((path) => readers.has(path)).map(nameOf);
+  const wordsOf = (path: string) =>
+    readers.get(path)?.map((data) => nameOf(data).replace(/\.\w+$/, "")) ?? [nameOf(path)];
+  const words = [...new Set(files.flatMap(wordsOf))];
+  // A word selects by every part of a test's name: one that is part of a reader's name would select all of its cases.
+  const isPlain = words.every(
+    (word) => /^[\w.-]+$/.test(word) && !reading.some((name) => name.includes(word)),
+  );
   const takesWords = / -m pytest /.test(line) && !/ -k /.test(line);
-  return stems.size > 0 && isPlain && takesWords ? `${line} -k '${[...stems].join(" or ")}'` : line;
+  return reading.length > 0 && isPlain && takesWords ? `${line} -k '${words.join(" or ")}'` : line;
 }
 
 /** A path as one word of a shell line that cannot be mistaken for an option. */

@@ -308,14 +308,18 @@ describe("the tests", () => {
     };
     const { touched, readers } = affected(files, "test-data/unit/check-protocols.test", "[case testA]\n");
     expect([...touched]).toEqual(["app/test/testcheck.py"]);
-    const data = touched.map((path) => readers.get(path) ?? []);
-    expect(selectData("python -m pytest -v app/test/testcheck.py", data)).toBe(
+    const select = (line: string, ...more: readonly string[]) =>
+      selectData(line, [...touched, ...more], readers);
+    expect(select("python -m pytest -v app/test/testcheck.py")).toBe(
       "python -m pytest -v app/test/testcheck.py -k 'check-protocols'",
     );
+    expect(select("python -m pytest -v app/test/testcheck.py tests/test_b.py", "tests/test_b.py")).toEndWith(
+      "tests/test_b.py -k 'check-protocols or test_b.py'",
+    );
     expect(
-      selectData("python -m pytest -v app/test/testcheck.py tests/test_b.py", [...data, []]),
+      select("python -m pytest -v app/test/testcheck.py a/testcheck.py", "a/testcheck.py"),
     ).not.toContain("-k");
-    expect(selectData("npx jest app/test/testcheck.py", data)).not.toContain("-k");
+    expect(select("npx jest app/test/testcheck.py")).not.toContain("-k");
   });
 });
 
