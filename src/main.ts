@@ -15,6 +15,8 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
   // Beside a background process, started by this program itself.
   if (command === "--keep-process")
     return (await import("./wiring/processes.ts")).keepProcessOf(process.env, rest[0] ?? "");
+  // A process that answers the messages of a server, started by it.
+  if (command === "--hand") return (await import("./wiring/hand.ts")).runHand(process.env);
   const { dispatch } = await import("./adapters/cli/dispatch.ts");
   const program = await openProgram();
   return dispatch(command, rest, {
@@ -111,5 +113,5 @@ function failUnlessDone(code: number): void {
 
 // The runtime collects all garbage once if something is under way when its entry has been read, which is a tenth of the
 // time of a message. A command that begins when the runtime would end is spared that; a server trades it for less memory.
-if (process.argv[2] === "serve" || process.argv[2] === "join") start();
+if (["serve", "join", "--hand"].includes(process.argv[2] ?? "")) start();
 else process.once("beforeExit", start);

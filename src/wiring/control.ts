@@ -10,7 +10,7 @@ import type { ServeDeps } from "./serve-state.ts";
 /** Loaded where machines share a store. */
 export function openControl(
   deps: ServeDeps,
-  local: Pick<ControlDeps, "own" | "bus" | "keeper" | "reaches" | "send">,
+  local: Pick<ControlDeps, "own" | "isOwn" | "bus" | "keeper" | "reaches" | "send">,
 ): Control {
   const { db, queue, state, services, workspaceName } = deps;
   const { now } = timers;
@@ -24,7 +24,6 @@ export function openControl(
     orderQueue: queueOf(workspaceName),
     workspace: () => state.current().workspace,
     keepDays: () => state.current().config.retention.messages,
-    pid: process.pid,
     timers,
   });
 }

@@ -36,7 +36,7 @@ export function openProcesses(
       (startedBy === "user" ? config.worker.network : modelNetwork(config)).mode !== "on" &&
       deps.staging.confinable,
     findPreview: (name) => findPreview(workspace, name),
-    pid: deps.pid,
+    pid: options.endsWith ?? deps.pid,
     mask: workspace.mask,
     now: deps.now,
     random: deps.random,

@@ -1,7 +1,9 @@
 import type { Kysely } from "kysely";
 import type { FarJobs } from "../application/ports/chat.ts";
-import type { FleetStore } from "../application/ports/fleet.ts";
+import type { FleetStore, ProcessKind } from "../application/ports/fleet.ts";
+import type { ModelCall } from "../application/ports/models-meter.ts";
 import type { AccessStore, MessageStore, WorkQueue } from "../application/ports/serve.ts";
+import type { Bus } from "../application/serve/serve-events.ts";
 import type { ReloadableChat } from "../application/serve/server.ts";
 import type { CommitGuard } from "../application/serve/take-work.ts";
 import type { ServeMessages } from "../domain/texts/serve.ts";
@@ -9,6 +11,17 @@ import type { OwnerNames } from "../infrastructure/platform/process-table.ts";
 import type { Database, StoreTransaction } from "../infrastructure/store/schema.ts";
 import type { Services } from "./services.ts";
 import type { Telemetry } from "./telemetry.ts";
+
+/** What a process has that answers the messages of a server beside it. */
+export interface HandDeps {
+  /** The embedded store of the front; undefined where the store is shared by itself. */
+  readonly lentStore: (services: Pick<Services, "databaseUrl">) => Kysely<Database> | undefined;
+  readonly noteCall: (call: ModelCall) => void;
+  readonly noteReplies: () => void;
+  readonly listen: (bus: Bus) => void;
+  /** Given once it works. */
+  readonly take: (answering: { look(): void; cancel(messageId: string): boolean }) => void;
+}
 
 export interface ListenDeps {
   /** As they were at the start: address, limits. */
@@ -27,6 +40,8 @@ export interface ListenDeps {
   readonly far: { jobs: FarJobs | null };
   /** Null where no collector is configured. */
   readonly telemetry: Telemetry | null;
+  /** Null in a process of its own right. */
+  readonly hand: HandDeps | null;
 }
 
 /** The same once it is known where it listens and who hears of troubles. */
@@ -43,6 +58,7 @@ export interface ServeDeps extends ListenDeps {
   readonly log: (text: string) => void;
   readonly onTrouble: (error: unknown, place?: string) => void;
   readonly uncaught: { readonly count: number };
+  readonly kind: ProcessKind;
 }
 
 export const randomBytes = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));

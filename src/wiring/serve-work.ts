@@ -1,4 +1,4 @@
-import { hostname } from "node:os";
+import { availableParallelism, hostname } from "node:os";
 import { allowedUsers, openChannels } from "../adapters/channels/registry.ts";
 import { createWebChannel } from "../adapters/web/host.ts";
 import { enterFleet } from "../application/fleet/machine-presence.ts";
@@ -7,15 +7,17 @@ import { createWorkingProcess } from "../application/fleet/working-process.ts";
 import { storedJobActions } from "../application/jobs/action-report.ts";
 import { nameJobId } from "../application/jobs/job-facts.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
+import type { LentStore } from "../application/ports/hands.ts";
 import type { Channel } from "../application/ports/serve.ts";
 import { createKnownPeople, createMayStillWrite, createPairingCodes } from "../application/serve/access.ts";
 import { createMessageAnswerer, settleEarlier } from "../application/serve/answer-messages.ts";
+import { createHands, type Hands } from "../application/serve/hands.ts";
 import { createServeTroubles, createTroubleReporter } from "../application/serve/health.ts";
-import { chooseMessageLane, createAdmission, createReceiver } from "../application/serve/receive-messages.ts";
+import { chooseMessageLane, createAdmission, createReceiver, replyChannelOf } from "../application/serve/receive-messages.ts";
 import { createReplySender } from "../application/serve/send-replies.ts";
 import { type Bus, createBus, createLiveWorks, logMessages } from "../application/serve/serve-events.ts";
 import { type JoinedFleet, type JoinOptions, joinWorking } from "../application/serve/server.ts";
-import { createWorkKeeper } from "../application/serve/take-work.ts";
+import { createWorkKeeper, type WorkKeeper } from "../application/serve/take-work.ts";
 import { machineLabels } from "../config/settings.ts";
 import { formatDayIn } from "../domain/platform/days.ts";
 import { toErrorText } from "../domain/platform/error-text.ts";
@@ -25,10 +27,12 @@ import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 import { maskAtEdge } from "../infrastructure/platform/standard-streams.ts";
 import { startTimer, timers } from "../infrastructure/platform/timers.ts";
+import { createHandStarter } from "../infrastructure/serve/hand-process.ts";
 import { createMessageStore } from "../infrastructure/serve/message-store.ts";
 import { traceparentOf } from "../infrastructure/serve/message-views.ts";
 import { workspaceQueues } from "../infrastructure/serve/work-places.ts";
 import { openWorkQueue } from "../infrastructure/serve/work-queue.ts";
+import { lendStore } from "../infrastructure/store/lent-store.ts";
 import { tryWrite } from "../infrastructure/store/open-store.ts";
 import { newerSchema } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
@@ -44,11 +48,13 @@ export async function openChannelInbox(deps: ServeDeps) {
   const bus = createBus();
   const mask = (text: string) => current().workspace.mask(text);
   const logger = createLineLogger({ ...services.config.log, home, mask });
-  logMessages(bus, logger);
+  // A hand's events are the front's.
+  if (deps.hand === null) logMessages(bus, logger);
   const noteTrouble = createTroubleReporter(
     (error) => logger.warn("channels", "channel.trouble", "channel.trouble", { error }),
     now,
   );
+  if (deps.hand !== null) deps.hand.listen(bus);
   telemetry?.tracer.watch(bus, {
     archive: () => current().workspace.archive,
     traceparentOf: (id) => traceparentOf(db, id),
@@ -133,7 +139,7 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const inbox = await openChannelInbox(deps);
   const listens = kind === "serve";
   const tasks = { queue: opened, keeper: inbox.keeper, labels, limit: listens ? TASKS_AT_ONCE : lanes };
-  const forges = services.config.command_executor.enabled
+  const forges = services.config.command_executor.enabled && kind !== "hand"
     ? await (await import("./serve-forges.ts")).openServedForges(deps, { ...tasks, acceptsNew: listens })
     : null;
   const working = createWorkingProcess({
@@ -162,7 +168,9 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
 export async function joinFleet(given: ListenDeps, options: JoinOptions): Promise<JoinedFleet> {
   const { labels: own, concurrency: lanes, log } = options;
   const labels = [...new Set([...machineLabels(given.services.config, process.arch), ...own])];
-  const working = await openWorking(given, { kind: "join", labels, lanes, publicUrl: null, log });
+  const kind = given.hand === null ? "join" : "hand";
+  const working = await openWorking(given, { kind, labels, lanes, publicUrl: null, log });
+  given.hand?.take(working.inbox.answering);
   return joinWorking(working, { machineName: hostname(), labels, reload: given.state.reload });
 }
 
@@ -181,8 +189,17 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isKnown }: Inb
   const live = createLiveWorks(bus, () => now().getTime());
   const keeper = createWorkKeeper({ queue: deps.queue, timers, onTrouble, guard: deps.guard });
   const common = { store, bus, keeper, timers, channel: (name: string) => channels.get(name) };
+  /** A hand's events are the front's, which shows them. */
+  const quietChannel = (name: string) => {
+    const found = channels.get(name);
+    return found === undefined || deps.hand === null ? found : { ...found, progress: () => {} };
+  };
   const labels = () => chatMessagesFor(current().locale).actions;
-  const sending = createReplySender({
+  // The front sends the replies of its hands.
+  const sending: Pick<ReturnType<typeof createReplySender>, "look" | "sendWaiting" | "stop"> =
+    deps.hand !== null
+      ? { look: deps.hand.noteReplies, sendWaiting: () => {}, stop: async () => {} }
+      : createReplySender({
     ...common,
     present: async (reply) => ({ ...reply, actions: await (control ?? own).actions(reply, labels()) }),
     away: () => control?.awayReplies() ?? [],
@@ -191,8 +208,10 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isKnown }: Inb
     mask: (text) => maskSecrets(maskAtEdge(text)),
     onTrouble,
   });
-  const answering = createMessageAnswerer({
+  const hands = deps.kind === "serve" ? await openHands(deps, { bus, keeper, sendReplies: sending.look }) : null;
+  const answering = hands ?? createMessageAnswerer({
     ...common,
+    channel: quietChannel,
     conversation: () => current().conversation,
     images: () => current().images,
     nameJob: (jobId) => nameJobId(current().workspace.archive, jobId),
@@ -208,16 +227,22 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isKnown }: Inb
     isBusy: () => receiver.isBusy(),
     onTrouble: (error, message) => onTrouble(error, message?.id),
   });
+  if (hands !== null)
+    bus.subscribe((event) => {
+      if (event.type === "chat")
+        channels.get(replyChannelOf(event.message))?.progress?.(event.message, event.event);
+    });
+  const isOwn = (pid: number) => pid === process.pid || hands?.has(pid) === true;
   const own: OwnJobs = createViewerJobs({
     workspace: () => current().workspace,
     processes: () => current().processes(),
     store,
     cancelMessage: (id) => answering.cancel(id),
     bus,
-    pid: process.pid,
+    isOwn,
     now,
   });
-  const local = { own, bus, keeper, reaches: (name: string) => channels.has(name), send: sending.look };
+  const local = { own, isOwn, bus, keeper, reaches: (name: string) => channels.has(name), send: sending.look };
   const control =
     deps.services.databaseUrl === undefined
       ? null
@@ -240,5 +265,50 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isKnown }: Inb
     random: randomBytes,
   });
   const viewerJobs = control?.viewerJobs ?? own;
-  return { bus, live, keeper, receiver, answering, sending, control, viewerJobs, channels };
+  return { bus, live, keeper, receiver, answering, sending, control, viewerJobs, channels, hands };
 }
+
+/** Of a server's own machine; a fleet has `join` on the others. */
+async function openHands(
+  deps: ServeDeps,
+  { bus, keeper, sendReplies }: { bus: Bus; keeper: WorkKeeper; sendReplies: () => void },
+): Promise<Hands> {
+  const { services, state, db, queue, workspaceName, telemetry, onTrouble, log, words } = deps;
+  const { env, options, databaseUrl, config } = services;
+  const { messages } = workspaceQueues(workspaceName);
+  const most = Math.max(1, Math.min(availableParallelism(), Math.ceil(deps.lanes / LANES_OF_HAND)));
+  const { root } = state.current().workspace;
+  return createHands({
+    start: createHandStarter({ env, workspaceFolder: () => state.current().workspace.root }),
+    orders: {
+      type: "orders",
+      options: { ...options, workspace: root, endsWith: process.pid },
+      demo: deps.demo,
+      lanes: Math.ceil(deps.lanes / most),
+      isTraced: telemetry !== null,
+    },
+    most,
+    lend: () => (databaseUrl === undefined ? lendStore(db) : NOTHING_LENT),
+    memoryBytes: config.serve.hand_memory,
+    mayClaim: () => queue.mayClaim({ queue: messages }),
+    releaseDead: keeper.beat,
+    bus,
+    onReplies: sendReplies,
+    onModelCall: (call) =>
+      telemetry?.tracer.asked({ ...call, begun: new Date(call.begun), ended: new Date(call.ended) }),
+    say: (why, pid) => log(words().handEnded(why, pid)),
+    clock: () => performance.now(),
+    timers,
+    onTrouble,
+  });
+}
+
+/** More lanes than that are shared by several processes, as far as there are cores. */
+const LANES_OF_HAND = 25;
+
+const NOTHING_LENT: LentStore = {
+  answer: async ({ id }) => ({ id, failure: { message: "no store is lent" } }),
+  takeBack: async () => {},
+  close: async () => {},
+  isOpen: () => false,
+};

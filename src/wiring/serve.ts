@@ -12,7 +12,7 @@ import { createOwnerNames } from "../infrastructure/platform/process-table.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { createAccessStore } from "../infrastructure/serve/access-store.ts";
 import { liveAddress } from "../infrastructure/serve/live-address.ts";
-import { type ListenDeps, randomBytes } from "./serve-state.ts";
+import { type HandDeps, type ListenDeps, randomBytes } from "./serve-state.ts";
 import { type Environment, openServices } from "./services.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -20,11 +20,12 @@ import type { Telemetry } from "./telemetry.ts";
 export async function openServe(
   env: Environment,
   { demo, ...options }: OpenOptions & { readonly demo: boolean },
+  hand: HandDeps | null = null,
 ): Promise<Opening<Server>> {
   const services = await openServices(env, options);
   if (!services.ok) return services;
   const { config, home, now } = services;
-  const stored = await services.openStore();
+  const stored = await services.openStore({ given: hand?.lentStore(services) });
   if (!stored.ok) return stored;
   const { db } = stored;
   const late: { telemetry: Telemetry | null } = { telemetry: null };
@@ -40,7 +41,7 @@ export async function openServe(
     db,
     process: owner,
     mayCommit: guard.mayCommit,
-    onModelCall: (call: ModelCall) => late.telemetry?.tracer.asked(call),
+    onModelCall: (call: ModelCall) => (hand === null ? late.telemetry?.tracer.asked(call) : hand.noteCall(call)),
     farJobs: (async (asker, jobId) => (await far.jobs?.(asker, jobId)) ?? null) satisfies FarJobs,
   };
   const state = await openReloadableChat(
@@ -53,7 +54,8 @@ export async function openServe(
   }
   const mask = (text: string) => state.current().workspace.mask(text);
   const { otlp_endpoint: collector } = config.telemetry;
-  if (collector !== null)
+  // The front follows the messages of its hands.
+  if (collector !== null && hand === null)
     late.telemetry = (await import("./telemetry.ts")).openTelemetry({ ...services, mask }, collector);
   const { telemetry } = late;
   const access = await createAccessStore(db, now);
@@ -72,6 +74,7 @@ export async function openServe(
     guard,
     far,
     telemetry,
+    hand,
   };
   return {
     ok: true,

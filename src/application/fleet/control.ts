@@ -48,7 +48,7 @@ import {
 export type Control = ReturnType<typeof createControl>;
 
 export interface ControlDeps
-  extends Pick<ReportJobsDeps, "jobs" | "workspace" | "keepDays" | "bus" | "pid" | "timers" | "onTrouble"> {
+  extends Pick<ReportJobsDeps, "jobs" | "workspace" | "keepDays" | "bus" | "isOwn" | "timers" | "onTrouble"> {
   readonly orders: ControlOrders;
   readonly own: OwnJobs;
   readonly queue: Pick<WorkQueue, "onWork">;
@@ -65,12 +65,12 @@ export interface ControlDeps
 }
 
 export function createControl(deps: ControlDeps) {
-  const { jobs, own, queue, fleet, pid, workspaceName: workspace } = deps;
+  const { jobs, own, queue, fleet, isOwn, workspaceName: workspace } = deps;
   const giver = createOrderGiver({ ...deps, newId: deps.newWorkId });
   const reporter = createJobReporter({ ...deps, output: own.output });
   const runsElsewhere = async (jobId: string) => {
-    const { state, pid: runner = pid } = deps.workspace().archive.read(jobId) ?? {};
-    return state === "running" && runner !== pid && fleet.serves(runner);
+    const { state, pid } = deps.workspace().archive.read(jobId) ?? {};
+    return state === "running" && pid !== undefined && !isOwn(pid) && fleet.serves(pid);
   };
   const serving = serveOrders({ ...deps, jobs: own, runsElsewhere, tell: reporter.tellNow });
   const away = createAwayReplies({ ...deps, onFound: deps.send });
@@ -337,7 +337,7 @@ interface ReportJobsDeps {
   readonly workspace: () => Pick<Workspace, "archive" | "isAlive" | "mask">;
   readonly output: ViewerJobs["output"];
   readonly bus: Bus;
-  readonly pid: number;
+  readonly isOwn: (pid: number) => boolean;
   readonly keepDays: () => number;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
@@ -463,13 +463,13 @@ function isAlive({ isAlive: lives }: Pick<Workspace, "isAlive">, job: StoredJob)
 }
 
 async function toJobSummary(
-  { workspace, output, pid }: ReportJobsDeps,
+  { workspace, output, isOwn }: ReportJobsDeps,
   job: StoredJob,
   events: readonly JournalLine[],
 ): Promise<JobSummary> {
   const alive = isAlive(workspace(), job);
   // Another process of this workspace reports its own output.
-  const tail = alive && job.pid !== pid ? null : alive ? workspace().mask(await output(job.jobId)) : "";
+  const tail = alive && !(job.pid !== undefined && isOwn(job.pid)) ? null : alive ? workspace().mask(await output(job.jobId)) : "";
   const shortened = shortenJobRecord(job);
   return {
     job: shortened,

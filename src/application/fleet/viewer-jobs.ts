@@ -128,7 +128,8 @@ export interface ViewerJobsDeps {
   readonly store: Pick<MessageStore, "noteJob" | "ownerOf" | "jobIdsOf">;
   readonly cancelMessage: (messageId: string) => boolean;
   readonly bus: Bus;
-  readonly pid: number;
+  /** Whether it is this process, or one that answers its messages. */
+  readonly isOwn: (pid: number) => boolean;
   readonly now: () => Date;
 }
 
@@ -386,8 +387,8 @@ export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
     const { job } = found;
     const { jobId } = job;
     if (job.state !== "running") return { status: "not-running", state: job.state };
-    if (job.pid !== deps.pid) return workspace().stop(jobId);
-    // One of ours: a signal would end the whole server.
+    if (job.pid === undefined || !deps.isOwn(job.pid)) return workspace().stop(jobId);
+    // One of ours: a signal would end all that the process does.
     const abort = running.get(jobId);
     if (abort !== undefined) abort.abort();
     else {

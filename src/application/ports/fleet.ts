@@ -67,7 +67,7 @@ export interface MachineProcess {
   readonly startedAt: Date;
 }
 
-export type ProcessKind = "serve" | "join";
+export type ProcessKind = "serve" | "join" | "hand";
 
 interface QueueDepth {
   /** Null where the workspace's machine is not known. */

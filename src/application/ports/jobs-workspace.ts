@@ -90,6 +90,8 @@ export interface OpenOptions {
   readonly configFile?: string;
   /** Settings above those of every file and variable. */
   readonly flags?: ConfigOverrides;
+  /** The process with which background processes end. Default: this one. */
+  readonly endsWith?: number;
   /** Takes the rights of others away from a storage of jobs that is the user's own in all parts. */
   readonly reclaimStorage?: boolean;
 }

@@ -194,6 +194,7 @@ export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDe
   });
 
   return {
+    beat,
     /** Until `drop`; the signal ends when the work was lost to another process. */
     hold(work: Work): AbortSignal {
       const controller = new AbortController();

@@ -95,6 +95,7 @@ export const serve = section({
   public_url: optionalUrl("The address under which others reach the server, for links and webhooks."),
   max_chats: positive(50, "How many chats are answered at the same time."),
   rate_limit: count(30, "Most messages of one user in a minute; 0 means no limit."),
+  hand_memory: size(1024 ** 3, "Memory of one process that answers messages; one that takes more is ended."),
 });
 
 export const retention = section({

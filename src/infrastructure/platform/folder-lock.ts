@@ -63,6 +63,11 @@ export function nameLockHolder(folder: string): string | null {
   });
 }
 
+/** Whether a process of this machine holds the lock of a folder; false where that cannot be seen. */
+export function holdsFolderLock(pid: number, folder: string): boolean {
+  return attemptOr(false, () => holdsLock(pid, statSync(folder, { bigint: true })));
+}
+
 /** Whether one of its open files is this folder, and locked. A path says nothing: it leads elsewhere in a container. */
 function holdsLock(pid: number, lock: BigIntStats): boolean {
   return attemptOr(false, () =>

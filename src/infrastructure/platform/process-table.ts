@@ -90,6 +90,22 @@ export function readLinuxStartTime(pid: number): number | undefined {
   return readStat(pid)?.startedAt;
 }
 
+/** What a process has used so far, and whether it is stopped; null where there is no /proc, or it is gone. */
+export function readProcessUsage(pid: number) {
+  const text = readProc(pid, "stat");
+  if (text === undefined) return null;
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [user, system, pages] = [11, 12, 21].map((index) => Number(fields[index])) as [number, number, number];
+  return {
+    cpuMs: (user + system) * TICK_MS,
+    residentBytes: pages * PAGE_BYTES,
+    isStopped: /^[Tt]$/.test(fields[0] ?? ""),
+  };
+}
+
+/** Of `/proc`, on every Linux that the runtime runs on; pages of 16 or 64 KiB would only make the limit of memory larger. */
+const [TICK_MS, PAGE_BYTES] = [10, 4096];
+
 /** The command name in `stat` may hold blanks and parentheses: the fields count from the last one. */
 export function parseStat(text: string) {
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");

@@ -260,6 +260,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue<StoreTransaction
       if (!(await engine.mayHave(db, request))) return null;
       return claimOne(request, read);
     },
+    mayClaim: (request) => engine.mayHave(db, request),
     begin: (work, read) => claimOne({ queue: work.queue, id: work.id }, read, [work]),
     finish: (work, { add = [], write, dead, wake }) =>
       end(

@@ -5,7 +5,7 @@ import { Kysely, type KyselyPlugin, PostgresAdapter, sql } from "kysely";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { readStoreAway, StoreAway, type StoreTrouble } from "../../domain/store/store-trouble.ts";
 import { type Database, migrate, migrationStatus, NewerStore, OlderStore, upsertRow } from "./schema.ts";
-import { createSqliteDialect, type Patience } from "./sqlite.ts";
+import { createSqliteDialect, createSqliteDriver, type Patience } from "./sqlite.ts";
 import { POSTGRES_TABLES } from "./tables.ts";
 
 /**
@@ -62,7 +62,7 @@ export function openSqlite(file: string, patience?: Patience): Kysely<Database> 
   database.exec(`pragma cache_spill = ${MEMORY_PAGES}`);
   database.exec(`pragma wal_autocheckpoint = ${LOG_PAGES}`);
   return new Kysely<Database>({
-    dialect: createSqliteDialect(database, file, patience),
+    dialect: createSqliteDialect(createSqliteDriver(database, file, patience)),
     plugins: [createGiveWay(TURN_MS)],
   });
 }

@@ -92,7 +92,11 @@ function createTurns(): { take(): Promise<void>; pass(): void } {
 const CHANGES_NOTHING = /^\s*(?:select|pragma|commit|rollback|savepoint|release)\b/i;
 
 /** One connection for all callers, kept for a statement or a transaction, but given to readers while it waits for another process. */
-function createDriver(database: DatabaseSync, file: string, { now, pause }: Patience): Driver {
+export function createSqliteDriver(
+  database: DatabaseSync,
+  file: string,
+  { now, pause }: Patience = REAL_PATIENCE,
+): Driver {
   const statements = createStatements(database);
   const turns = createTurns();
   const files = watchStoreFiles(file);
@@ -170,7 +174,7 @@ function createDriver(database: DatabaseSync, file: string, { now, pause }: Pati
   };
 }
 
-function toQueryResult({ changes, lastInsertRowid }: ReturnType<Statement["run"]>): QueryResult<unknown> {
+export function toQueryResult({ changes, lastInsertRowid }: ReturnType<Statement["run"]>): QueryResult<unknown> {
   return { insertId: BigInt(lastInsertRowid), numAffectedRows: BigInt(changes), rows: [] };
 }
 
@@ -181,13 +185,9 @@ class SharedConnectionAdapter extends SqliteAdapter {
   }
 }
 
-export function createSqliteDialect(
-  database: DatabaseSync,
-  file: string,
-  patience: Patience = REAL_PATIENCE,
-): Dialect {
+export function createSqliteDialect(driver: Driver): Dialect {
   return {
-    createDriver: () => createDriver(database, file, patience),
+    createDriver: () => driver,
     createQueryCompiler: () => new SqliteQueryCompiler(),
     createAdapter: () => new SharedConnectionAdapter(),
     createIntrospector: (db) => new SqliteIntrospector(db),

@@ -35,7 +35,7 @@ function open(jobs: StoredJob[], events: readonly JournalLine[] = []) {
     }),
     output: async () => `secret ${"é".repeat(100_000)} the end`,
     bus,
-    pid: 7,
+    isOwn: (pid) => pid === 7,
     keepDays: () => 0,
     timers,
     onTrouble: (error) => troubles.push(error),

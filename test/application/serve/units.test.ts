@@ -326,7 +326,7 @@ describe("the viewerJobs", () => {
         return id !== "";
       },
       bus,
-      pid: 7,
+      isOwn: (pid) => pid === 7,
       now: timers.now,
     });
     return { viewerJobs, store, bus, cancelled };

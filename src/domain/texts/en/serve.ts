@@ -20,6 +20,15 @@ export const serveTexts = {
     `A later version of PicoClaw has added to the database (${names}). This process keeps running; start the later version here when convenient.`,
   schemaBroken: (names: string) =>
     `A later version of PicoClaw has changed the database (${names}), and this version cannot use it any more: it finishes what is running and ends. Start the later version here.`,
+  handEnded: (why: "silent" | "busy" | "memory" | "ended", pid: number) =>
+    `A process that answers messages (pid ${pid}) ${
+      {
+        silent: "gave no sign of life for 15 seconds and was ended",
+        busy: "computed for 10 seconds without a sign of life and was ended",
+        memory: "took more memory than serve.hand_memory and was ended",
+        ended: "ended by itself",
+      }[why]
+    }. Its messages are begun again.`,
   // On the terminal.
   listening: (url: string) => `PicoClaw is listening on ${url}`,
   loginLink: (url: string) => `Open the console: ${url}`,

@@ -16,6 +16,15 @@ export const serveTexts: typeof en.serveTexts = {
   machineBack: (name: string) => `${name} が復帰しました。待っていたメッセージの処理を続けます。`,
   machineTaken: (name: string, home: string) =>
     `同じマシン ID で別のマシン（${name}）が動作しています。PicoClaw のホームをコピーしませんでしたか。マシンごとに別のホームを用意するか、ここで ${home}/machine-id を削除してください。`,
+  handEnded: (why, pid) =>
+    `メッセージに回答するプロセス（pid ${pid}）が${
+      {
+        silent: " 15 秒間応答しなかったため、終了させました",
+        busy: "応答しないまま 10 秒間計算を続けたため、終了させました",
+        memory: " serve.hand_memory を超えるメモリを使ったため、終了させました",
+        ended: "終了しました",
+      }[why]
+    }。処理中だったメッセージは最初からやり直します。`,
   machineReplaced: "別のマシンがこのマシン ID を引き継ぎました。ここでは終了します。",
   schemaAdded: (names) =>
     `新しいバージョンの PicoClaw がデータベースに項目を追加しました（${names}）。このプロセスはそのまま動作を続けます。都合のよいときに、ここでも新しいバージョンに切り替えてください。`,
