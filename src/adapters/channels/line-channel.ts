@@ -315,7 +315,7 @@ function ownToken(
   youngMs: number,
   spent: ReadonlySet<string>,
 ): string | null {
-  const token = delivery.replyTo?.token;
+  const token = delivery.replyTo?.replyToken;
   const age = timers.now().getTime() - Date.parse(delivery.since);
   return typeof token === "string" && age < youngMs && !spent.has(token) ? token : null;
 }
@@ -375,7 +375,7 @@ async function takeEvent(deps: LineWebhookDeps, event: webhook.Event): Promise<v
     userId,
     ...content,
     ...(forcedRoute !== null && { forcedRoute, strict: deps.strict() }),
-    replyTo: { token: replyToken },
+    replyTo: { replyToken },
   });
   if (received.status === "refused") {
     if (received.text !== "") await deps.channel.answer(replyToken, received.text);

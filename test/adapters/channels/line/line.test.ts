@@ -259,7 +259,7 @@ describe("LINE", () => {
     const asked = event();
     await send(asked);
     const actions = [{ label: "取り消す", message: "/undo" }];
-    const answered = delivery(reply("できました", { actions }), { replyTo: { token: asked.replyToken } });
+    const answered = delivery(reply("できました", { actions }), { replyTo: { replyToken: asked.replyToken } });
     expect(await channel.deliver(answered, signal)).toEqual({ status: "sent" });
     expect(line.shown).toEqual([{ chatId: "Ualice", how: "reply", text: "できました", buttons: ["/undo"] }]);
     expect(pushes).toBe(0);
@@ -317,7 +317,7 @@ describe("LINE", () => {
   test("a reply whose answer was lost is not shown twice either", async () => {
     const request = event();
     await send(request);
-    const once = delivery("once", { replyTo: { token: request.replyToken } });
+    const once = delivery("once", { replyTo: { replyToken: request.replyToken } });
     line.faults.push("arrived");
     expect(await channel.deliver(once, signal)).toMatchObject({ status: "later" });
     expect(await channel.deliver({ ...once, attempt: 2 }, signal)).toEqual({ status: "sent" });
@@ -327,7 +327,7 @@ describe("LINE", () => {
   test("after a death between sending and noting, a young token tells that it arrived", async () => {
     const request = event();
     await send(request);
-    const once = delivery("once", { replyTo: { token: request.replyToken } });
+    const once = delivery("once", { replyTo: { replyToken: request.replyToken } });
     await channel.deliver(once, signal);
     start();
     expect(await channel.wasDelivered?.(once, signal)).toBe(true);
@@ -336,7 +336,7 @@ describe("LINE", () => {
     await send(unsent);
     start();
     expect(
-      await channel.wasDelivered?.(delivery("two", { replyTo: { token: unsent.replyToken } }), signal),
+      await channel.wasDelivered?.(delivery("two", { replyTo: { replyToken: unsent.replyToken } }), signal),
     ).toBe(true);
     expect(line.shown.map(({ text }) => text)).toEqual(["once", "two"]);
   });
@@ -344,8 +344,8 @@ describe("LINE", () => {
   test("each of two messages in one webhook has its own token, also over a death of the process", async () => {
     const [first, second] = [event(), event()];
     await send(first, second);
-    const one = delivery("one", { replyTo: { token: first.replyToken } });
-    const two = delivery("two", { replyTo: { token: second.replyToken } });
+    const one = delivery("one", { replyTo: { replyToken: first.replyToken } });
+    const two = delivery("two", { replyTo: { replyToken: second.replyToken } });
     await channel.deliver(one, signal);
     start();
     expect(await channel.wasDelivered?.(one, signal)).toBe(true);
@@ -362,7 +362,7 @@ describe("LINE", () => {
     const since = timers.now().toISOString();
     await timers.advance(41_000);
     start();
-    const late = delivery("late", { replyTo: { token: asked.replyToken }, since });
+    const late = delivery("late", { replyTo: { replyToken: asked.replyToken }, since });
     expect(await channel.wasDelivered?.(late, signal)).toBe("unknown");
   });
 
@@ -370,7 +370,7 @@ describe("LINE", () => {
     const events = Array.from({ length: 10 }, () => event());
     await send(...events);
     for (const [n, { replyToken }] of events.entries())
-      expect(await channel.deliver(delivery(`${n}`, { replyTo: { token: replyToken } }), signal)).toEqual({
+      expect(await channel.deliver(delivery(`${n}`, { replyTo: { replyToken } }), signal)).toEqual({
         status: "sent",
       });
     expect(line.shown.map(({ how, text }) => `${how} ${text}`)).toEqual(
