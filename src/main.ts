@@ -16,7 +16,11 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
   if (command === "--keep-process")
     return (await import("./wiring/processes.ts")).keepProcessOf(process.env, rest[0] ?? "");
   // A process that answers the messages of a server, started by it.
-  if (command === "--hand") return (await import("./wiring/hand.ts")).runHand(process.env);
+  if (command === "--hand") {
+    // Of the runtime's channel, which it has opened; nothing that a hand starts may have it.
+    delete process.env.NODE_CHANNEL_FD;
+    return (await import("./wiring/hand.ts")).runHand(process.env);
+  }
   const { dispatch } = await import("./adapters/cli/dispatch.ts");
   const program = await openProgram();
   return dispatch(command, rest, {

@@ -2,9 +2,12 @@
  * A process that answers the messages of a server on the same home: the program of `join`, whose store and events go over a channel to
  * the server that started it. In: the orders of the front. Out: answers in the store, events for pages. It ends with its channel.
  */
-import type { FrontWord, HandEvent, HandOrders, HandWord, StoreAnswer } from "../application/ports/hands.ts";
+import type { FrontWord, HandEvent, HandOrders, HandWord } from "../application/ports/serve-hands.ts";
+import type { StoreAnswer } from "../application/ports/store-lent.ts";
 import type { Bus, ServeEvent } from "../application/serve/serve-events.ts";
-import { openFrontChannel } from "../infrastructure/serve/hand-process.ts";
+import { secretVariables } from "../domain/platform/known-secrets.ts";
+import { openParentChannel } from "../infrastructure/platform/process-channel.ts";
+import { hideSecrets, writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { openLentStore } from "../infrastructure/store/lent-store.ts";
 import { openServe } from "./serve.ts";
 import type { HandDeps } from "./serve-state.ts";
@@ -13,27 +16,21 @@ import type { Environment } from "./services.ts";
 type Steered = Parameters<HandDeps["take"]>[0];
 
 export async function runHand(env: Environment): Promise<number> {
+  hideSecrets(() => secretVariables(env));
   const asked = new Map<number, (answer: StoreAnswer) => void>();
   const ordered = Promise.withResolvers<HandOrders>();
   const stopped = Promise.withResolvers<void>();
   const held: { steered: Steered | null; reload: () => void } = { steered: null, reload: () => {} };
-  const { say, close } = openFrontChannel((word: FrontWord) => {
-    switch (word.type) {
-      case "orders":
-        return ordered.resolve(word);
-      case "answer": {
-        asked.get(word.answer.id)?.(word.answer);
-        return void asked.delete(word.answer.id);
-      }
-      case "look":
-        return held.steered?.look();
-      case "cancel":
-        return void held.steered?.cancel(word.messageId);
-      case "reload":
-        return held.reload();
-      case "stop":
-        return stopped.resolve();
-    }
+  const { say, close } = openParentChannel((heard) => {
+    const word = heard as FrontWord;
+    if (word.type === "orders") ordered.resolve(word);
+    else if (word.type === "answer") {
+      asked.get(word.answer.id)?.(word.answer);
+      asked.delete(word.answer.id);
+    } else if (word.type === "look") held.steered?.look();
+    else if (word.type === "cancel") held.steered?.cancel(word.messageId);
+    else if (word.type === "reload") held.reload();
+    else stopped.resolve();
   });
   // A terminal signals its whole group, and the front alone decides.
   for (const name of ["SIGINT", "SIGHUP"] as const) process.on(name, () => {});
@@ -49,17 +46,21 @@ export async function runHand(env: Environment): Promise<number> {
         say({ type: "question", question: { ...question, id } });
       }),
   );
-  const opened = await openServe(env, { ...options, demo }, {
-    lentStore: ({ databaseUrl }) => (databaseUrl === undefined ? lent : undefined),
-    noteCall: (call) => isTraced && say({ type: "asked", call }),
-    noteReplies: () => say({ type: "replies" }),
-    listen: (bus) => tellEvents(bus, say),
-    take: (steered) => {
-      held.steered = steered;
+  const opened = await openServe(
+    env,
+    { ...options, demo },
+    {
+      lentStore: ({ databaseUrl }) => (databaseUrl === undefined ? lent : undefined),
+      noteCall: (call) => isTraced && say({ type: "asked", call }),
+      noteReplies: () => say({ type: "replies" }),
+      listen: (bus) => tellEvents(bus, say),
+      take: (steered) => {
+        held.steered = steered;
+      },
     },
-  });
+  );
   if (!opened.ok) throw new Error(opened.message ?? "the configuration is not valid");
-  const log = (text: string) => void process.stderr.write(`${text}\n`);
+  const log = (text: string) => writeAll(2, `${text}\n`);
   const joined = await opened.join({ labels: [], concurrency: lanes, log });
   held.reload = () => void joined.reload();
   say({ type: "ready" });

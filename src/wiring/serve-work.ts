@@ -7,13 +7,18 @@ import { createWorkingProcess } from "../application/fleet/working-process.ts";
 import { storedJobActions } from "../application/jobs/action-report.ts";
 import { nameJobId } from "../application/jobs/job-facts.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
-import type { LentStore } from "../application/ports/hands.ts";
 import type { Channel } from "../application/ports/serve.ts";
+import type { LentStore } from "../application/ports/store-lent.ts";
 import { createKnownPeople, createMayStillWrite, createPairingCodes } from "../application/serve/access.ts";
 import { createMessageAnswerer, settleEarlier } from "../application/serve/answer-messages.ts";
 import { createHands, type Hands } from "../application/serve/hands.ts";
 import { createServeTroubles, createTroubleReporter } from "../application/serve/health.ts";
-import { chooseMessageLane, createAdmission, createReceiver, replyChannelOf } from "../application/serve/receive-messages.ts";
+import {
+  chooseMessageLane,
+  createAdmission,
+  createReceiver,
+  replyChannelOf,
+} from "../application/serve/receive-messages.ts";
 import { createReplySender } from "../application/serve/send-replies.ts";
 import { type Bus, createBus, createLiveWorks, logMessages } from "../application/serve/serve-events.ts";
 import { type JoinedFleet, type JoinOptions, joinWorking } from "../application/serve/server.ts";
@@ -22,6 +27,7 @@ import { machineLabels } from "../config/settings.ts";
 import { formatDayIn } from "../domain/platform/days.ts";
 import { toErrorText } from "../domain/platform/error-text.ts";
 import { maskSecrets } from "../domain/platform/mask.ts";
+import { readStoreAway } from "../domain/store/store-trouble.ts";
 import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
@@ -103,7 +109,11 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const { databaseUrl, home } = services;
   const { kind, labels, lanes, log } = role;
   const mask = (text: string) => state.current().workspace.mask(text);
-  const onTrouble = createServeTroubles({ log, now, mask, logger: services.log });
+  const report = createServeTroubles({ log, now, mask, logger: services.log });
+  // The front asks the same store, and says once that it is away.
+  const onTrouble: typeof report = (error, where) => {
+    if (kind !== "hand" || readStoreAway(error) === null) report(error, where);
+  };
   const uncaught = { count: 0 };
   const noteFault = (error: unknown) => {
     uncaught.count += 1;
@@ -139,9 +149,10 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const inbox = await openChannelInbox(deps);
   const listens = kind === "serve";
   const tasks = { queue: opened, keeper: inbox.keeper, labels, limit: listens ? TASKS_AT_ONCE : lanes };
-  const forges = services.config.command_executor.enabled && kind !== "hand"
-    ? await (await import("./serve-forges.ts")).openServedForges(deps, { ...tasks, acceptsNew: listens })
-    : null;
+  const forges =
+    services.config.command_executor.enabled && kind !== "hand"
+      ? await (await import("./serve-forges.ts")).openServedForges(deps, { ...tasks, acceptsNew: listens })
+      : null;
   const working = createWorkingProcess({
     inbox,
     tasks: forges,
@@ -155,8 +166,10 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
       newerSchema: () => newerSchema(db),
       words: given.words,
       uuid,
-      log,
-      end: () => process.kill(process.pid, "SIGTERM"),
+      // The front looks at the same store, says what it finds, and ends its hands with itself.
+      ...(kind === "hand"
+        ? { log: () => {}, end: () => {} }
+        : { log, end: () => void process.kill(process.pid, "SIGTERM") }),
     },
     timers,
     onTrouble,
@@ -196,37 +209,41 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isKnown }: Inb
   };
   const labels = () => chatMessagesFor(current().locale).actions;
   // The front sends the replies of its hands.
-  const sending: Pick<ReturnType<typeof createReplySender>, "look" | "sendWaiting" | "stop"> =
-    deps.hand !== null
-      ? { look: deps.hand.noteReplies, sendWaiting: () => {}, stop: async () => {} }
-      : createReplySender({
-    ...common,
-    present: async (reply) => ({ ...reply, actions: await (control ?? own).actions(reply, labels()) }),
-    away: () => control?.awayReplies() ?? [],
-    chance: Math.random,
-    // Names of files are no texts of a model or a program, which are masked where they arise.
-    mask: (text) => maskSecrets(maskAtEdge(text)),
-    onTrouble,
-  });
-  const hands = deps.kind === "serve" ? await openHands(deps, { bus, keeper, sendReplies: sending.look }) : null;
-  const answering = hands ?? createMessageAnswerer({
-    ...common,
-    channel: quietChannel,
-    conversation: () => current().conversation,
-    images: () => current().images,
-    nameJob: (jobId) => nameJobId(current().workspace.archive, jobId),
-    hasOthers: async () => (await control?.hasOthers()) ?? false,
-    mayStillWrite: createMayStillWrite(deps.access, isKnown),
-    settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
-    actionsFor: (jobIds) => storedJobActions(current().workspace.archive, jobIds, labels()),
-    uuid: () => crypto.randomUUID(),
-    messages: words,
-    locale: () => current().locale,
-    dayOf: (at) => formatDayIn(current().config.session.timezone, at),
-    limit: deps.lanes,
-    isBusy: () => receiver.isBusy(),
-    onTrouble: (error, message) => onTrouble(error, message?.id),
-  });
+  const sending: Pick<ReturnType<typeof createReplySender>, "look" | "sendWaiting" | "stop"> = deps.hand !==
+  null
+    ? { look: deps.hand.noteReplies, sendWaiting: () => {}, stop: async () => {} }
+    : createReplySender({
+        ...common,
+        present: async (reply) => ({ ...reply, actions: await (control ?? own).actions(reply, labels()) }),
+        away: () => control?.awayReplies() ?? [],
+        chance: Math.random,
+        // Names of files are no texts of a model or a program, which are masked where they arise.
+        mask: (text) => maskSecrets(maskAtEdge(text)),
+        onTrouble,
+      });
+  const hands =
+    deps.kind === "serve" ? await openHands(deps, { bus, keeper, sendReplies: sending.look }) : null;
+  const answering =
+    hands ??
+    createMessageAnswerer({
+      ...common,
+      channel: quietChannel,
+      conversation: () => current().conversation,
+      images: () => current().images,
+      nameJob: (jobId) => nameJobId(current().workspace.archive, jobId),
+      hasOthers: async () => (await control?.hasOthers()) ?? false,
+      mayStillWrite: createMayStillWrite(deps.access, isKnown),
+      settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
+      actionsFor: (jobIds) => storedJobActions(current().workspace.archive, jobIds, labels()),
+      uuid: () => crypto.randomUUID(),
+      messages: words,
+      locale: () => current().locale,
+      dayOf: (at) => formatDayIn(current().config.session.timezone, at),
+      limit: deps.lanes,
+      isBusy: () => receiver.isBusy(),
+      isLastAlone: deps.hand !== null,
+      onTrouble: (error, message) => onTrouble(error, message?.id),
+    });
   if (hands !== null)
     bus.subscribe((event) => {
       if (event.type === "chat")
@@ -242,7 +259,14 @@ export async function openInbox(deps: ServeDeps, { bus, channels, isKnown }: Inb
     isOwn,
     now,
   });
-  const local = { own, isOwn, bus, keeper, reaches: (name: string) => channels.has(name), send: sending.look };
+  const local = {
+    own,
+    isOwn,
+    bus,
+    keeper,
+    reaches: (name: string) => channels.has(name),
+    send: sending.look,
+  };
   const control =
     deps.services.databaseUrl === undefined
       ? null
@@ -290,7 +314,7 @@ async function openHands(
     most,
     lend: () => (databaseUrl === undefined ? lendStore(db) : NOTHING_LENT),
     memoryBytes: config.serve.hand_memory,
-    mayClaim: () => queue.mayClaim({ queue: messages }),
+    mayClaim: () => queue.waitsIn(messages),
     releaseDead: keeper.beat,
     bus,
     onReplies: sendReplies,
@@ -309,6 +333,7 @@ const LANES_OF_HAND = 25;
 const NOTHING_LENT: LentStore = {
   answer: async ({ id }) => ({ id, failure: { message: "no store is lent" } }),
   takeBack: async () => {},
+  hear: () => {},
   close: async () => {},
   isOpen: () => false,
 };

@@ -12,6 +12,7 @@ import { createOwnerNames } from "../infrastructure/platform/process-table.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { createAccessStore } from "../infrastructure/serve/access-store.ts";
 import { liveAddress } from "../infrastructure/serve/live-address.ts";
+import { takeAsMigrated } from "../infrastructure/store/schema.ts";
 import { type HandDeps, type ListenDeps, randomBytes } from "./serve-state.ts";
 import { type Environment, openServices } from "./services.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -25,9 +26,10 @@ export async function openServe(
   const services = await openServices(env, options);
   if (!services.ok) return services;
   const { config, home, now } = services;
-  const stored = await services.openStore({ given: hand?.lentStore(services) });
+  const stored = await services.openStore({ given: hand?.lentStore(services), migrate: hand === null });
   if (!stored.ok) return stored;
   const { db } = stored;
+  if (hand !== null) takeAsMigrated(db);
   const late: { telemetry: Telemetry | null } = { telemetry: null };
   const far: ListenDeps["far"] = { jobs: null };
   const guard = createCommitGuard(
@@ -41,7 +43,8 @@ export async function openServe(
     db,
     process: owner,
     mayCommit: guard.mayCommit,
-    onModelCall: (call: ModelCall) => (hand === null ? late.telemetry?.tracer.asked(call) : hand.noteCall(call)),
+    onModelCall: (call: ModelCall) =>
+      hand === null ? late.telemetry?.tracer.asked(call) : hand.noteCall(call),
     farJobs: (async (asker, jobId) => (await far.jobs?.(asker, jobId)) ?? null) satisfies FarJobs,
   };
   const state = await openReloadableChat(

@@ -57,6 +57,20 @@ export function describeWorkQueue(name: string, makeKit: () => QueueKit): void {
       return { ...kit, open, queues, first: queues[0] as WorkQueue, queueName, work, take, drain, silence };
     }
 
+    test("work waits in its own queue until it is claimed, and what waits behind it in its key does not", async () => {
+      const { first, work, take, queueName } = await setUp();
+      expect(await first.waitsIn(queueName)).toBe(false);
+      await first.add([work("1")]);
+      expect([await first.waitsIn(queueName), await first.waitsIn(`${queueName}-other`)]).toEqual([
+        true,
+        false,
+      ]);
+      const taken = (await take(first)) as Work;
+      expect(await first.waitsIn(queueName)).toBe(false);
+      await first.handBack(taken, { begun: false });
+      expect(await first.waitsIn(queueName)).toBe(true);
+    });
+
     test("work of one key is claimed one at a time and in order, also where it was added at one moment", async () => {
       const { first, work, take, drain } = await setUp();
       await first.add([1, 2, 3, 4, 5, 6, 7, 8].map((n) => work(`${n}`)));

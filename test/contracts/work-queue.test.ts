@@ -19,6 +19,7 @@ import {
 import { openSqlite } from "../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../src/infrastructure/store/postgres.ts";
 import { type Database, migrate, type StoreTransaction } from "../../src/infrastructure/store/schema.ts";
+import { openLentPair } from "../infrastructure/store/lent-kit.ts";
 import { type PostgresServer, startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart } from "../require.ts";
 import { describeWorkQueue, type QueueKit } from "./work-queue.contract.ts";
@@ -200,6 +201,21 @@ describe("sqlite", () => {
   });
   testTurns(() => ({ db, kit: kitOver(db, async () => createSqliteEngine()) }));
   describeWorkQueue("SQLite", () => kitOver(db, async () => createSqliteEngine()));
+});
+
+describe("sqlite, lent to another process", () => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-queue-"));
+  const own = openSqlite(join(folder, "store.db"));
+  const { lent } = openLentPair(own);
+  beforeAll(async () => {
+    await migrate(own, timers.now);
+    await sql`create table marks (text text)`.execute(own);
+  });
+  afterAll(async () => {
+    await own.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  describeWorkQueue("lent SQLite", () => kitOver(lent, async () => createSqliteEngine()));
 });
 
 describe.if(requirePart("postgres"))("postgres", () => {

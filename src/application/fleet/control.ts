@@ -469,7 +469,12 @@ async function toJobSummary(
 ): Promise<JobSummary> {
   const alive = isAlive(workspace(), job);
   // Another process of this workspace reports its own output.
-  const tail = alive && !(job.pid !== undefined && isOwn(job.pid)) ? null : alive ? workspace().mask(await output(job.jobId)) : "";
+  const tail =
+    alive && !(job.pid !== undefined && isOwn(job.pid))
+      ? null
+      : alive
+        ? workspace().mask(await output(job.jobId))
+        : "";
   const shortened = shortenJobRecord(job);
   return {
     job: shortened,

@@ -135,8 +135,8 @@ export interface WorkQueue<Within = unknown> {
     request: ClaimRequest,
     read: (work: Work, within: Within) => Promise<T>,
   ): Promise<ClaimedWork<T> | null>;
-  /** Whether a claim would find something now, at the price of one look. */
-  mayClaim(request: ClaimRequest): Promise<boolean>;
+  /** Whether work of this queue waits to be claimed, at the price of one look. */
+  waitsIn(queue: string): Promise<boolean>;
   /** Adds work and claims it in one step. Null, with nothing added, if other work of its key is before it. */
   begin<T>(work: NewWork, read: (work: Work, within: Within) => Promise<T>): Promise<ClaimedWork<T> | null>;
   /**

@@ -49,12 +49,14 @@ export interface AnswerMessagesDeps {
   readonly dayOf: (at: Date) => string;
   readonly limit: number;
   readonly isBusy: () => boolean;
+  /** Whether the last try of a message has the process to itself, so that those beside it do not die with it again. */
+  readonly isLastAlone?: boolean;
   /** A bug or a store that fails; the message stays and is tried again. */
   readonly onTrouble: (error: unknown, message: StoredMessage | null) => void;
 }
 
 /** After so many deaths over one message it is not tried again. */
-const MOST_ATTEMPTS = 3;
+export const MOST_ATTEMPTS = 3;
 const [BUSY_MS, BUSY_STEP_MS] = [2_000, 50];
 const AFTER_TROUBLE_MS = 5_000;
 /** Of so many lanes one is never the same user's. */
@@ -70,6 +72,7 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     run: answer,
     limit,
     perGroup: Math.max(1, limit - Math.ceil(limit / LANES_TO_ONE_SHARED)),
+    isAlone: ({ message }) => deps.isLastAlone === true && message.attempts === MOST_ATTEMPTS,
     before: whileBusy,
     timers,
     onTrouble: (error) => deps.onTrouble(error, null),

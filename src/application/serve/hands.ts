@@ -4,18 +4,19 @@
  * never waits for a hand. One that is silent, busy without an end or too large is killed, and its messages are begun again elsewhere.
  */
 import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
+import type { ModelCall } from "../ports/models-meter.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { StoredMessage } from "../ports/serve.ts";
 import type {
   HandEvent,
   HandOrders,
   HandProcess,
   HandUsage,
   HandWord,
-  LentStore,
   StartHand,
-} from "../ports/hands.ts";
-import type { ModelCall } from "../ports/models-meter.ts";
-import type { Timers } from "../ports/platform.ts";
-import type { StoredMessage } from "../ports/serve.ts";
+} from "../ports/serve-hands.ts";
+import type { LentStore } from "../ports/store-lent.ts";
+import { MOST_ATTEMPTS } from "./answer-messages.ts";
 import type { Bus } from "./serve-events.ts";
 import { repeat } from "./take-work.ts";
 
@@ -98,6 +99,7 @@ export function createHands(deps: HandsDeps) {
   function hear(hand: Hand, word: HandWord): void {
     hand.heardAt = clock();
     hand.cpuAtWord = -1;
+    hand.store.hear();
     switch (word.type) {
       case "ready":
         hand.isReady = true;
@@ -110,25 +112,28 @@ export function createHands(deps: HandsDeps) {
           .catch(deps.onTrouble);
         return;
       case "event":
-        return publish(hand, word.event);
+        publish(hand, word.event);
+        return;
       case "asked":
-        return deps.onModelCall(word.call);
+        deps.onModelCall(word.call);
+        return;
       case "replies":
-        return deps.onReplies();
+        deps.onReplies();
     }
   }
 
   function publish({ messages }: Hand, event: HandEvent): void {
-    if (event.type === "delivered") return bus.publish({ ...event, ok: true, attempt: 1, ms: 0 });
-    if (event.type === "job") return bus.publish(event);
-    if (event.type === "begun") {
+    if (event.type === "delivered") bus.publish({ ...event, ok: true, attempt: 1, ms: 0 });
+    else if (event.type === "job") bus.publish(event);
+    else if (event.type === "begun") {
       messages.set(event.message.id, event.message);
-      return bus.publish(event);
+      bus.publish(event);
+    } else {
+      const message = messages.get(event.id);
+      if (message === undefined) return;
+      if (event.type !== "chat") messages.delete(event.id);
+      bus.publish({ ...event, message });
     }
-    const message = messages.get(event.id);
-    if (message === undefined) return;
-    if (event.type !== "chat") messages.delete(event.id);
-    bus.publish({ ...event, message });
   }
 
   /** What it had begun is begun again by another process. */
@@ -166,7 +171,10 @@ export function createHands(deps: HandsDeps) {
     const silentMs = now - hand.heardAt;
     const cpuMs = cpuSinceWord(hand, usage);
     const isStalled =
-      usage?.isStopped === true || (cpuMs ?? 0) > STALLED_CPU_MS || silentMs > LONGEST_STALL_MS || usage === null;
+      usage?.isStopped === true ||
+      (cpuMs ?? 0) > STALLED_CPU_MS ||
+      silentMs > LONGEST_STALL_MS ||
+      usage === null;
     if (hand.store.isOpen() && silentMs > STALLED_MS && isStalled) await hand.store.takeBack();
     if (hand.messages.size > 0) hand.idleSince = now;
     else if (hand.isReady && !hand.isLeaving && now - hand.idleSince > IDLE_MS) leave(hand);
@@ -189,14 +197,20 @@ export function createHands(deps: HandsDeps) {
     hand.process.send({ type: "stop" });
   }
 
-  const speaks = (hand: Hand) => !hand.isLeaving && hand.death === null && clock() - hand.heardAt < QUIET_MS;
+  /** One that starts is waited for. */
+  const speaks = ({ isLeaving, isReady, death, heardAt }: Hand) =>
+    !isLeaving && death === null && clock() - heardAt < (isReady ? QUIET_MS : DEAD_AFTER_MS);
+
+  const hasLastTry = ({ messages }: Hand) =>
+    [...messages.values()].some(({ attempts }) => attempts >= MOST_ATTEMPTS);
 
   async function lookOn(): Promise<void> {
     try {
       do {
         state.again = false;
         if (!(await deps.mayClaim()) || state.isClosed) continue;
-        const present = [...hands].filter(speaks);
+        // One with the last try of a message takes nothing beside it.
+        const present = [...hands].filter((hand) => speaks(hand) && !hasLastTry(hand));
         const free = present.find(({ messages }) => messages.size < deps.orders.lanes);
         if (free !== undefined) free.process.send({ type: "look" });
         else if (present.length < deps.most && hands.size < 3 * deps.most) startInTime();

@@ -12,6 +12,8 @@ export interface TakeWorkDeps<T extends { readonly work: Work }> {
   /** Pieces of work at once, without those that need no lane and those that rest. */
   readonly limit: number;
   readonly perGroup: number;
+  /** Work that begins when all else here has ended; nothing is claimed beside it. Default: none. */
+  readonly isAlone?: (claimed: T) => boolean;
   readonly before?: () => Promise<void>;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
@@ -30,6 +32,7 @@ const AFTER_TROUBLE_MS = 1_000;
 interface RunningWork {
   readonly group: string;
   readonly light: boolean;
+  readonly alone: boolean;
   resting: boolean;
   ended: Promise<void>;
 }
@@ -43,7 +46,7 @@ export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWor
 
   /** The claims that may be made now, the widest first. */
   function requests(): TakeRequest[] {
-    if (count(({ resting }) => resting) >= MOST_RESTING) return [];
+    if (count(({ resting }) => resting) >= MOST_RESTING || count(({ alone }) => alone) > 0) return [];
     const light: TakeRequest[] = count((one) => one.light) < MOST_LIGHT ? [{ lightOnly: true }] : [];
     const lanes = inLanes();
     if (lanes.length >= deps.limit) return light;
@@ -66,7 +69,9 @@ export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWor
 
   function begin(claimed: T): void {
     const { group, light } = claimed.work;
-    const one: RunningWork = { group, light, resting: false, ended: Promise.resolve() };
+    const alone = deps.isAlone?.(claimed) === true;
+    const one: RunningWork = { group, light, alone, resting: false, ended: Promise.resolve() };
+    const others = alone ? [...running].map(({ ended }) => ended) : [];
     running.add(one);
     const lane: Lane = {
       async rest(until) {
@@ -76,13 +81,17 @@ export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWor
         one.resting = false;
       },
     };
-    one.ended = deps
-      .run(claimed, lane)
+    one.ended = (others.length === 0 ? deps.run(claimed, lane) : runAfter(others, claimed, lane))
       .catch(deps.onTrouble)
       .finally(() => {
         running.delete(one);
         look();
       });
+  }
+
+  async function runAfter(others: readonly Promise<void>[], claimed: T, lane: Lane): Promise<void> {
+    await Promise.all(others);
+    await deps.run(claimed, lane);
   }
 
   async function lookOn(): Promise<void> {

@@ -215,6 +215,13 @@ export function hideFromPeers(): LibcResult {
   return callLinux(({ c }) => c.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n));
 }
 
+const [PR_SET_PDEATHSIG, SIGKILL] = [1, 9n];
+
+/** Linux: this process is killed when the one that started it ends, also while it is stopped. */
+export function endWithParent(): LibcResult {
+  return callLinux(({ c }) => c.prctl(PR_SET_PDEATHSIG, SIGKILL, 0n, 0n, 0n));
+}
+
 /** A descriptor that was inherited is not passed on to what this process starts. */
 export function closeOnExec(descriptor: number): LibcResult {
   return callLinux(({ c }) => c.fcntl(descriptor, F_SETFD, FD_CLOEXEC));

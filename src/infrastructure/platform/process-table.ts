@@ -95,7 +95,11 @@ export function readProcessUsage(pid: number) {
   const text = readProc(pid, "stat");
   if (text === undefined) return null;
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  const [user, system, pages] = [11, 12, 21].map((index) => Number(fields[index])) as [number, number, number];
+  const [user, system, pages] = [11, 12, 21].map((index) => Number(fields[index])) as [
+    number,
+    number,
+    number,
+  ];
   return {
     cpuMs: (user + system) * TICK_MS,
     residentBytes: pages * PAGE_BYTES,

@@ -124,6 +124,12 @@ export async function createPgBossEngine(
         await boss.insert(queue, part.map(toJob), { db: overTransaction(within, andNotify(queue)) });
       }
     },
+    async waitsIn(db, queue) {
+      const job = sql.table(`${SCHEMA}.job`);
+      const { rows } = await sql`select 1 from ${job}
+        where name = ${queue} and state < 'active' and not blocked limit 1`.execute(db);
+      return rows.length > 0;
+    },
     async waits(db, kinds) {
       const job = sql.table(`${SCHEMA}.job`);
       const names = [...known.keys()];

@@ -16,6 +16,8 @@ export interface FetchedWork extends NewWork {
 export interface WorkEngine {
   /** False when there is surely nothing to claim, so that no transaction is begun for it. */
   mayHave(db: Kysely<Database>, request: ClaimRequest): Promise<boolean>;
+  /** Whether work of this queue waits to be claimed. */
+  waitsIn(db: Kysely<Database>, queue: string): Promise<boolean>;
   /** Whether anything waits in a queue that this process claims from, or in one of these kinds that it does not know yet. */
   waits(db: Kysely<Database>, kinds: readonly string[]): Promise<boolean>;
   insert(within: StoreTransaction, work: readonly NewWork[]): Promise<void>;

@@ -33,6 +33,7 @@ import type { FetchedWork, HeldClaim, WorkEngine } from "./work-engine.ts";
 export function createSqliteEngine(): WorkEngine {
   return {
     mayHave: async (db, request) => (await selectNextWork(request).execute(db)).rows.length > 0,
+    waitsIn: async (db, queue) => (await selectNextWork({ queue }).execute(db)).rows.length > 0,
     waits: async () => true,
     async insert(within, work) {
       for (const { id, queue, key, group, ref, light } of work)
@@ -260,7 +261,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue<StoreTransaction
       if (!(await engine.mayHave(db, request))) return null;
       return claimOne(request, read);
     },
-    mayClaim: (request) => engine.mayHave(db, request),
+    waitsIn: (queue) => engine.waitsIn(db, queue),
     begin: (work, read) => claimOne({ queue: work.queue, id: work.id }, read, [work]),
     finish: (work, { add = [], write, dead, wake }) =>
       end(

@@ -11,7 +11,7 @@ import {
   Kysely,
   type QueryResult,
 } from "kysely";
-import type { LentStore, StoreAnswer, StoreQuestion } from "../../application/ports/hands.ts";
+import type { LentStore, StoreAnswer, StoreQuestion } from "../../application/ports/store-lent.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import { readStoreAway, StoreAway, type StoreAwayKind } from "../../domain/store/store-trouble.ts";
 import type { Database } from "./schema.ts";
@@ -20,7 +20,7 @@ import { createSqliteDialect, toQueryResult } from "./sqlite.ts";
 export function lendStore(db: Kysely<Database>): LentStore {
   const open = new Map<number, ControlledTransaction<Database>>();
   const running = new Set<number>();
-  const state = { isClosed: false };
+  const state = { isClosed: false, isSilent: false };
 
   async function takeBack(): Promise<void> {
     const all = [...open].filter(([connection]) => !running.has(connection));
@@ -36,10 +36,18 @@ export function lendStore(db: Kysely<Database>): LentStore {
   }: StoreQuestion): Promise<QueryResult<unknown>> {
     const query = CompiledQuery.raw(text, [...parameters]);
     if (within === "none") return db.executeQuery(query);
-    if (within === "first") open.set(connection, await db.startTransaction().execute());
+    if (within === "first") {
+      const begun = await db.startTransaction().execute();
+      // It was asked for before the hand fell silent: the turn came too late.
+      if (state.isSilent) await begun.rollback().execute();
+      else open.set(connection, begun);
+    }
     const transaction = open.get(connection);
     if (transaction === undefined)
-      throw new StoreAway("locked", "the transaction of a process that was silent for too long was taken back");
+      throw new StoreAway(
+        "locked",
+        "the transaction of a process that was silent for too long was taken back",
+      );
     if (text !== "commit" && text !== "rollback") return transaction.executeQuery(query);
     open.delete(connection);
     await (text === "commit" ? transaction.commit() : transaction.rollback()).execute();
@@ -60,7 +68,13 @@ export function lendStore(db: Kysely<Database>): LentStore {
         if (state.isClosed) await takeBack();
       }
     },
-    takeBack,
+    async takeBack() {
+      state.isSilent = true;
+      await takeBack();
+    },
+    hear: () => {
+      state.isSilent = false;
+    },
     async close() {
       state.isClosed = true;
       await takeBack();
@@ -85,7 +99,9 @@ function toError({ message, away, code }: NonNullable<StoreAnswer["failure"]>): 
 }
 
 /** The store of a hand: its statements are asked of the front. */
-export function openLentStore(ask: (question: Omit<StoreQuestion, "id">) => Promise<StoreAnswer>): Kysely<Database> {
+export function openLentStore(
+  ask: (question: Omit<StoreQuestion, "id">) => Promise<StoreAnswer>,
+): Kysely<Database> {
   const count = { connections: 0 };
   /** Those whose transaction was begun here; the front hears of it with the first statement. */
   const states = new Map<DatabaseConnection, { readonly number: number; within: StoreQuestion["within"] }>();

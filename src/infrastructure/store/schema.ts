@@ -200,8 +200,16 @@ export async function newerSchema(db: Kysely<Database>): Promise<NewerSchema> {
 /** Any number: a process that migrates a Postgres holds this lock. */
 const MIGRATION_LOCK = 7_433_001;
 
+const MIGRATED = new WeakSet<Kysely<Database>>();
+
+/** The process for which this one works has opened the store, and goes on with it while a later version only adds to it. */
+export function takeAsMigrated(db: Kysely<Database>): void {
+  MIGRATED.add(db);
+}
+
 /** Applies what is missing, in order, in one transaction; a second process that waited finds nothing to do. */
 export async function migrate(db: Kysely<Database>, now: () => Date): Promise<string[]> {
+  if (MIGRATED.has(db)) return [];
   const { pending, unknown } = await migrationStatus(db);
   if (unknown.length > 0) throw new NewerStore(unknown);
   if (pending.length === 0) return [];

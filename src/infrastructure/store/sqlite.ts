@@ -174,7 +174,10 @@ export function createSqliteDriver(
   };
 }
 
-export function toQueryResult({ changes, lastInsertRowid }: ReturnType<Statement["run"]>): QueryResult<unknown> {
+export function toQueryResult({
+  changes,
+  lastInsertRowid,
+}: ReturnType<Statement["run"]>): QueryResult<unknown> {
   return { insertId: BigInt(lastInsertRowid), numAffectedRows: BigInt(changes), rows: [] };
 }
 

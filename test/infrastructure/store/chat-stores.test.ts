@@ -17,6 +17,7 @@ import { requirePart } from "../../require.ts";
 import { describeChatTurns } from "./chat-turns.contract.ts";
 import { describeImageStore } from "./image-store.contract.ts";
 import { archiveOf, storedJob } from "./jobs-kit.ts";
+import { openLentPair } from "./lent-kit.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 import { describeRoutingAndUsage } from "./routing-and-usage.contract.ts";
 import { describeSessionStore } from "./session-store.contract.ts";
@@ -115,6 +116,10 @@ describe("sqlite", () => {
   describeStores("SQLite", async () => {
     opened = openSqlite(join(folder, "picoclaw.db"));
     return opened;
+  });
+  describeStores("SQLite, lent to another process", async () => {
+    opened = openSqlite(join(folder, "lent.db"));
+    return openLentPair(opened).lent;
   });
 });
 

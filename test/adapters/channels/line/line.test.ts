@@ -259,7 +259,9 @@ describe("LINE", () => {
     const asked = event();
     await send(asked);
     const actions = [{ label: "取り消す", message: "/undo" }];
-    const answered = delivery(reply("できました", { actions }), { replyTo: { replyToken: asked.replyToken } });
+    const answered = delivery(reply("できました", { actions }), {
+      replyTo: { replyToken: asked.replyToken },
+    });
     expect(await channel.deliver(answered, signal)).toEqual({ status: "sent" });
     expect(line.shown).toEqual([{ chatId: "Ualice", how: "reply", text: "できました", buttons: ["/undo"] }]);
     expect(pushes).toBe(0);

@@ -2,6 +2,7 @@ import type { ChatEvent, Reply } from "./chat.ts";
 import type { OpenOptions } from "./jobs-workspace.ts";
 import type { ModelCall } from "./models-meter.ts";
 import type { StoredMessage } from "./serve.ts";
+import type { StoreAnswer, StoreQuestion } from "./store-lent.ts";
 
 /**
  * What the front of a server and its hands say to each other. The front accepts, stores and shows; a hand is a process of its own on
@@ -44,23 +45,6 @@ export type HandEvent =
   | { readonly type: "delivered"; readonly channel: string; readonly messageId: string }
   | { readonly type: "job"; readonly jobId: string; readonly output?: string };
 
-/** One statement of a hand. The statements of a transaction share a connection's number. */
-export interface StoreQuestion {
-  readonly id: number;
-  readonly connection: number;
-  /** `commit` and `rollback` end the transaction. */
-  readonly text: string;
-  readonly parameters: readonly unknown[];
-  readonly within: "none" | "begun" | "first";
-}
-
-export interface StoreAnswer {
-  readonly id: number;
-  readonly rows?: readonly unknown[];
-  readonly changes?: number;
-  readonly failure?: { readonly message: string; readonly away?: string; readonly code?: unknown };
-}
-
 /** Facts about a process that only its machine knows; null where it does not tell, or the process is gone. */
 export interface HandUsage {
   readonly cpuMs: number;
@@ -82,14 +66,3 @@ export interface HandProcess {
 }
 
 export type StartHand = (hear: (word: HandWord) => void) => HandProcess;
-
-/** The store of the front, as one hand uses it. */
-export interface LentStore {
-  answer(question: StoreQuestion): Promise<StoreAnswer>;
-  /** Takes back what was not committed. */
-  takeBack(): Promise<void>;
-  /** The same, once the hand is gone. */
-  close(): Promise<void>;
-  /** Whether a transaction of the hand waits for its next statement. */
-  isOpen(): boolean;
-}
