@@ -1,15 +1,19 @@
-import { definitionsOf, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
+import { definitionsOf, headOf, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import {
+  type FileKind,
   fileKind,
   type NamedFile,
   namedFiles,
   type RankedFile,
+  type Ranking,
   rankFiles,
-  refineRanking,
   SOURCE,
+  worthOf,
 } from "../../domain/coder/rank-files.ts";
+import { type Passage, rankPassages } from "../../domain/coder/rank-passages.ts";
 import { importsOf } from "../../domain/platform/code-imports.ts";
 import { lastPathName } from "../../domain/platform/ignore-rules.ts";
+import { parentOf } from "../../domain/platform/paths.ts";
 import { literalTerms, requestTerms, type Term, termsIn } from "../../domain/platform/request-terms.ts";
 import { type Advise, createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
@@ -140,27 +144,25 @@ export const CONTEXT_STEPS: readonly ContextStep[] = [
 
 /** The time limit of the search for words: about 50,000 files on an idle machine. */
 const SEARCH_MS = 250;
-/** The best files are ranked again by their text, line by line. */
-const REFINED = 24;
-const LIKELY_CHARS = [36_000, 12_000, 3_000];
-/** Characters for all sources: if the likeliest ones are short, the next ones get more. */
-const SOURCES = 25_000;
-const MOST = {
-  likely: { files: LIKELY_CHARS.length, chars: 0 },
-  source: { files: 3, chars: 1_800 },
-  test: { files: 0, chars: 0 },
+/** Sources of which the passages are ranked. */
+const RANKED_SOURCES = 30;
+/** Characters of passages; of a file from which less than a share is left out, all is shown. */
+const SOURCES = 26_000;
+const MOST_SOURCES = 5;
+const PASSAGE = 60;
+const SHORT_REST = 600;
+/** The import header of a file is shown with its passages, if it is not longer. */
+const HEADER = 1_500;
+/** Of each other kind: files and characters. */
+const MOST: Readonly<Partial<Record<FileKind, { readonly files: number; readonly chars: number }>>> = {
   docs: { files: 1, chars: 2_500 },
   settings: { files: 1, chars: 1_500 },
-  history: { files: 0, chars: 0 },
   fixture: { files: 1, chars: 1_000 },
-  generated: { files: 0, chars: 0 },
 };
-/** Share of the best source's score below which a file is noise. A test is worth showing with less. */
+/** Share of the best score below which a passage or a file is noise. */
 const WORTH_SHOWING = 0.3;
-const WORTH_AS_TEST = 0.1;
-const LIKELY = 0.6;
-/** The budget that the figures of `MOST` are meant for. */
-const FULL_BUDGET = 30_000;
+/** The same for passages of other files than the likeliest. */
+const WORTH_OTHER = 0.45;
 /** Characters for names that the shown files do not contain. */
 const LOOKED_UP = 4_000;
 const BESIDE_CHANGED = 10_000;
@@ -176,14 +178,68 @@ function guessBudget(gathering: Gathering): number {
   return Math.min(guessed, REFERS.test(request) ? LOOKED_UP : BESIDE_CHANGED);
 }
 
-/** Files that the words of a request lead to, best first: whole where they are short, else excerpts. */
+/** The places that the words of a request lead to: whole functions of the likeliest sources, and parts of other files. */
 function takeByWords(gathering: Gathering): void {
   const terms = termsLeft(gathering);
   if (terms.length === 0) return;
+  const { textOf, shown } = gathering;
   const budget = guessBudget(gathering);
-  const picked = pick(rankByTerms(gathering, terms), budget);
-  for (const [path, element] of showBest(picked, { terms, textOf: gathering.textOf, budget }))
-    gathering.shown.set(path, element);
+  const ranking = searchTerms(gathering, terms);
+  const ranked = rankFiles(ranking);
+  const sources = ranked.filter(({ kind }) => kind === "source").slice(0, RANKED_SOURCES);
+  const passages = rankPassages(
+    sources.flatMap((file) => {
+      const text = textOf(file.path);
+      return text === null ? [] : [{ ...file, text }];
+    }),
+    terms,
+    worthOf(ranking),
+  );
+  for (const [path, chosen] of choosePassages(passages, Math.min(SOURCES, budget * 0.75)))
+    shown.set(path, showPassages(path, textOf(path) ?? "", chosen));
+  const best = (sources[0] ?? ranked[0])?.score ?? 0;
+  const counts = new Map<FileKind, number>();
+  for (const { path, kind, score } of ranked) {
+    const most = MOST[kind];
+    const before = counts.get(kind) ?? 0;
+    counts.set(kind, before + 1);
+    const text =
+      most === undefined || before >= most.files || score < best * WORTH_SHOWING ? null : textOf(path);
+    if (most !== undefined && text !== null)
+      shown.set(path, showFile(path, text, { terms, limit: Math.floor(Math.min(most.chars, budget / 6)) }));
+  }
+}
+
+/** The best passages that fit, file by file; the file with the best one first. */
+function choosePassages(passages: readonly Passage[], budget: number): Map<string, Passage[]> {
+  const chosen = new Map<string, Passage[]>();
+  const [best] = passages;
+  let left = budget;
+  // A quoted message says where it is decided, whatever else its function lacks.
+  for (const passage of [...passages.filter(({ quoted }) => quoted), ...passages]) {
+    const { path, score, quoted } = passage;
+    const share = score / (best?.score ?? 1);
+    const cost = passage.chars + PASSAGE;
+    const known = chosen.get(path);
+    // The rest of the likeliest file is worth more than another file.
+    const isWorth = quoted || share >= (path === best?.path ? WORTH_SHOWING : WORTH_OTHER);
+    if (!isWorth || cost > left || known?.includes(passage)) continue;
+    if (known === undefined && chosen.size >= MOST_SOURCES) continue;
+    left -= cost;
+    chosen.set(passage.path, [...(chosen.get(passage.path) ?? []), passage]);
+  }
+  return chosen;
+}
+
+/** Passages with the imports of their file; the whole file if little is left out. */
+function showPassages(path: string, text: string, passages: readonly Passage[]): string {
+  const lines = text.split("\n");
+  const head = headOf(lines);
+  const header = lines.slice(head.from - 1, head.to).join("\n").length;
+  const chars = passages.reduce((sum, one) => sum + one.chars, 0) + (header <= HEADER ? header : 0);
+  if (text.length - chars <= SHORT_REST) return showFile(path, text, { terms: [], limit: text.length });
+  const also = [...passages, ...(header <= HEADER ? [head] : [])];
+  return showFile(path, text, { terms: [], also, limit: Math.min(text.length - 1, chars + SHORT_REST) });
 }
 
 /** How many sources are measured; how many of the largest are read, and shown. */
@@ -208,10 +264,10 @@ function takeLargest(gathering: Gathering): void {
   for (const [path, element] of showShared(largest, { terms, budget, fill: true })) shown.set(path, element);
 }
 
-function rankByTerms(
-  { project, request, paths, called, changed, textOf }: Gathering,
+function searchTerms(
+  { project, request, paths, called, changed }: Gathering,
   terms: readonly Term[],
-): RankedFile[] {
+): Ranking {
   const files = paths.map((path) => ({ path, kind: fileKind(path) }));
   const known = new Set([...called, ...changed].map(({ path }) => path));
   const { hits, searched } = project.find(
@@ -219,13 +275,12 @@ function rankByTerms(
     terms.map(({ kind, spellings }) => ({ spellings, anyCase: kind === "word" })),
     SEARCH_MS,
   );
-  const ranking = { request, terms, hits, searched };
-  return refineRanking(rankFiles(ranking).slice(0, REFINED), ranking, textOf);
+  return { request, terms, hits, searched };
 }
 
 /** Whether the request names a file of code; then only terms that the named files do not contain are searched for. */
 function isNamed(called: readonly ShownText[]): boolean {
-  return called.some(({ path }) => ["source", "test", "settings"].includes(fileKind(path)));
+  return called.some(({ path }) => ["source", "settings"].includes(fileKind(path)));
 }
 
 /** Whether the message continues the conversation's last change: the changed files contain every name in it. */
@@ -259,72 +314,7 @@ function inOrderOf<Item>(items: readonly Item[], rankOf: (item: Item) => number)
 
 interface Showing {
   readonly terms: readonly Term[];
-  readonly textOf: (path: string) => string | null;
   readonly budget: number;
-}
-
-/** Splits the budget over the files: short files leave their rest to long ones. */
-function showBest(files: readonly Picked[], { terms, textOf, budget }: Showing): Map<string, string> {
-  let left = SOURCES;
-  const likeliest = files.find(({ kind }) => kind === "source")?.path;
-  const picked = files.flatMap(({ path, kind, limit }) => {
-    const text = textOf(path);
-    if (text === null) return [];
-    const most = kind === "source" && path !== likeliest ? Math.max(limit, left / 2) : limit;
-    const wish = Math.min(most, text.length);
-    if (kind === "source") left -= wish;
-    return [{ path, kind, text, wish }];
-  });
-  const shares = splitBudget(
-    picked.map(({ wish }) => wish),
-    budget,
-  );
-  return new Map(
-    picked.map(({ path, kind, text }, at) => {
-      const share = shares[at] ?? 0;
-      return [
-        path,
-        showFile(path, text, { terms, limit: share, ends: kind === "test", fill: path === likeliest }),
-      ];
-    }),
-  );
-}
-
-interface Picked extends RankedFile {
-  /** Characters at most. */
-  readonly limit: number;
-}
-
-/** Sources that define what the request names or quotes, beside those that are shown for their score. */
-const MOST_DEFINING = 3;
-const DEFINING = 6_000;
-
-/** Sources that score nearly like the best are likely to change; of other files, a few excerpts are enough. */
-function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
-  const best = (ranked.find(({ kind }) => kind === "source") ?? ranked[0])?.score ?? 0;
-  const counts = new Map<keyof typeof MOST, number>();
-  const picked: Picked[] = [];
-  let defining = 0;
-  // If a file defines a name of the request, common words add no file; if a file only contains one, they add one source.
-  const isHeld = ranked.find(({ kind }) => kind === "source")?.holds === true;
-  let untold = ranked.some(({ defines }) => defines === true) ? 0 : isHeld ? 1 : ranked.length;
-  for (const file of ranked) {
-    if (file.kind === "source" && file.telling === false && untold-- <= 0) continue;
-    if (file.defines === true && file.score < best * LIKELY && defining++ < MOST_DEFINING) {
-      picked.push({ ...file, limit: Math.min(DEFINING, budget / 3) });
-      continue;
-    }
-    if (file.score < best * (file.kind === "test" ? WORTH_AS_TEST : WORTH_SHOWING)) continue;
-    const group = file.kind === "source" && file.score >= best * LIKELY ? "likely" : file.kind;
-    // A small budget is spent first on files that are likely to change.
-    const share = group === "likely" ? 1 : Math.min(1, budget / FULL_BUDGET);
-    const before = counts.get(group) ?? 0;
-    counts.set(group, before + 1);
-    if (before >= Math.round(MOST[group].files * Math.max(share, 0.5))) continue;
-    const chars = group === "likely" ? (LIKELY_CHARS[before] ?? 0) : MOST[group].chars;
-    picked.push({ ...file, limit: Math.floor(chars * share) });
-  }
-  return picked;
 }
 
 const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
@@ -406,28 +396,57 @@ function foldersOf(paths: readonly string[]): string[] {
   return [...folders].sort((a, b) => a.split("/").length - b.split("/").length || (a < b ? -1 : 1));
 }
 
-/** The files below a folder, one line per folder; if not all fit, folders with the number of their files. */
-export function folderTree(paths: readonly string[], under: string, limit: number): string {
+/** The share of a tree for the files of near folders, and characters of one. */
+const NEAR = { share: 0.6, chars: 700 };
+
+/** The files below a folder, one line per folder; if not all fit, those of near folders, then folders with the number of their files. */
+export function folderTree(
+  paths: readonly string[],
+  under: string,
+  limit: number,
+  near: ReadonlySet<string> = new Set(),
+): string {
   const top = under.replace(/^\.?\/|\/$/g, "").replace(/^\.$/, "");
   const below = paths.filter((path) => top === "" || path.startsWith(`${top}/`));
   if (below.length === 0) return paths.includes(top) ? `${top} is a file` : `there is no folder ${top}`;
-  const folders = Map.groupBy(below, (path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))));
-  const whole = [...folders].map(
-    ([folder, files]) => `${folder || "."}/ ${files.map(lastPathName).join(" ")}`,
-  );
+  const folders = Map.groupBy(below, parentOf);
+  const word = ([folder, files]: readonly [string, readonly string[]]) =>
+    `${folder || "."}/ ${files.map(lastPathName).join(" ")}`;
+  const whole = [...folders].map(word);
   if (whole.join("\n").length <= limit) return whole.join("\n");
-  const counted: string[] = [];
-  let left = limit;
-  for (const [folder, files] of folders) {
-    const line = `${folder || "."}/ (${files.length} files)`;
-    left -= line.length + 1;
-    if (left < 60) {
-      counted.push(`… and ${folders.size - counted.length} more folders`);
-      break;
-    }
-    counted.push(line);
+  const lines: string[] = [];
+  let left = limit * NEAR.share;
+  for (const folder of near) {
+    const line = word([folder, folders.get(folder) ?? []]);
+    const cut = line.length <= NEAR.chars ? line : `${line.slice(0, line.lastIndexOf(" ", NEAR.chars))} …`;
+    left -= cut.length + 1;
+    if (!folders.has(folder) || left < 0) continue;
+    lines.push(cut);
+    folders.delete(folder);
   }
-  return counted.join("\n");
+  const rest = limit - lines.join("\n").length;
+  return [...lines, foldFolders([...folders.values()].flat(), top, rest)].join("\n");
+}
+
+const DEEPEST = 8;
+
+/** Folders with the number of files in and below them, as deep as fits. */
+function foldFolders(paths: readonly string[], top: string, limit: number): string {
+  const base = top === "" ? 0 : top.split("/").length;
+  for (let depth = DEEPEST; ; depth--) {
+    const folders = Map.groupBy(paths, (path) =>
+      parentOf(path)
+        .split("/")
+        .slice(0, base + depth)
+        .join("/"),
+    );
+    const lines = [...folders].map(([folder, { length }]) => `${folder || "."}/ (${length} files)`);
+    if (lines.join("\n").length <= limit) return lines.join("\n");
+    if (depth === 1) {
+      const shown = Math.max(1, Math.floor(limit / 40));
+      return [...lines.slice(0, shown), `… and ${folders.size - shown} more folders`].join("\n");
+    }
+  }
 }
 
 export interface ContextRequest {
@@ -515,8 +534,10 @@ function takeRules(gathering: Gathering): void {
 }
 
 function takeMap(gathering: Gathering): void {
-  const { paths, budget } = gathering;
-  if (paths.length > 0) gathering.map = folderTree(paths, "", budget.map);
+  const { paths, budget, shown, called } = gathering;
+  if (paths.length === 0) return;
+  const near = new Set([...shown.keys(), ...called.map(({ path }) => path)].map(parentOf));
+  gathering.map = folderTree(paths, "", budget.map, near);
 }
 
 /** Whether a request names files other than tests; one that names only tests usually wants other files changed. */
@@ -633,23 +654,30 @@ function testedSources(paths: readonly string[], { path: test, text }: ShownText
 }
 
 /** Characters from which a file of data, of prose, and a source without functions is shown in parts. */
-const LONG_DATA = { data: 8_000, docs: 16_000, source: 16_000 };
+const LONG_DATA = { data: 8_000, docs: 8_000, source: 16_000 };
 const DATA_CHARS = 4_000;
+/** Of a changelog its open section is shown. */
+const CHANGELOG_LINES = 40;
+const CHANGELOG_CHARS = 2_000;
 /** A source with more characters per definition than this is a table. */
 const TABLE = 4_000;
 /** A file of long lines cannot be edited by parts. */
 const LONG_LINES = 400;
-/** The request is about all of a file. */
+/** The request is about all of a file; of data also if it says so in general words, which a request about prose uses of other things. */
 const ABOUT_ALL =
-  /\b(?:translat|sort|reformat|rewrit|convert|regenerat|alphabeti|deduplicat)|\b(?:every|all|each|whole|entire)\b|翻訳|並べ替え|ソート|整形|全(?:部|体|て)|すべて|統一|書き直/i;
+  /\b(?:translat|sort|reformat|rewrit|convert|regenerat|alphabeti|deduplicat)|翻訳|並べ替え|ソート|整形|統一|書き直/i;
+const ABOUT_EACH = /\b(?:every|all|each|whole|entire)\b|全(?:部|体|て)|すべて/i;
+/** A named document from which a long request is about a section only. */
+const LONG_REQUEST = 400;
 
 /** Whether a named file is a long changelog, table or document: the message is about one place in it, and it would fill the context. */
 function isLongData({ path, text }: ShownText, request: string): boolean {
   const kind = fileKind(path);
-  if (kind === "test" || ABOUT_ALL.test(request)) return false;
+  const isProse = (kind === "docs" || kind === "history") && request.length > LONG_REQUEST;
+  if (kind === "test" || ABOUT_ALL.test(request) || (!isProse && ABOUT_EACH.test(request))) return false;
   if (text.length <= LONG_DATA[kind === "docs" || kind === "source" ? kind : "data"]) return false;
   const lines = text.split("\n");
-  if (text.length / lines.length > LONG_LINES) return false;
+  if (!isProse && text.length / lines.length > LONG_LINES) return false;
   return kind !== "source" || definitionsOf(lines, path).length * TABLE < text.length;
 }
 
@@ -662,6 +690,13 @@ function showData(
 ): string {
   const literals = literalTerms(request);
   const held = termsIn(text, literals).map((at) => literals[at] as Term);
+  if (fileKind(path) === "history") {
+    const also = [
+      { from: 1, to: CHANGELOG_LINES },
+      ...lines.map((line) => ({ from: line - 5, to: line + 5 })),
+    ];
+    return showFile(path, text, { terms: held, also, limit: Math.min(CHANGELOG_CHARS, budget.files) });
+  }
   return showFile(path, text, {
     terms: held.length > 0 ? held : terms,
     limit: Math.min(DATA_CHARS, budget.files),
@@ -673,7 +708,7 @@ function showData(
 /** Texts that share a budget: whole where they are short, else around the lines and terms that matter. */
 function showShared(
   files: readonly NamedText[],
-  { terms, budget, fill }: Pick<Showing, "terms" | "budget"> & { readonly fill: boolean },
+  { terms, budget, fill }: Showing & { readonly fill: boolean },
 ): [string, string][] {
   const shares = splitBudget(
     files.map(({ text }) => text.length),

@@ -1,5 +1,4 @@
 import { stem, type Term, termsIn } from "../platform/request-terms.ts";
-import { definitionsOf, isAlias } from "./file-excerpts.ts";
 
 export type FileKind = "source" | "settings" | "test" | "docs" | "history" | "fixture" | "generated";
 
@@ -37,12 +36,8 @@ export interface RankedFile {
   readonly path: string;
   readonly kind: FileKind;
   readonly score: number;
-  /** A source that defines a name of the request, or contains a message that it quotes. */
-  readonly defines?: boolean;
-  /** It contains a name or a message of the request that few files contain. */
-  readonly holds?: boolean;
-  /** As `defines` or `holds`, or its name is one of the request's words. */
-  readonly telling?: boolean;
+  /** The terms in its text, by their index in the list. */
+  readonly terms: readonly number[];
 }
 
 const KIND_FACTOR: Readonly<Record<FileKind, number>> = {
@@ -66,14 +61,15 @@ export interface Ranking {
 }
 
 /** The files with hits, by the weight of their terms: sources before tests before fixtures. */
-export function rankFiles({ request, terms, hits, searched }: Ranking): RankedFile[] {
-  const worth = worthOf(terms, hits, searched);
+export function rankFiles(ranking: Ranking): RankedFile[] {
+  const { request, terms, hits } = ranking;
+  const worth = worthOf(ranking);
   const factors = factorsFor(request);
   const score = ({ path, terms: held }: FileHits): number => {
-    const name = nameOf(path);
+    const name = stem(nameOf(path));
     let sum = held.reduce((all, term) => all + (worth[term] ?? 0), 0);
     for (const term of termsIn(path, terms)) {
-      const exact = terms[term]?.spellings.some((one) => stem(name) === stem(one));
+      const exact = terms[term]?.spellings.some((one) => name === stem(one.toLowerCase()));
       sum += (worth[term] ?? 0) * (exact === true ? 3 : 1.2);
     }
     return sum;
@@ -81,83 +77,19 @@ export function rankFiles({ request, terms, hits, searched }: Ranking): RankedFi
   return hits
     .map((hit) => {
       const kind = fileKind(hit.path);
-      return { path: hit.path, kind, score: score(hit) * factors[kind] };
+      return { ...hit, kind, score: score(hit) * factors[kind] };
     })
     .filter((file) => file.score > 0)
     .sort((a, b) => b.score - a.score || a.path.length - b.path.length);
 }
 
-/** Ranks the first files again, by their text: definitions of a term rank before its uses. */
-export function refineRanking(
-  ranked: readonly RankedFile[],
-  ranking: Ranking,
-  textOf: (path: string) => string | null,
-): RankedFile[] {
-  const worth = worthOf(ranking.terms, ranking.hits, ranking.searched);
-  const factors = factorsFor(ranking.request);
-  const rare = rareTerms(ranking);
-  const refined = ranked
-    .flatMap((file) => {
-      const text = textOf(file.path);
-      if (text === null) return [];
-      const lines = text.split("\n");
-      const names = definitionsOf(lines, file.path)
-        .filter(({ line }) => !isAlias(lines[line - 1] ?? ""))
-        .map(({ name }) => name);
-      const defined = termsIn(names.join("\n"), ranking.terms);
-      const bonus = defined.reduce((all, term) => all + (worth[term] ?? 0), 0);
-      const own = file.kind === "source" ? ranking.terms.filter((term) => isDefined(term, names, text)) : [];
-      const holds = holdsName(text, rare);
-      const telling = holds || isCalledAs(file.path, ranking.terms);
-      return [{ file: { ...file, score: file.score + bonus * factors[file.kind] }, own, holds, telling }];
-    })
-    .sort((a, b) => b.file.score - a.file.score);
-  return refined.map(({ file, own, holds, telling }) => {
-    // Another file defines all of these names and more: `Table.to_text` is not the `to_text` of any other class.
-    const isLess = refined.some(
-      (other) => other.own.length > own.length && own.every((one) => other.own.includes(one)),
-    );
-    const defines = own.length > 0 && !isLess;
-    return { ...file, defines, holds, telling: defines || (telling && !(own.length > 0 && isLess)) };
-  });
-}
-
-function isCalledAs(path: string, terms: readonly Term[]): boolean {
-  const name = stem(nameOf(path));
-  return terms.some(({ spellings }) => spellings.some((one) => stem(one.toLowerCase()) === name));
-}
-
-function holdsName(text: string, terms: readonly Term[]): boolean {
-  return terms.some(
-    ({ kind, spellings }) => kind !== "word" && spellings.some((one) => holdsWord(text, one)),
-  );
-}
-
-/** A name in more files than this, such as `TypeError`, identifies none of them. */
-const RARE = { files: 4, share: 0.08 };
-
-function rareTerms({ terms, hits, searched }: Ranking): Term[] {
-  const holders = countHolders(terms, hits);
-  const most = Math.max(RARE.files, searched * RARE.share);
-  return terms.filter(({ kind }, at) => kind === "quote" || (holders[at] ?? 0) <= most);
-}
-
-function holdsWord(text: string, word: string): boolean {
-  for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1))
-    if (!/[\w$]/.test(text.charAt(at - 1)) && !/[\w$]/.test(text.charAt(at + word.length))) return true;
-  return false;
-}
+/** Names that say nothing about the content of a file; its folder does. */
+const NAMELESS = /^(?:__init__|index|main|mod|lib|setup|conftest)$/;
 
 function nameOf(path: string): string {
-  return path
-    .slice(path.lastIndexOf("/") + 1)
-    .replace(/\..*$/, "")
-    .toLowerCase();
-}
-
-function isDefined({ kind, spellings }: Term, names: readonly string[], text: string): boolean {
-  if (kind === "quote") return spellings.some((one) => text.includes(one));
-  return kind === "identifier" && spellings.some((one) => names.includes(one));
+  const parts = path.toLowerCase().split("/");
+  const name = (parts.pop() ?? "").replace(/\..*$/, "");
+  return NAMELESS.test(name) ? (parts.pop() ?? name) : name;
 }
 
 function countHolders(terms: readonly Term[], hits: readonly FileHits[]): number[] {
@@ -166,7 +98,8 @@ function countHolders(terms: readonly Term[], hits: readonly FileHits[]): number
   return holders;
 }
 
-function worthOf(terms: readonly Term[], hits: readonly FileHits[], searched: number): number[] {
+/** The value of each term: its weight, and how few files have it. */
+export function worthOf({ terms, hits, searched }: Ranking): number[] {
   const holders = countHolders(terms, hits);
   return terms.map(({ weight }, at) => weight * Math.log(1 + (searched + 1) / ((holders[at] ?? 0) + 0.5)));
 }

@@ -36,7 +36,7 @@ export function requestTerms(request: string): Term[] {
     add("identifier", spellingsOf(name), WEIGHTS.identifier);
     for (const part of partsOf(name)) add("word", [stem(part)], WEIGHTS.part);
   }
-  for (const [name] of text.matchAll(/(?<![\w-])[A-Za-z]{3,}(?:-[A-Za-z]{3,})+(?![\w-])/g))
+  for (const [name] of text.matchAll(/(?<![\w-])[A-Za-z]{2,}(?:-[A-Za-z]{2,})+(?![\w-])/g))
     if (name.length <= LONGEST_WORD) add("identifier", spellingsOfJoined(name), WEIGHTS.code);
   for (const name of codeIn(text))
     if (!isIdentifier(name)) {
@@ -66,8 +66,14 @@ function quotesIn(text: string): string[] {
   return [...quotes]
     .flatMap((match) => {
       const quote = (match.slice(1).find((one) => one !== undefined) ?? "").trim();
-      const parts = match[3] === undefined ? quote.split(/[.:;!?]\s+/) : [];
-      return [quote, ...(parts.length > 1 ? parts.filter((part) => /\S\s+\S+\s+\S/.test(part)) : [])];
+      // What a program puts between the words of its message differs: names in quotation marks, numbers.
+      const between =
+        match[3] === undefined ? /"[^"]*"|'[^']*'|\d+|[<>{}[\]]|[.:;!?]\s+/ : /"[^"]*"|'[^']*'|\d+/;
+      const parts = quote.split(between).map((part) => part.trim());
+      return [
+        quote,
+        ...(parts.length > 1 ? parts.filter((part) => part.length >= 10 && /\S\s+\S/.test(part)) : []),
+      ];
     })
     .map((quote) => quote.replace(/[\s\d.!。…]+$/u, ""))
     .filter((quote) => /^[\p{L}\p{N}].*(?:\s|[^\x20-\x7e])/u.test(quote) && quote.length >= 3);

@@ -347,12 +347,12 @@ describe("what the first request shows of a larger project", () => {
       budget,
     });
     expect(text).toContain("export const isEmpty = 1;");
-    expect(text.length).toBeLessThan(7_000);
+    expect(text.length).toBeLessThan(3_500);
     const other = coderContext(project(files), { request: "strings of nothing but spaces", recent, budget });
-    expect(other.length).toBeGreaterThan(7_000);
+    expect(other.length).toBeGreaterThan(text.length);
   });
 
-  test("files that hold common names alone are left out where the names of the request are defined", () => {
+  test("the file that defines the names of the request is first, and few that hold common names alone follow", () => {
     const filler = "# text of a table and its html\n".repeat(400);
     const others = Object.fromEntries(
       Array.from({ length: 12 }, (_, at) => [
@@ -369,7 +369,8 @@ describe("what the first request shows of a larger project", () => {
       { request: "Table([[]]).to_text() raises TypeError", budget: contextBudget({ local: false }, "full") },
     );
     const files = [...shown.matchAll(/<file path="([^"]+)"/g)].map((found) => found[1]);
-    expect(files).toEqual(["lib/tables.py"]);
+    expect(files[0]).toBe("lib/tables.py");
+    expect(files.length).toBeLessThan(6);
   });
 
   test("of a long changelog the head is shown, where a line is added", () => {
