@@ -654,7 +654,7 @@ function testedSources(paths: readonly string[], { path: test, text }: ShownText
 }
 
 /** Characters from which a file of data, of prose, and a source without functions is shown in parts. */
-const LONG_DATA = { data: 8_000, docs: 8_000, source: 16_000 };
+const LONG_DATA = { data: 8_000, docs: 16_000, source: 16_000 };
 const DATA_CHARS = 4_000;
 /** Of a changelog its open section is shown. */
 const CHANGELOG_LINES = 40;
@@ -675,9 +675,10 @@ function isLongData({ path, text }: ShownText, request: string): boolean {
   const kind = fileKind(path);
   const isProse = (kind === "docs" || kind === "history") && request.length > LONG_REQUEST;
   if (kind === "test" || ABOUT_ALL.test(request) || (!isProse && ABOUT_EACH.test(request))) return false;
+  if (isProse) return text.length > LONG_DATA.data;
   if (text.length <= LONG_DATA[kind === "docs" || kind === "source" ? kind : "data"]) return false;
   const lines = text.split("\n");
-  if (!isProse && text.length / lines.length > LONG_LINES) return false;
+  if (text.length / lines.length > LONG_LINES) return false;
   return kind !== "source" || definitionsOf(lines, path).length * TABLE < text.length;
 }
 
