@@ -344,16 +344,26 @@ const SAME_AGAIN =
 const WHOLE_FILE = /^<file path="([^"\n]+)">\n/;
 /** After this many rounds without a new result, no further calls are allowed. */
 const MOST_SAME_ROUNDS = 3;
+/**
+ * Results of calls that are kept, and that are masked at once. A provider's cache holds as long as sent content is only extended, so results
+ * are masked in batches: over 41 requests that read 40 files, each sent again with every request costs 2.02, masked every round 5.00, in batches 1.45.
+ */
+const KEPT_RESULTS = 5;
+const MASKED_AT_ONCE = 10;
+/** A shorter result is not masked. */
+const SHORT_RESULT = 400;
+
 /** The coder is informed of the remaining rounds when this many or fewer are left. */
 const FEW_ROUNDS = 3;
 /** After this many refused rounds, the last answer counts. */
 const PATIENCE = 2;
 
 export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps) {
-  const looks: { readonly after: number; readonly messages: readonly ModelMessage[] }[] = [];
+  const looks: { readonly after: number; messages: readonly ModelMessage[] }[] = [];
   const seen = new Map<string, string>();
   let sent: readonly string[] = [];
   let used = 0;
+  let masked = 0;
   let same = 0;
   let offered = rounds > 0;
 
@@ -373,6 +383,17 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps) {
     });
     same = texts.every(({ isSame }) => isSame) ? same + 1 : 0;
     return texts;
+  }
+
+  /** Masks the oldest results once enough have gathered; what is masked can be read again as if it were new. */
+  function maskOldest() {
+    const results = looks.flatMap(({ messages }) => messages.filter(({ role }) => role === "tool"));
+    if (results.length - masked < KEPT_RESULTS + MASKED_AT_ONCE) return;
+    const oldest = new Set(results.slice(masked, masked + MASKED_AT_ONCE));
+    masked += MASKED_AT_ONCE;
+    for (const look of looks)
+      look.messages = look.messages.map((message) => (oldest.has(message) ? maskResult(message) : message));
+    seen.clear();
   }
 
   return {
@@ -416,7 +437,15 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps) {
         ...(thoughts !== undefined && { thoughts }),
       };
       looks.push({ after: exchange.length, messages: [said, ...answers] });
+      maskOldest();
       return true;
     },
   };
+}
+
+function maskResult(message: ModelMessage): ModelMessage {
+  const { length } = message.text;
+  if (length <= SHORT_RESULT) return message;
+  const text = `(left out to keep the conversation small: ${length} characters; call it again where you need it)`;
+  return { ...message, text };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { TryOutResult } from "../../../src/application/coder/bench.ts";
-import { createExplorer } from "../../../src/application/coder/explorer.ts";
+import { createCoderLooks, createExplorer } from "../../../src/application/coder/explorer.ts";
+import type { ModelAnswer } from "../../../src/application/ports/models.ts";
 import { TOOL_DEFINITIONS } from "../../../src/tools/registry/definitions.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
 
@@ -241,4 +242,39 @@ test("a run says how it ended, after how many seconds, and what limit it had", a
     "It was ended after 3 s: signaled. Its output up to there:\nb",
   );
   expect(asked).toEqual([undefined, 400, undefined]);
+});
+
+test("old results are masked ten at once, the last five and short ones stay, and a masked file can be read again", async () => {
+  const files = Object.fromEntries(
+    Array.from({ length: 40 }, (_, at) => [`f${at}.ts`, `// ${at}\n${"x\n".repeat(1_000)}`]),
+  );
+  const masking = createExplorer({
+    project: () => memoryProject(files),
+    request: "",
+    limit: 24_000,
+    mask: (text) => text,
+  });
+  const looks = createCoderLooks({ explorer: masking, rounds: 100, tell: () => {} });
+  const read = async (path: string) => {
+    looks.sent(looks.woven([]));
+    const call = { id: path, name: "read_file", arguments: { path } };
+    await looks.take([], { text: "", toolCalls: [call] } as unknown as ModelAnswer);
+  };
+  const results = () =>
+    looks
+      .woven([])
+      .filter(({ role }) => role === "tool")
+      .map(({ text }) => text.length);
+  const counts: number[] = [];
+  for (let at = 0; at < 26; at++) {
+    await read(`f${at}.ts`);
+    counts.push(results().filter((length) => length < 400).length);
+  }
+  expect(counts.slice(12, 16)).toEqual([0, 0, 10, 10]);
+  expect(counts.at(-1)).toBe(20);
+  expect(counts.filter((count, at) => at > 0 && count !== counts[at - 1])).toEqual([10, 20]);
+  const callIds = looks.woven([]).flatMap((message) => (message.role === "tool" ? [message.callId] : []));
+  expect(callIds).toHaveLength(26);
+  await read("f3.ts");
+  expect(results().at(-1)).toBeGreaterThan(2_000);
 });
