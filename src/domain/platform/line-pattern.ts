@@ -33,14 +33,16 @@ export function compileLinePattern(
   if (source.length > LONGEST_PATTERN) throw new PatternRefused("it is too long");
   const tokens = tokensOf(source, flags.includes("u"));
   const program = compileTokens(tokens, flags);
-  const repeats = countRepeats(tokens);
+  const repeats = countRepeats(tokens, flags);
+  const isUnicode = flags.includes("u");
+  const mayMatch = createQuickTest(program, isUnicode, work);
   return {
     indexIn(line) {
       if (repeats !== null && line.length ** (repeats + 1) <= work.ofRuntime) {
         work.steps += line.length ** (repeats + 1);
         return line.search(regExp);
       }
-      return runStates(program, line, flags.includes("u"), work);
+      return mayMatch(line) ? runStates(program, line, isUnicode, work) : -1;
     },
   };
 }
@@ -61,18 +63,40 @@ function tokensOf(source: string, isUnicode: boolean): readonly string[] {
   return tokens;
 }
 
-/** How many repetitions without a bound there are, one after the other; null where one is within another, or a choice is repeated. */
-function countRepeats(tokens: readonly string[]): number | null {
-  let repeats = 0;
-  let choices = 1;
+/**
+ * The power of a line's length that the runtime may take, without the one for where it begins; null where a repetition is within
+ * another, or a choice is repeated. Repetitions after which something else must follow than they take cost one power together.
+ */
+function countRepeats(tokens: readonly string[], flags: string): number | null {
+  let [open, closed, choices] = [0, 0, 1];
   for (const [at, token] of tokens.entries()) {
     const isQuantifier = QUANTIFIER.test(token);
     if (isQuantifier && tokens[at - 1] === ")") return null;
-    if (token === "?" && !QUANTIFIER.test(tokens[at - 1] ?? "")) choices *= 2;
-    else if (token === "|") choices *= 2;
-    else if (isQuantifier && token !== "?") repeats += 1;
+    if ((token === "?" && !QUANTIFIER.test(tokens[at - 1] ?? "")) || token === "|") choices *= 2;
+    else if (isQuantifier && token !== "?" && mayFollow(tokens, at, flags)) open += 1;
+    else if (isQuantifier && token !== "?") closed = 1;
   }
-  return choices > 64 ? null : repeats;
+  return choices > 64 ? null : open + closed;
+}
+
+const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+
+/** Whether what a quantifier repeats may also be what follows it; true where that is not certain. */
+function mayFollow(tokens: readonly string[], quantifier: number, flags: string): boolean {
+  const all = tokens.join("");
+  const samples = [...ASCII, ...all, ...all.toUpperCase(), ...all.toLowerCase(), "\u00a0", "é", "あ", "😀"];
+  const taken = charTest(tokens[quantifier - 1] ?? "", flags);
+  for (let at = readBounds(tokens, quantifier).end; at < tokens.length; ) {
+    const token = tokens[at]!;
+    if (Object.hasOwn(ASSERTIONS, token) || /^[(|)]/.test(token)) return true;
+    const next = charTest(token, flags);
+    if (samples.some((char) => taken(char) && next(char))) return true;
+    const { least, end } = readBounds(tokens, at + 1);
+    if (least > 0) return false;
+    at = end;
+  }
+  // At the end every rest is a match.
+  return false;
 }
 
 type State =
@@ -193,6 +217,73 @@ function charTest(token: string, flags: string): (char: string) => boolean {
       known.set(char, is);
     }
     return is;
+  };
+}
+
+/** Known sets of states are forgotten beyond this many. */
+const MOST_SETS = 1_000;
+const MATCHED = -1;
+
+/**
+ * Whether a line has a match anywhere: the states after a character are a set with a number, and what a set becomes by a character
+ * is worked out once. What an assertion sees is the character, and whether a letter, another character or the end is next.
+ */
+function createQuickTest(states: readonly State[], isUnicode: boolean, work: PatternWork) {
+  let sets: (readonly number[])[] = [];
+  let numbers = new Map<string, number>();
+  let steps: Map<number, number>[] = [];
+  const toNumber = (set: readonly number[]) => {
+    const name = set.join();
+    let number = numbers.get(name);
+    if (number === undefined) {
+      number = sets.push(set) - 1;
+      numbers.set(name, number);
+      steps.push(new Map());
+    }
+    return number;
+  };
+  /** The states from some of them on, without reading; null if the match is among them. */
+  const reach = (from: readonly number[], line: string, at: number): readonly number[] | null => {
+    const seen = new Set<number>();
+    const pending = [...from];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      work.steps += 1;
+      const state = states[next]!;
+      if (state.kind === "match") return null;
+      if (state.kind === "split") for (const to of state.to) pending.push(to);
+      else if (state.kind === "assert" && state.test(line, at)) pending.push(next + 1);
+    }
+    return [...seen].filter((next) => states[next]!.kind === "char").sort((a, b) => a - b);
+  };
+  return (line: string): boolean => {
+    if (sets.length > MOST_SETS) [sets, numbers, steps] = [[], new Map(), []];
+    const begin = reach([0], line, 0);
+    if (begin === null) return true;
+    let set = toNumber(begin);
+    for (let at = 0; at < line.length; ) {
+      const code = isUnicode ? line.codePointAt(at)! : line.charCodeAt(at);
+      at += code > 0xffff ? 2 : 1;
+      const next = at === line.length ? 0 : isWordAt(line, at) ? 1 : 2;
+      const key = code * 3 + next;
+      let to = steps[set]!.get(key);
+      work.steps += 1;
+      if (to === undefined) {
+        const char = String.fromCodePoint(code);
+        const read = sets[set]!.filter((index) => {
+          const state = states[index]!;
+          return state.kind === "char" && state.test(char);
+        });
+        work.steps += sets[set]!.length;
+        const reached = reach([0, ...read.map((index) => index + 1)], line, at);
+        to = reached === null ? MATCHED : toNumber(reached);
+        steps[set]!.set(key, to);
+      }
+      if (to === MATCHED) return true;
+      set = to;
+    }
+    return false;
   };
 }
 
