@@ -73,7 +73,7 @@ function proseToMrkdwn(text: string): string {
     .replace(/^#{1,6} +(.+)$/gm, "*$1*")
     .replace(/\*\*([^*\n]+)\*\*/g, "*$1*")
     .replace(/\[([^[\]\n]+)\]\((https?:\/\/[^\s)|]{1,2000})\)/g, "<$2|$1>")
-    .replace(/^([^\S\n]*)[-*] /gm, "$1• ");
+    .replace(/^([^\S\r\n\u2028\u2029]*)[-*] /gm, "$1• ");
 }
 
 /** `<!channel>` and `<@U1>` in a text notify no person. */

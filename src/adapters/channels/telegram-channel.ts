@@ -111,7 +111,7 @@ function proseToHtml(text: string): string {
     .replace(/^#{1,6} +(.+)$/gm, "<b>$1</b>")
     .replace(/\*\*([^*\n]+)\*\*/g, "<b>$1</b>")
     .replace(/\[([^[\]\n]+)\]\((https?:\/\/[^\s)"]{1,2000})\)/g, '<a href="$2">$1</a>')
-    .replace(/^([^\S\n]*)[-*] /gm, "$1• ");
+    .replace(/^([^\S\r\n\u2028\u2029]*)[-*] /gm, "$1• ");
 }
 
 function escapeHtml(text: string): string {

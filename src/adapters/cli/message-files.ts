@@ -2,14 +2,14 @@ import type { ImageStore, KeptImages } from "../../application/ports/chat.ts";
 import type { CliProgram, OpenChatFolder, TerminalHost } from "./program.ts";
 
 const IMAGE = "\\.(?:png|jpe?g|gif|webp)";
-/** `@picture.png`, `@"my picture.png"`; what a terminal types when a file is dropped on it: quoted, or with escaped blanks. */
+/** Longer paths are not looked for. `@picture.png`, `@"my picture.png"`; what a terminal types when a file is dropped on it: quoted, or with escaped blanks. */
 const NAMED = new RegExp(
   [
-    `@"([^"\\n]+${IMAGE})"`,
-    `@((?:\\\\.|[^\\s"'\\\\])+${IMAGE})`,
-    `'((?:file:\\/\\/|~?\\/)[^'\\n]+${IMAGE})'`,
-    `"((?:file:\\/\\/|~?\\/)[^"\\n]+${IMAGE})"`,
-    `(?<![^\\s(])((?:file:\\/\\/|~?\\/)(?:\\\\.|[^\\s"'\\\\])+${IMAGE})`,
+    `@"([^"\\n]{1,1000}${IMAGE})"`,
+    `@((?:\\\\.|[^\\s"'\\\\]){1,1000}${IMAGE})`,
+    `'((?:file:\\/\\/|~?\\/)[^'\\n]{1,1000}${IMAGE})'`,
+    `"((?:file:\\/\\/|~?\\/)[^"\\n]{1,1000}${IMAGE})"`,
+    `(?<![^\\s(])((?:file:\\/\\/|~?\\/)(?:\\\\.|[^\\s"'\\\\]){1,1000}${IMAGE})`,
   ].join("|"),
   "giu",
 );

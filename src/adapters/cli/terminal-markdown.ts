@@ -78,7 +78,9 @@ const PLAIN = /^[^\s#>*+`~|\d-][^`*[\]]*$/;
 function endOfWords(text: string): number {
   if (/[`*[\]]/.test(text)) return 0;
   if (/[.!?。！？]$/.test(text)) return text.length;
-  return text.search(/\S*$/);
+  let end = text.length;
+  while (end > 0 && text.charAt(end - 1).trim() !== "") end -= 1;
+  return end;
 }
 
 /** A whole text at once. */

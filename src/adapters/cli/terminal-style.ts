@@ -28,13 +28,13 @@ export function paintCode(tokens: readonly CodeToken[], style: Style): string {
 /** Code first: nothing inside of it is emphasis. */
 export function inlineMarkdown(text: string, style: Style): string {
   return text
-    .split(/(`+[^`]+`+)/)
+    .split(/((?<!`)`+[^`]+`+)/)
     .map((piece, at) =>
       at % 2 === 1
         ? style.cyan(piece.replace(/^`+|`+$/g, ""))
         : piece
             .replace(
-              /\[([^\]]+)\]\((https?:[^)\s]+)\)/g,
+              /\[([^[\]]+)\]\((https?:[^)\s]{1,2000})\)/g,
               (_, name: string, url: string) => `${name} (${url})`,
             )
             .replace(/\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, inner: string) => style.bold(inner))

@@ -351,7 +351,7 @@ function linesOutside(text: string, takes: (line: string) => boolean): (string |
 
 /** Whether an answer without a readable proposal was meant as one; else it is an answer in words, or a question. */
 export function looksLikePatch(text: string): boolean {
-  return /^[^\S\n]*(?:<{5,9} ?SEARCH\b|\*\*\* (?:Begin Patch|Update File|Add File)|diff --git |@@ -\d)|"type"\s*:\s*"(?:file_edit|shell_command)"|^#+ *Patch\b/m.test(
+  return /^[^\S\r\n\u2028\u2029]*(?:<{5,9} ?SEARCH\b|\*\*\* (?:Begin Patch|Update File|Add File)|diff --git |@@ -\d)|"type"\s*:\s*"(?:file_edit|shell_command)"|^#+ *Patch\b/m.test(
     text,
   );
 }

@@ -40,7 +40,7 @@ export function defuse(forge: ForgeKind, text: string): string {
       HARMLESS_ENTITY.test(all.slice(at, at + 10)) ? sign : `${sign}${WORD_BREAK}`,
     )
     .replace(/(?<![A-Za-z0-9])@(?=[\w-])/g, `@${WORD_BREAK}`)
-    .replace(/^([^\S\n]*)(?=\/)/gm, `$1${WORD_BREAK}`);
+    .replace(/^([^\S\r\n\u2028\u2029]*)(?=\/)/gm, `$1${WORD_BREAK}`);
   return calm.replace(CLOSING[forge], (_, at: number) =>
     REFERENCE.test(calm.slice(at, at + REACH_CHARS)) ? WORD_BREAK : "",
   );
