@@ -2,7 +2,10 @@ import type { ImageStore, KeptImages } from "../../application/ports/chat.ts";
 import type { CliProgram, OpenChatFolder, TerminalHost } from "./program.ts";
 
 const IMAGE = "\\.(?:png|jpe?g|gif|webp)";
-/** Longer paths are not looked for. `@picture.png`, `@"my picture.png"`; what a terminal types when a file is dropped on it: quoted, or with escaped blanks. */
+/**
+ * `@picture.png`, `@"my picture.png"`; what a terminal types when a file is dropped on it: quoted, or with escaped blanks.
+ * Longer paths are not looked for.
+ */
 const NAMED = new RegExp(
   [
     `@"([^"\\n]{1,1000}${IMAGE})"`,
