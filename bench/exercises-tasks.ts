@@ -65,7 +65,6 @@ export function findExercises(folder: string, scratch: string): Exercise[] {
     if (!existsSync(place)) return [];
     const practice = join(checkoutOf(place, join(scratch, track)), "exercises/practice");
     const modules = join(place, "node_modules");
-    offerCorepack(modules);
     return readdirSync(practice)
       .sort()
       .flatMap((name) =>
@@ -86,13 +85,6 @@ function checkoutOf(place: string, scratch: string): string {
   }).stdout;
   spawnSync("tar", ["-x", "-C", scratch], { input, maxBuffer: 1 << 30 });
   return scratch;
-}
-
-/** The scripts of a project are `corepack pnpm jest` and the like, which would load a package manager from the network. */
-function offerCorepack(modules: string): void {
-  const file = join(modules, ".bin/corepack");
-  if (existsSync(dirname(file)) && !existsSync(file))
-    writeFileSync(file, '#!/bin/sh\nshift\nexec node_modules/.bin/"$@"\n', { mode: 0o755 });
 }
 
 function readExercise(track: TrackName, slug: string, folder: string, modules: string | null): Exercise[] {
@@ -217,9 +209,16 @@ const BUBBLEWRAP = [
   "--unshare-net",
   "--unshare-pid",
 ];
-let canConfine: boolean | undefined;
+let confines: boolean | undefined;
+
+/** Whether bubblewrap can run here: without it PicoClaw runs no checks either. */
+export function canConfine(): boolean {
+  confines ??= spawnSync("bwrap", [...BUBBLEWRAP.slice(1), "true"]).status === 0;
+  return confines;
+}
 
 function confined(folder: string): string[] {
-  canConfine ??= spawnSync("bwrap", [...BUBBLEWRAP.slice(1), "true"]).status === 0;
-  return canConfine ? [...BUBBLEWRAP, "--die-with-parent", "--bind", folder, folder, "--chdir", folder] : [];
+  return canConfine()
+    ? [...BUBBLEWRAP, "--die-with-parent", "--bind", folder, folder, "--chdir", folder]
+    : [];
 }

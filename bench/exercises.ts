@@ -11,7 +11,7 @@ import { loadConfig } from "../src/config/load.ts";
 import { modelsSettings } from "../src/config/settings.ts";
 import type { ContestOptions } from "./exercises-options.ts";
 import { type Contest, type Played, playAlone, playProgram } from "./exercises-play.ts";
-import { type Exercise, findExercises, judge } from "./exercises-tasks.ts";
+import { canConfine, type Exercise, findExercises, judge } from "./exercises-tasks.ts";
 import { type Row, summarize } from "./measure.ts";
 import { inPool, readRecord, saysGreen, takeSample } from "./record.ts";
 import { remove, tempFolder } from "./workspaces.ts";
@@ -45,6 +45,10 @@ export async function exercises({
         by === JUDGE && solved ? [exercise] : [],
       ),
     );
+    for (const [track, ofTrack] of Map.groupBy(chosen, ({ track }) => track))
+      if (!ofTrack.some(({ name }) => sound.has(name))) throw new Error(whyNoneIsSound(track, record));
+    if (who.split(",").includes("picoclaw") && !canConfine())
+      throw new Error("bubblewrap cannot run here, so PicoClaw would check nothing: install it");
     const names = who.split(",").map((one) => (one === "picoclaw" ? name : one));
     const plays = chosen
       .filter((exercise) => sound.has(exercise.name))
@@ -131,6 +135,15 @@ async function judgeExercise(exercise: Exercise): Promise<Played> {
     ...none,
     ...(!example.green && { red: example.output.slice(-1500) }),
   };
+}
+
+/** A machine without the track's test runner finds every solution red, and such a record must not be continued. */
+function whyNoneIsSound(track: string, record: string): string {
+  const judged = readRecord(record).find(
+    ({ who, exercise }) => who === JUDGE && exercise.startsWith(`${track}/`),
+  );
+  const [cause = ""] = (judged?.red ?? "").trim().split("\n").slice(-1);
+  return `${track}: its own solutions are red here (${cause.slice(0, 60)}); then begin a new record`;
 }
 
 async function playOne(who: string, exercise: Exercise, contest: Contest): Promise<Played> {

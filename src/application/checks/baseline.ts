@@ -371,7 +371,11 @@ export function readProject(files: OpenChecksDeps["files"]): ProjectFiles {
     if (text !== null) texts[name] = text;
   }
   const programs =
-    files.look("node_modules/.bin").kind === "directory" ? files.list("node_modules/.bin") : null;
+    files.look("node_modules").kind === "symlink"
+      ? "linked"
+      : files.look("node_modules/.bin").kind === "directory"
+        ? files.list("node_modules/.bin")
+        : null;
   const below = listBelow(files);
   const loadsBuilt = loadsBuiltFiles(files, [...names, ...below], texts["package.json"] ?? "");
   return { names, texts, below, loadsBuilt, ...(programs === null ? {} : { programs }) };

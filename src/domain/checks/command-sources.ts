@@ -227,7 +227,7 @@ export function runnerTexts({ names, programs = [] }: ProjectFiles): readonly So
       const file = names.find((name) =>
         new RegExp(`^(?:\\.${program}rc|${program}\\.config)\\.\\w+$`).test(name),
       );
-      return file !== undefined && programs.includes(program)
+      return file !== undefined && (programs === "linked" || programs.includes(program))
         ? [{ from: { name: "runner", file }, text }]
         : [];
     },

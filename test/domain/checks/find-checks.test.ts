@@ -290,7 +290,7 @@ describe("a test script of which not everything is installed", () => {
     readme: "evalmd README.md",
     lint: "eslint .",
   };
-  const found = (programs: readonly string[], more: object = scripts) =>
+  const found = (programs: readonly string[] | "linked", more: object = scripts) =>
     findChecks(
       {
         names: ["package.json", "node_modules"],
@@ -308,6 +308,17 @@ describe("a test script of which not everything is installed", () => {
         leftOut: ["evalmd README.md", "eslint .", "npx npm@'>=10.2' audit --production"],
       },
     ]));
+  test("runs the program itself where a script would load its package manager first, and behind a linked node_modules", () => {
+    const jest = {
+      command: "jest",
+      line: `export PATH="$PWD/node_modules/.bin:$PATH"; jest --reporters=default --verbose`,
+    };
+    const script = { test: "corepack pnpm jest" };
+    expect(found(["jest"], script)).toMatchObject([jest]);
+    expect(found("linked", script)).toMatchObject([jest]);
+    expect(found([], script)).toMatchObject([{ missing: "jest" }]);
+    expect(found("linked", { test: "tsc && jest" })).toMatchObject([{ command: "npm test" }]);
+  });
   test("runs every part that it can where its package manager is not on the PATH", () => {
     const project = (lock: string, test: string, programs: readonly string[]) =>
       findChecks(

@@ -7,8 +7,8 @@ export interface ProjectFiles {
   readonly texts: Readonly<Record<string, string>>;
   /** Paths in the folders of tests, sources and Python's own programs (`.venv/bin`), as far as they were read. */
   readonly below?: readonly string[];
-  /** Names in `node_modules/.bin`; absent if they were not read. */
-  readonly programs?: readonly string[];
+  /** Names in `node_modules/.bin`; `linked` where a symlink leads to them, which nothing follows here; absent if they were not read. */
+  readonly programs?: readonly string[] | "linked";
   /** Whether tests, or modules of the root that they load, import build output; absent if they were not read. */
   readonly loadsBuilt?: boolean;
   /** Whether a program is on the PATH; absent if that is unknown. */

@@ -29,6 +29,8 @@ const OTHER_SCRIPT =
   /^(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)?(?: (?:-s|--silent))* ([\w:.-]+)(?: --( .+))?$/;
 /** A program of the dependencies, called through a package manager: the program is what counts. */
 const MANAGED = /^(?:(?:pnpm|yarn)(?: exec)?|npx(?: --no-install| -y| --yes)*|bunx|bun x) +(?=[a-z])/;
+/** Loads the package manager first, for which a check has no network. */
+const COREPACK = /^corepack +(?=(?:npm|pnpm|yarn)\b)/;
 /** Outside of quotes. */
 const BETWEEN_CALLS = /&&(?=(?:\\.|[^"'\\]|"(?:\\.|[^"\\])*"|'[^']*')*$)/s;
 export const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
@@ -45,12 +47,13 @@ function scriptChain(
   const own = scripts[name] === undefined ? [] : [`${scripts[name]}${handedOn}`];
   const texts = [scripts[`pre${name}`] ?? [], own, scripts[`post${name}`] ?? []].flat();
   const parts = texts.flatMap((text) => text.split(BETWEEN_CALLS)).map((part) => part.trim());
-  const chains = parts.map((text): ScriptChain => {
+  const chains = parts.map((whole): ScriptChain => {
+    const text = whole.replace(COREPACK, "");
     const [, other = "", more] = OTHER_SCRIPT.exec(text) ?? [];
     if (scripts[other] !== undefined) return scriptChain(scripts, other, path, more);
     const bare = text.replace(MANAGED, "");
     const [program = ""] = bare.replace(VARIABLES, "").split(/\s/, 1);
-    return { calls: [{ whole: text, text: bare, program }], scripts: [] };
+    return { calls: [{ whole, text: bare, program }], scripts: [] };
   });
   return {
     calls: chains.flatMap(({ calls }) => calls),
@@ -70,6 +73,7 @@ const LOOKS =
 /** How much of a chain can run with the programs of `node_modules/.bin` and of the machine. */
 function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: ProjectFiles) {
   const isThere = (program: string) =>
+    programs === "linked" ||
     programs.includes(program) ||
     EVERYWHERE.includes(program) ||
     /^[^\w@]|\//.test(program) ||
@@ -177,7 +181,9 @@ function installedPart(files: ProjectFiles, script = "test"): FoundCommand | nul
   const chain = scriptChain(scriptsOf(files), script);
   const { calls, tests, leftOut, missing } = installedOf(chain, files);
   const { name } = packageManager(files);
-  const hasManager = name === "npm" || files.isOnPath?.(name) !== false;
+  const hasManager =
+    !chain.calls.some(({ whole }) => COREPACK.test(whole)) &&
+    (name === "npm" || files.isOnPath?.(name) !== false);
   if (missing === null && hasManager) return null;
   const command = calls.join(" && ");
   if (script === "test" ? tests.length === 0 : command === "") {
