@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exercises } from "../../bench/exercises.ts";
 import { remove, tempFolder } from "../../bench/workspaces.ts";
@@ -50,4 +50,24 @@ test("a summary counts what was called green but is red, and neither an unsound 
     ["… kept back, though right", "1", true],
     ["left out, unsound here", "python/unsound", true],
   ]);
+});
+
+test("a track whose own solutions are red here is not played", async () => {
+  const folder = tempFolder("exercises");
+  const exercise = join(folder, "exercism+python/exercises/practice/one");
+  mkdirSync(join(exercise, ".meta"), { recursive: true });
+  const files = { solution: ["one.py"], test: ["one_test.py"], example: [".meta/example.py"] };
+  const texts = {
+    ".meta/config.json": JSON.stringify({ files }),
+    ".meta/example.py": "def one():\n    return 1\n",
+    "one.py": "",
+    "one_test.py": "import a_module_that_is_not_installed_here\n",
+  };
+  for (const [path, text] of Object.entries(texts)) writeFileSync(join(exercise, path), text);
+  const contest = { record: join(folder, "record.ndjson"), server: "http://127.0.0.1:9/v1", who: "tests" };
+
+  const played = exercises({ tasks: folder, contest });
+
+  await expect(played).rejects.toThrow("python: its own solutions are red here");
+  remove(folder);
 });
