@@ -139,7 +139,7 @@ async function judgeExercise(exercise: Exercise): Promise<Played> {
 
 /** A machine without the track's test runner finds every solution red, and such a record must not be continued. */
 function whyNoneIsSound(track: string, record: string): string {
-  const judged = readRecord(record).find(
+  const judged = readRecord<Played>(record).find(
     ({ who, exercise }) => who === JUDGE && exercise.startsWith(`${track}/`),
   );
   const [cause = ""] = (judged?.red ?? "").trim().split("\n").slice(-1);
