@@ -4,6 +4,7 @@
  * first one with what was tried. A command of the project that judged is remembered with its time.
  */
 import { isOfProject, type SourcedCommand } from "../../domain/checks/command-sources.ts";
+import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { nameCheck, type WhyNotChecked, withFound } from "../../domain/checks/findings.ts";
 import { decidesChecks } from "../../domain/checks/path-kinds.ts";
 import type { Baseline, KnownCommands, Said, SourceParsers } from "../ports/checks.ts";
@@ -30,6 +31,11 @@ export interface SourceJudgeDeps extends Omit<JudgeDraftDeps, "baseline"> {
   };
 }
 
+/** A command, or the checks of several packages. */
+interface Candidate extends SourcedCommand {
+  readonly checks?: readonly ProjectCheck[];
+}
+
 /** The commands that no declared check names, for one job. */
 export function createSourceJudge(deps: SourceJudgeDeps) {
   let proposed: string | null = null;
@@ -45,7 +51,7 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
     const { findSources } = await import("./find-sources.ts");
     return findSources({ files, said: [{ name: "request", text: request }, ...said] }, parsers);
   }
-  async function findCandidates(own: DraftJudgement): Promise<readonly SourcedCommand[]> {
+  async function findCandidates(own: DraftJudgement, draft: JudgedDraft): Promise<readonly Candidate[]> {
     const found = await readAll();
     const declared = deps.checks.flatMap(({ line, runner = line, command }) =>
       [line, runner, command].map(nameCheck),
@@ -56,26 +62,33 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
     });
     const asked: readonly SourcedCommand[] =
       proposed === null ? [] : [{ kind: "test", command: proposed, line: proposed, from: { name: "coder" } }];
-    const all = [...others, ...asked].filter(({ line }) => (ended.get(line) ?? null) === null);
+    const packages = await findPackages(draft);
+    const all: Candidate[] = [...packages, ...others, ...asked].filter(
+      ({ line }) => (ended.get(line) ?? null) === null,
+    );
     // Where all tests take too long, a run of the coder that ended is known not to.
     const isSlow = /^(?:slow|unended)$/.test(own.facts.notChecked ?? "");
     const rank = ({ line, from }: SourcedCommand) =>
       ended.has(line) ? 2 : isSlow && from.name === "ran" ? 1 : 0;
     return all.sort((a, b) => rank(b) - rank(a));
   }
+  async function findPackages(draft: JudgedDraft): Promise<readonly Candidate[]> {
+    if (deps.sources === undefined || deps.settings.command !== null) return [];
+    const { findPackageChecks } = await import("./find-packages.ts");
+    const { files } = deps.sources;
+    const paths = draft.changes().map(({ path }) => path);
+    const found = deps.advise("packages", null, () => findPackageChecks(files, paths));
+    return found === null ? [] : [found];
+  }
   /** Nothing of the project's own checks counts for it, and it proves in each attempt that it notices the change. */
-  async function judgeBy(
-    source: SourcedCommand,
-    draft: JudgedDraft,
-    attempt: number,
-  ): Promise<DraftJudgement> {
+  async function judgeBy(source: Candidate, draft: JudgedDraft, attempt: number): Promise<DraftJudgement> {
     const { fingerprint } = deps.memory;
     const { command, line, from } = source;
-    const network = deps.settings.network && /^(?:script|runner|coder)$/.test(from.name);
+    const network = deps.settings.network && /^(?:package|script|runner|coder)$/.test(from.name);
     const about = {
       ...deps,
       settings: { ...deps.settings, network },
-      checks: [{ kind: "test", command, line }] as const,
+      checks: source.checks ?? ([{ kind: "test", command, line }] as const),
       memory: { fingerprint, recall: () => null, keep: () => {}, running: new Map() },
       mustNotice: true,
     };
@@ -151,7 +164,7 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
       const from = deps.now();
       const tried: KnownCommands["tried"][number][] = [];
       let last: DraftJudgement | null = null;
-      for (const source of await findCandidates(own)) {
+      for (const source of await findCandidates(own, draft)) {
         if (deps.signal.aborted || deps.now() - from > deps.settings.auto_limit * 1000) break;
         const started = deps.now();
         const judged = await judgeBy(source, draft, attempt);
@@ -179,7 +192,8 @@ export function createSourceJudge(deps: SourceJudgeDeps) {
             decided: checksumDeciding(source.from),
           } as const;
           const works = { kind, line, command, from: source.from, ...of, seconds, at: deps.now() };
-          remember(tried, isOfProject(source) ? works : undefined);
+          // Which packages judge is found by each change.
+          remember(tried, isOfProject(source) && source.checks === undefined ? works : undefined);
           return { ...judged, facts: withFound(judged.facts, found) };
         }
         last = isAsked ? { ...own, facts: withFound(own.facts, found) } : last;

@@ -98,7 +98,7 @@ export function createToolJudge(deps: SourceJudgeDeps) {
     async judge(draft: JudgedDraft, attempt: number, own: DraftJudgement): Promise<DraftJudgement> {
       const { facts } = own;
       if (NOT_ASKED.test(facts.notChecked ?? "") || settings.enabled === "never") return own;
-      found ??= findCalls();
+      found ??= deps.advise("types and linters", [], findCalls);
       const calls = await found;
       if (calls.length === 0) return own;
       const { beside = [] } = findingsByCode(facts);

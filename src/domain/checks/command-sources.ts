@@ -9,8 +9,8 @@ import type { ProjectCheck, ProjectFiles } from "./runners/check-runner.ts";
 import { nameTests, scriptsOf, withOwnPrograms } from "./runners/package-scripts.ts";
 import { pythonLine } from "./runners/python.ts";
 
-/** In the order in which they are asked. `coder`: proposed beside a patch. `ran`: by the coder, in this job. */
-const SOURCES = ["script", "runner", "ci", "tasks", "docs", "request", "coder", "ran"] as const;
+/** In the order in which they are asked. `package`: of a package that the change touches. `coder`: proposed beside a patch. `ran`: by the coder, in this job. */
+const SOURCES = ["package", "script", "runner", "ci", "tasks", "docs", "request", "coder", "ran"] as const;
 export type SourceName = (typeof SOURCES)[number];
 
 export type CallKind = "test" | "types" | "lint" | "build";

@@ -184,6 +184,7 @@ export const checkWords = {
     "proposed-unable": "The coder proposed the check {command}, which cannot be used either: {why}.",
     sourced: "{commands} judged; it is {where}. Not the declared check: {cause}.",
     "sourced-because": "{own}: {why}",
+    "source-package": "the check of {file}",
     "source-script": "a script in {file}",
     "source-runner": "the runner that {file} configures",
     "source-ci": "in {file}",

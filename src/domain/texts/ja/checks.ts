@@ -147,6 +147,7 @@ export const checkWords: CheckWords = {
     "proposed-unable": "コーダーが提案したチェック {command} でも確かめられません: {why}",
     sourced: "{commands}({where})で確かめました。プロジェクトのチェックを使わなかった理由: {cause}",
     "sourced-because": "{own}: {why}",
+    "source-package": "{file} のパッケージのチェック",
     "source-script": "{file} のスクリプト",
     "source-runner": "{file} で設定されたテストランナー",
     "source-ci": "{file} に記載",
