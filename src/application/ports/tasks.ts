@@ -160,6 +160,8 @@ export interface CheckFact extends CommandFact {
   readonly since?: { readonly verdict: ChecksRecord["verdict"]; readonly worse: readonly string[] };
   /** It ran with these files as they were cloned, because they decide how checks run. */
   readonly asCloned?: readonly string[];
+  /** Why it cannot run here, with the change and without it. */
+  readonly cause?: string;
   /** Its test counts; null if they could not be read. Tasks of an older version have none. */
   readonly counts?: ChecksRecord["counts"];
 }

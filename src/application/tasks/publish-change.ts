@@ -20,7 +20,7 @@ import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { ForgeReviewComment, Published } from "../ports/forges.ts";
-import type { SolveTask } from "../ports/tasks.ts";
+import type { CheckFact, SolveTask } from "../ports/tasks.ts";
 import { quoteLines, readHeardComments } from "./item-comments.ts";
 import { baseBranchOf, orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
 
@@ -87,7 +87,8 @@ function checkWords({ checks, judged }: SolveTask, messages: SolveMessages): str
   const judgement = judged == null ? [] : judgementWords(judged, messages);
   if (checks.length === 0) return judgement.length > 0 ? judgement : [messages.noChecks];
   const each = checks.flatMap((check) => {
-    const { command, exitCode, durationMs, counts, since, asCloned = [], output = "" } = check;
+    const { command, exitCode, durationMs, counts, since, asCloned = [], output = "", cause } = check;
+    if (cause !== undefined) return [`- ${messages.checkCannotRun(`\`${inline(command)}\``, inline(cause))}`];
     const isRed = isRedCheck(check);
     const line = messages.checkLine(`\`${inline(command)}\``, {
       isRed,
@@ -290,9 +291,12 @@ function nothingChanged(task: SolveTask): SolveStop {
 
 /** The red checks; if none is red by itself, all checks that judged. */
 function redCommands({ checks, judged }: SolveTask): string {
-  const red = checks.filter(isRedCheck).map(({ command }) => command);
-  const named = red.length > 0 ? red : (judged?.commands ?? []);
-  return named.map((command) => `\`${inline(command)}\``).join(", ");
+  const red = checks.filter(isRedCheck);
+  const named: readonly Pick<CheckFact, "command" | "cause">[] =
+    red.length > 0 ? red : (judged?.commands ?? []).map((command) => ({ command }));
+  return named
+    .map(({ command, cause }) => `\`${inline(command)}\`${cause === undefined ? "" : ` (${inline(cause)})`}`)
+    .join(", ");
 }
 
 type PushedBranch = Extract<Published, { status: "pushed" }>;

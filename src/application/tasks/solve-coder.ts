@@ -241,7 +241,8 @@ function toCheckFact(
   };
   const { kind, command } = check;
   const result = checkResult(check, run);
-  const absent = result.state === "cannot-run";
+  const cause = facts?.cannotRun?.find((one) => one.command === command)?.cause;
+  const absent = result.state === "cannot-run" || cause !== undefined;
   if (kind === "lint" && absent) return null;
   const exitCode = run.exitCode ?? -1;
   const isJudged = facts !== null && (exitCode !== 0 || (facts.verdict === "worse" && kind === "test"));
@@ -256,5 +257,6 @@ function toCheckFact(
     counts: result.results?.counts ?? null,
     ...(isJudged && { since: { verdict: facts.verdict, worse: [...worse, ...newFailing] } }),
     ...(onlyWith.length > 0 && { asCloned: onlyWith }),
+    ...(cause !== undefined && { cause: mask(cause) }),
   };
 }

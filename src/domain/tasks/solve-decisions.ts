@@ -141,12 +141,13 @@ function verdictOfFacts({ verdict, notChecked }: Pick<ChecksFacts, "verdict" | "
       return "green";
     case "not-checked":
       return notChecked === "no-checks" || notChecked === "never" ? "unchecked" : "not-run";
+    case "unknown":
+      return notChecked === "cannot-run" ? "not-run" : "red";
     case "worse":
     case "still-red":
     case "new-failing":
     case "red-before":
     case "doubtful":
-    case "unknown":
       return "red";
   }
 }

@@ -106,3 +106,23 @@ test("code that speaks of the test run, and tests that notice nothing of the cha
   });
   expect(closes()).toBe(false);
 }, 300_000);
+
+test("checks that cannot run before and after for a cause outside the sources say it to the forge, in a draft that closes nothing", async () => {
+  await kit.stop();
+  const lost = "Could not transfer artifact example:plugin:1.0";
+  kit = await createSolveKit({
+    "calc.sh": "add() { echo $((a - b)); }\n",
+    Makefile: ".PHONY: test\ntest:\n\t@sh run.sh\n",
+    "run.sh": `echo "${lost}"; exit 1\n`,
+  });
+  const { task } = await kit.solve([PLAN, shell(FIX), DONE, DONE, DONE]);
+  expect(task).toMatchObject({ state: "failed", failure: { kind: "checks-not-run" } });
+  expect(task.failure?.message).toContain(
+    `The checks could not be run in this environment: \`make test\` (${lost})`,
+  );
+  const [pull] = kit.pulls();
+  expect(pull?.body).toContain(
+    `⚠️ \`make test\` cannot run in this environment, with this change or without it: ${lost}.`,
+  );
+  expect(pull?.body).not.toContain("Closes #");
+});

@@ -153,6 +153,8 @@ export const solveTexts = {
     `Ran with ${nameFew(paths, more)} as it was before this change, because it decides how the checks run.`,
   checkLine: (command: string, { isRed, exitCode, seconds, tests }: CheckEnd) =>
     `${!isRed ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${tests === null ? "" : `${checks.counts(tests)}, `}${seconds} s)`,
+  checkCannotRun: (command: string, cause: string) =>
+    `⚠️ ${command} cannot run in this environment, with this change or without it: ${cause}. It judged nothing; run it where that is there.`,
   tableHead: ["command", "result", "time"] as readonly [command: string, result: string, time: string],
   more,
   byHead: (kind: string) => `${kind} did the work (\`roles.coder.head\`).`,

@@ -145,6 +145,8 @@ export const solveTexts: typeof en.solveTexts = {
   noChecks: "このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
   asCloned: (paths) =>
     `チェックの実行方法を決める ${nameFew(paths, more)} は、この変更の前のもので実行しました。`,
+  checkCannotRun: (command, cause) =>
+    `⚠️ ${command} はこの環境では、変更の前も後も実行できません: ${cause}。何も判定していないので、必要なものがある環境で実行してください。`,
   checkLine: (command, { isRed, exitCode, seconds, tests }) =>
     `${!isRed ? "✅" : "❌"} ${command}（終了コード ${exitCode}、${tests === null ? "" : `${checks.counts(tests)}、`}${seconds} 秒）`,
   tableHead: ["コマンド", "結果", "時間"],
