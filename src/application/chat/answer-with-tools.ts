@@ -18,7 +18,14 @@ import type { Reply } from "../ports/chat.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/models.ts";
 import { sayWhoWorks } from "./answer-by-talking.ts";
-import { emitThinking, fitMessage, isMessageCut, listenOptions, wordTrouble } from "./ask-agent.ts";
+import {
+  emitThinking,
+  fitMessage,
+  isMessageCut,
+  listenOptions,
+  paceAgent,
+  wordTrouble,
+} from "./ask-agent.ts";
 import {
   type AgentDeps,
   type Answer,
@@ -253,7 +260,7 @@ interface ToolWorkState {
   answered: Model | undefined;
 }
 
-function workRound(
+async function workRound(
   deps: AgentDeps,
   turn: ChatTurn,
   request: ToolWorkRequest & { readonly recalled: RecalledImages },
@@ -261,18 +268,26 @@ function workRound(
 ): Promise<LoopEnd> {
   const { exchange, calls } = state;
   const { onTooLong, ...heard } = listenOptions(deps, turn);
+  const worker = turn.models.models.forRole("worker");
+  const isTimed = "generate" in worker && worker.isScripted !== true;
+  const paced = isTimed ? await paceAgent(deps, turn, worker, { role: "worker" }) : null;
   return toolLoop({
     ...heard,
+    ...paced?.listening,
     model: () => turn.models.models.forRole("worker"),
     tools: request.toolbox.tools,
     transcript: { messages: () => exchange, add: (...messages) => void exchange.push(...messages) },
-    request: (asked) => requestFor(deps, turn, request, asked),
+    request(asked) {
+      const made = requestFor(deps, turn, request, asked);
+      return paced?.timed(made) ?? made;
+    },
     beforeStep: (model) => {
       state.asked = model;
       emitThinking(turn, "worker", model);
     },
-    onAnswer: () => {
+    onAnswer: ({ usage }) => {
       state.answered = state.asked;
+      void paced?.note(usage);
     },
     call: async (call) => {
       const made = await callTool(deps, turn, request.toolbox, call);

@@ -27,6 +27,7 @@ import type {
   ModelRequest,
   ModelRole,
   ModelTool,
+  ModelUsage,
 } from "../ports/models.ts";
 import { type ChatDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { createWordOutput, type HeldOutput } from "./held-output.ts";
@@ -127,38 +128,19 @@ export async function askAgent(
       code: model.code,
     };
   emitThinking(turn, role, model);
-  const records = isMeasured(model) ? await deps.modelRecords?.() : undefined;
-  const reads = (await records?.recall(model))?.reads ?? 0;
-  const speed = createSpeedWatch(deps.clock);
-  const pace =
-    model.local && question.deadline === undefined
-      ? createPace(deps.clock, turn.deadline, turn.deadline + deps.settings.coder.maxMinutes * 60_000)
-      : null;
+  const paced = await paceAgent(deps, turn, model, question);
   const agent = agentOf(role);
   const words = createWordOutput(deps.workspace.mask, (text) => turn.emit({ type: "text", agent, text }));
   const { signal } = turn;
   const continuesCut = question.whenCut === "goes-on";
   const listening = {
     ...listenOptions(deps, turn, question.deadline),
-    // A local model may write slowly.
-    ...(pace !== null && { deadline: pace.deadline }),
-    onHeard(text: string) {
-      speed.heard();
-      pace?.onHeard(text);
-    },
+    ...paced.listening,
     ...(question.streams && { onText: words.add }),
     ...(question.onText !== undefined && { onText: question.onText }),
     ...(continuesCut && { onCut: () => turn.emit(createNotice(deps, (chat) => chat.answerGoesOn)) }),
   };
-  let isTold = question.isKnown === true;
-  const timed: AgentQuestion["request"] = (asked, size, tools) => {
-    const request = question.request(asked, size, tools);
-    if (records === undefined) return request;
-    const reading = expectReading(request, reads);
-    if (!isTold) tellReading(deps, turn, role, reading);
-    isTold = true;
-    return { ...request, firstTokenMs: reading.mostMs };
-  };
+  const timed: AgentQuestion["request"] = (...asked) => paced.timed(question.request(...asked));
   const looked =
     question.looks === undefined
       ? null
@@ -176,8 +158,7 @@ export async function askAgent(
           listening,
         );
   words.end();
-  const seen = looked === null && completion.kind === "finished" ? speed.seen(completion.answer.usage) : null;
-  if (seen !== null) await records?.note(model, seen);
+  if (looked === null && completion.kind === "finished") await paced.note(completion.answer.usage);
   const cut = completion.kind === "cut";
   if (completion.kind === "finished" || (cut && !continuesCut))
     return { ok: true, answer: completion.answer, model, cut };
@@ -186,6 +167,48 @@ export async function askAgent(
   const code =
     "failure" in completion ? { code: completion.failure.code } : cut ? { code: "endless" as const } : {};
   return { ok: false, trouble, again, ...code, ...("answer" in completion && { model }) };
+}
+
+/**
+ * How a local model is asked: it may write slowly, its first word has the time that its measured speed needs, the user learns how long it
+ * reads, and what one answer shows is remembered.
+ */
+export async function paceAgent(
+  deps: AskDeps,
+  turn: AskingTurn,
+  model: Model,
+  { role, deadline, isKnown = false }: Pick<AgentQuestion, "role" | "deadline" | "isKnown">,
+) {
+  const records = isMeasured(model) ? await deps.modelRecords?.() : undefined;
+  const reads = (await records?.recall(model))?.reads ?? 0;
+  const speed = createSpeedWatch(deps.clock);
+  const pace =
+    model.local && deadline === undefined
+      ? createPace(deps.clock, turn.deadline, turn.deadline + deps.settings.coder.maxMinutes * 60_000)
+      : null;
+  let [isTold, isNoted] = [isKnown, false];
+  return {
+    listening: {
+      ...(pace !== null && { deadline: pace.deadline }),
+      onHeard(text: string) {
+        speed.heard();
+        pace?.onHeard(text);
+      },
+    },
+    timed<Request extends AgentRequest>(request: Request): Request {
+      if (records === undefined) return request;
+      const reading = expectReading(request, reads);
+      if (!isTold) tellReading(deps, turn, role, reading);
+      isTold = true;
+      return { ...request, firstTokenMs: reading.mostMs };
+    },
+    /** Of several answers, the first one: the server knows the beginning of the others. */
+    async note(usage: ModelUsage): Promise<void> {
+      const seen = isNoted ? null : speed.seen(usage);
+      isNoted = true;
+      if (seen !== null) await records?.note(model, seen);
+    },
+  };
 }
 
 /** A script has no speed, and a cloud none that matters. */
