@@ -109,6 +109,8 @@ interface Gathering {
   /** Texts that precede the files. */
   rules: readonly string[];
   map: string;
+  /** Names of likely functions that are not shown, after the files. */
+  others: string;
   readonly onRules: ContextRequest["onRules"];
 }
 
@@ -159,6 +161,8 @@ const MOST: Readonly<Partial<Record<FileKind, { readonly files: number; readonly
   settings: { files: 1, chars: 1_500 },
   fixture: { files: 1, chars: 1_000 },
 };
+/** Characters for the names of functions that come next in the ranking. */
+const OTHERS = 1_500;
 /** Share of the best score below which a passage or a file is noise. */
 const WORTH_SHOWING = 0.3;
 /** The same for passages of other files than the likeliest. */
@@ -195,16 +199,20 @@ function takeByWords(gathering: Gathering): void {
     terms,
     worthOf(ranking),
   );
-  for (const [path, chosen] of choosePassages(passages, Math.min(SOURCES, budget * 0.75)))
-    shown.set(path, showPassages(path, textOf(path) ?? "", chosen));
-  const best = (sources[0] ?? ranked[0])?.score ?? 0;
+  const best = choosePassages(passages, Math.min(SOURCES, budget * 0.75));
+  for (const [path, chosen] of best) shown.set(path, showPassages(path, textOf(path) ?? "", chosen));
+  gathering.others = wordOthers(
+    passages.filter((one) => best.get(one.path)?.includes(one) !== true),
+    Math.min(OTHERS, budget / 20),
+  );
+  const likeliest = (sources[0] ?? ranked[0])?.score ?? 0;
   const counts = new Map<FileKind, number>();
   for (const { path, kind, score } of ranked) {
     const most = MOST[kind];
     const before = counts.get(kind) ?? 0;
     counts.set(kind, before + 1);
     const text =
-      most === undefined || before >= most.files || score < best * WORTH_SHOWING ? null : textOf(path);
+      most === undefined || before >= most.files || score < likeliest * WORTH_SHOWING ? null : textOf(path);
     if (most !== undefined && text !== null)
       shown.set(path, showFile(path, text, { terms, limit: Math.floor(Math.min(most.chars, budget / 6)) }));
   }
@@ -229,6 +237,21 @@ function choosePassages(passages: readonly Passage[], budget: number): Map<strin
     chosen.set(passage.path, [...(chosen.get(passage.path) ?? []), passage]);
   }
   return chosen;
+}
+
+/** Functions that come next in the ranking, file by file, with their lines: the coder need not search for them. */
+function wordOthers(passages: readonly Passage[], limit: number): string {
+  const named = new Map<string, string[]>();
+  let left = limit;
+  for (const { path, name, from, to } of passages) {
+    if (name === "") continue;
+    const word = `${name} ${from}-${to}`;
+    left -= word.length + 2 + (named.has(path) ? 0 : path.length + 2);
+    if (left < 0) break;
+    named.set(path, [...(named.get(path) ?? []), word]);
+  }
+  const lines = [...named].map(([path, words]) => `${path}: ${words.join(", ")}`);
+  return lines.length === 0 ? "" : `Not shown, perhaps about it too:\n${lines.join("\n")}`;
 }
 
 /** Passages with the imports of their file; the whole file if little is left out. */
@@ -491,16 +514,18 @@ export function coderContext(project: ProjectFiles, context: ContextRequest): st
     changed: [],
     rules: [],
     map: "",
+    others: "",
     onRules,
   };
   for (const { name, take, isForWhole } of steps)
     if (!gathering.isWhole || isForWhole === true) advise(name, undefined, () => take(gathering));
-  const { rules, map, isWhole, shown } = gathering;
+  const { rules, map, others, isWhole, shown } = gathering;
   return [
     ...rules,
     ...(map === "" ? [] : [`Files of the workspace:\n${map}`]),
     ...(isWhole ? ["All files of the workspace:"] : []),
     ...shown.values(),
+    ...(others === "" ? [] : [others]),
   ].join("\n\n");
 }
 

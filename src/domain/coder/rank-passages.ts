@@ -17,6 +17,8 @@ export interface ScoredText {
 
 export interface Passage extends LineRange {
   readonly path: string;
+  /** The name that it defines; empty outside of definitions. */
+  readonly name: string;
   readonly chars: number;
   readonly score: number;
   /** It holds a message that the request quotes, and few others do. */
@@ -72,11 +74,11 @@ export function rankPassages(
   return blocks
     .filter(({ counts }) => counts.size > 0)
     .map((block) => {
-      const { path, from, to, chars, counts } = block;
+      const { path, name, from, to, chars, counts } = block;
       const quoted = [...counts.keys()].some(
         (at) => terms[at]?.kind === "quote" && (holders[at] ?? 0) <= FEW,
       );
-      return { path, from, to, chars, score: score(block), quoted };
+      return { path, name, from, to, chars, score: score(block), quoted };
     })
     .sort((a, b) => b.score - a.score);
 }

@@ -53,6 +53,7 @@ test("functions of several files are shown whole, and not the rest of a long fil
     "export function discountOfInvoice(total) {\n  const first = total;\n\n  return first;\n}",
   );
   expect(text).toContain('import { a } from "./a";');
+  expect(text).toMatch(/Not shown, perhaps about it too:\nsrc\/invoice\.ts: step\d+ \d+-\d+, /);
   expect(text.length).toBeLessThan(40_000);
 });
 
