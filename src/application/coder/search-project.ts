@@ -36,22 +36,32 @@ interface LinePattern {
   /** Each match contains one of them; null if that is not certain. */
   readonly literals: readonly string[] | null;
   readonly ignoresCase: boolean;
+  readonly isText: boolean;
   readonly text: string;
   readonly source: string;
   /** How it is read, if not as it is written. */
   readonly note: string;
 }
 
+/** What makes a text an expression. */
+const MARKS = /[\\^$.*+?()[\]{}|]/;
+
+interface ReadingOptions {
+  readonly anyCase?: boolean;
+  /** The pattern is no expression. */
+  readonly asText?: boolean;
+}
+
 /** Reads a search as a safe regular expression, else as a text; lower case alone matches any case. Words, where it cannot be carried out. */
-function readPattern(written: string, anyCase: boolean): LinePattern | string {
+function readPattern(written: string, { anyCase, asText }: ReadingOptions): LinePattern | string {
   const given = FLAGS.exec(written)?.[1] ?? "";
   if (given !== "" && !KNOWN_FLAGS.test(given))
     return `(?${given}) is not a flag here; (?i), (?m), (?s) and (?u) are`;
   const text = given === "" ? written : written.slice(given.length + 3);
   if (text === "") return "the pattern is empty";
-  const ignoresCase = anyCase || given.includes("i") || text === text.toLowerCase();
+  const ignoresCase = anyCase === true || given.includes("i") || text === text.toLowerCase();
   let why = "";
-  if (/[\\^$.*+?()[\]{}|]/.test(text)) {
+  if (asText !== true && MARKS.test(text)) {
     try {
       // Python's names of groups and the ends of a text, which JavaScript would take for letters.
       const source = text
@@ -60,7 +70,7 @@ function readPattern(written: string, anyCase: boolean): LinePattern | string {
         .replace(/\\[zZ]/g, "$");
       const pattern = compileLinePattern(source, ignoresCase ? "i" : "");
       const indexIn = (line: string) => pattern.indexIn(line.slice(0, MATCHED_CHARS));
-      return { indexIn, literals: literalsOf(source), ignoresCase, text, source, note: "" };
+      return { indexIn, literals: literalsOf(source), ignoresCase, isText: false, text, source, note: "" };
     } catch (cause) {
       // A call such as `add(` is searched for literally.
       why = /^[^()]*\($/.test(text) ? "" : (cause as Error).message;
@@ -71,6 +81,7 @@ function readPattern(written: string, anyCase: boolean): LinePattern | string {
     indexIn: (line) => (ignoresCase ? line.toLowerCase() : line).indexOf(wanted),
     literals: [text],
     ignoresCase,
+    isText: true,
     text,
     source: RegExp.escape(text),
     note: why === "" ? "" : `searched as a text, because it is not a usable expression: ${why}`,
@@ -160,17 +171,25 @@ export function searchProject(project: SearchedFiles, request: SearchRequest, li
   const paths = all.filter(below);
   if (paths.length === 0 && under !== "")
     return `there is no file ${under} to search; path is a file, a folder or a pattern`;
-  let found = search(project, paths, request, { anyCase: false, limit });
-  // Nothing is a finding only if it is also nothing in another case and at another place.
-  if (typeof found !== "string" && found.files.length === 0) {
-    const wider = search(project, paths, request, { anyCase: true, limit });
-    if (typeof wider !== "string" && wider.files.length > 0)
-      found = { ...wider, notes: [...wider.notes, "nothing in this case; these ignore it"] };
-    else if (paths.length < all.length) {
-      const others = search(project, all, request, { anyCase: false, limit });
-      if (typeof others !== "string" && others.files.length > 0)
-        found = { ...others, notes: [...others.notes, `nothing in ${under}; these are elsewhere`] };
-    }
+  // Nothing is a finding only if it is also nothing as a text, in another case and at another place.
+  const attempts: readonly (readonly [string, readonly string[], ReadingOptions])[] = [
+    ["", paths, {}],
+    ["nothing as an expression; these have it as a text", MARKS.test(pattern) ? paths : [], { asText: true }],
+    [
+      "nothing in this case; these ignore it",
+      pattern === pattern.toLowerCase() ? [] : paths,
+      { anyCase: true },
+    ],
+    [`nothing in ${under}; these are elsewhere`, paths.length < all.length ? all : [], {}],
+  ];
+  let found: Found | string = { files: [], notes: [] };
+  for (const [note, place, options] of attempts) {
+    const next: Found | string =
+      place.length === 0 ? found : search(project, place, request, { ...options, limit });
+    if (note === "") found = next;
+    else if (typeof next !== "string" && next.files.length > 0)
+      found = { ...next, notes: [...next.notes, note] };
+    if (typeof found === "string" || found.files.length > 0) break;
   }
   return typeof found === "string" ? found : wordMatches(pattern, found, { limit, skipFiles });
 }
@@ -179,9 +198,9 @@ function search(
   project: SearchedFiles,
   paths: readonly string[],
   { pattern: written, context = 0 }: SearchRequest,
-  { anyCase, limit }: { readonly anyCase: boolean; readonly limit: number },
+  { limit, ...options }: ReadingOptions & { readonly limit: number },
 ): Found | string {
-  const pattern = readPattern(written, anyCase);
+  const pattern = readPattern(written, options);
   if (typeof pattern === "string") return pattern;
   const { literals, ignoresCase } = pattern;
   const inOrder = ORDER.flatMap((kind) => paths.filter((path) => fileKind(path) === kind));
@@ -253,15 +272,18 @@ function createFileReader(
   pattern: LinePattern,
   { context, limit }: { readonly context: number; readonly limit: number },
 ) {
-  const { indexIn, ignoresCase, text: sought, source } = pattern;
-  const asWritten = new RegExp(source, "");
-  const asWord = new RegExp(`${WORD_END}(?:${source})${WORD_END}`, ignoresCase ? "i" : "");
+  const { indexIn, ignoresCase, isText, text: sought, source } = pattern;
+  const asWritten = isText ? null : compileLinePattern(source, "");
+  const hasCase = (line: string) =>
+    asWritten === null ? line.includes(sought) : asWritten.indexIn(line) >= 0;
+  // Of an expression, words cannot be told without backtracking.
+  const asWord = isText ? new RegExp(`${WORD_END}${source}${WORD_END}`, ignoresCase ? "i" : "") : null;
   const name = DEFINED_NAME.exec(sought)?.[1];
   let bodies = limit * BODY_SHARE;
   /** 0: this case and a whole word; 3: neither. */
   const qualityOf = (line: string) => {
     const text = line.slice(0, MATCHED_CHARS);
-    return (!ignoresCase || asWritten.test(text) ? 0 : 2) + (asWord.test(text) ? 0 : 1);
+    return (!ignoresCase || hasCase(text) ? 0 : 2) + (asWord?.test(text) === false ? 1 : 0);
   };
   return (path: string, lines: readonly string[]): FileMatches | null => {
     const hits = lines.flatMap((text, at) => {
