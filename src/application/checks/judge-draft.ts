@@ -98,7 +98,7 @@ async function watchRun<T>(
   let printed = from;
   const tell = () => {
     // A compiler may be silent for long, a suite that has begun is not.
-    if (counter.done > 0 && now() - printed > settings.auto_limit * 1000) silence.abort();
+    if (counter.done > 0 && now() - printed > 2 * settings.auto_limit * 1000) silence.abort();
     const seconds = Math.round((now() - from) / 1000);
     onProgress?.({ ...about, done: counter.done, latest: counter.latest, seconds });
   };
@@ -309,7 +309,7 @@ async function judgeEarly(opening: Opening) {
   const record = recallChecks(deps.memory, deps.checks);
   // Where all tests may follow, only those that the change touches run twice with runners that cannot leave files out.
   const isKnown = record !== null && !record.wasEnded;
-  const first = isKnown ? touched : near;
+  const first = touched.length > 0 || isKnown ? touched : near;
   const limit = { timeoutSeconds: deps.settings.timeout, isExact: true };
   const check: RunDraftChecks = (which, more) => opening.check(which, { ...limit, ...more });
   const affected = { ...opening.affected(), narrow: opening.affected().cheaply };
@@ -353,17 +353,21 @@ async function judgePart(opening: Opening): Promise<DraftJudgement | WhyNotCheck
 }
 
 /**
- * Runs the affected tests from the smallest part up: those that the change touches with those beside its sources, then as many of the
- * others, best first, as the time allows. A red part ends it, and so does one that does not end in what is left of the time. The
+ * Runs the affected tests from the smallest part up: those that the change touches, then as many of the others as the time allows: those
+ * beside its sources, and the best first. A red part ends it, and so does one that does not end in what is left of the time. The
  * verdict is then that of the part before. Null where no part judges.
  */
 async function climbFiles(opening: Opening) {
   const { settings, now } = opening.deps;
   const affected = { ...opening.affected(), narrow: opening.affected().cheaply };
-  const { near, files, ranked } = affected;
+  const { near, touched, files, ranked } = affected;
   const from = now();
   let judged: (SettledAffected & Pick<Judging, "affected" | "check">) | null = null;
-  for (let part = near.length > 0 ? near : files; part.length > 0; ) {
+  // Where one of these judges nothing, the next may.
+  const starts = [touched, near, files].filter(
+    ({ length }, at, all) => length > 0 && length !== all[at - 1]?.length,
+  );
+  for (let part = starts.shift() ?? []; part.length > 0; ) {
     const isFirst = judged === null;
     const left = LADDER_SECONDS - (now() - from) / 1000;
     const limit = {
@@ -376,12 +380,11 @@ async function climbFiles(opening: Opening) {
     const isJudged = next !== null && !["unknown", "not-checked"].includes(next.judgement.verdict);
     const isCut = !isFirst && next?.results.some(({ state }) => state === "timed-out") === true;
     if (isJudged && !isCut) judged = { ...next, affected: { ...affected, files: part }, check };
-    if (judged === null || isCut || isRed(judged)) {
-      // Tests beside the change that cannot judge leave that to the best others.
-      if (judged !== null || part === files) break;
-      part = files;
+    if (judged === null) {
+      part = starts.shift() ?? [];
       continue;
     }
+    if (isCut || isRed(judged)) break;
     const most = findNextRung(part.length, judged.runs, (now() - from) / 1000);
     if (ranked.length === part.length || most <= part.length) break;
     part = ranked.slice(0, most);

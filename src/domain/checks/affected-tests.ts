@@ -122,7 +122,9 @@ export function findAffectedTests({ texts, changed }: AffectedInput): AffectedTe
   const sources = changed.filter(({ path }) => isCodePath(path) && !isTestPath(path));
   const ranked = rankTests(texts, tests, sources).filter((path) => !touched.includes(path));
   const most = sources.length === 0 ? 0 : Math.max(AT_LEAST, Math.ceil(tests.length * SHARE));
-  const lie = ranked.filter((path) => sources.some((source) => liesBeside(path, source.path)));
+  const isBeside = (path: string) => sources.some((source) => liesBeside(path, source.path));
+  // Cases in files of data are few beside all tests of the files that read such data.
+  const lie = readers.size > 0 ? [] : ranked.filter(isBeside);
   const near = [...touched, ...lie.slice(0, MOST_BESIDE)];
   return {
     files: [...touched, ...ranked.slice(0, most)],

@@ -306,8 +306,13 @@ describe("the tests", () => {
         'files = find_test_files(pattern="parse*.test")\ndef test_other():\n    pass\n',
       "app/test/testall.py": 'files = glob("*.test")\ndef test_all():\n    pass\n',
     };
-    const { touched, readers } = affected(files, "test-data/unit/check-protocols.test", "[case testA]\n");
+    const { touched, near, readers } = affected(
+      files,
+      "test-data/unit/check-protocols.test",
+      "[case testA]\n",
+    );
     expect([...touched]).toEqual(["app/test/testcheck.py"]);
+    expect(near).toEqual(touched);
     const select = (line: string, ...more: readonly string[]) =>
       selectData(line, [...touched, ...more], readers);
     expect(select("python -m pytest -v app/test/testcheck.py")).toBe(
