@@ -43,14 +43,21 @@ export function lendStore(db: Kysely<Database>): LentStore {
       else open.set(connection, begun);
     }
     const transaction = open.get(connection);
-    if (transaction === undefined)
+    if (transaction === undefined) {
+      if (text === "rollback") return { rows: [] };
       throw new StoreAway(
         "locked",
         "the transaction of a process that was silent for too long was taken back",
       );
+    }
     if (text !== "commit" && text !== "rollback") return transaction.executeQuery(query);
     open.delete(connection);
-    await (text === "commit" ? transaction.commit() : transaction.rollback()).execute();
+    try {
+      if (text === "commit") await transaction.commit().execute();
+    } finally {
+      // A commit that failed, on a full disk, still has the connection.
+      if (!transaction.isCommitted) await transaction.rollback().execute();
+    }
     return { rows: [] };
   }
 

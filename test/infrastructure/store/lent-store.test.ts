@@ -102,3 +102,18 @@ test("a process that is gone leaves no transaction open, also one whose statemen
   await mark("front").execute(db);
   expect(await marks()).toEqual(["front"]);
 });
+
+test("a commit that fails, as on a full disk, keeps no other writer waiting", async () => {
+  await sql`pragma foreign_keys = on`.execute(db);
+  await sql`create table parents (id integer primary key)`.execute(db);
+  await sql`create table children (parent integer references parents deferrable initially deferred)`.execute(
+    db,
+  );
+  const { lent } = openLentPair(db);
+  const failing = lent
+    .transaction()
+    .execute((within) => sql`insert into children (parent) values (7)`.execute(within));
+  expect(String(await failing.catch((error: unknown) => error))).toContain("FOREIGN KEY");
+  await mark("front").execute(db);
+  expect(await marks()).toEqual(["front"]);
+});
