@@ -140,18 +140,11 @@ function countLines(text: string, { held, terms, owner, blocks }: Counting): voi
     const { kind, spellings } = terms[at] as Term;
     const isWord = kind === "word";
     for (const one of spellings) {
-      let [line, begin, last] = [1, 0, 0];
+      let [line, last, end] = [1, 0, text.indexOf("\n")];
       const where = isWord ? folded : text;
       for (let index = where.indexOf(one); index !== -1; index = where.indexOf(one, index + one.length)) {
         if (isWord && !beginsPart(text, index)) continue;
-        for (
-          let end = text.indexOf("\n", begin);
-          end !== -1 && end < index;
-          end = text.indexOf("\n", begin)
-        ) {
-          line++;
-          begin = end + 1;
-        }
+        for (; end !== -1 && end < index; end = text.indexOf("\n", end + 1)) line++;
         const block = blocks[owner[line] ?? -1];
         if (line === last || block === undefined) continue;
         last = line;
