@@ -4,7 +4,6 @@ import {
   fileSchema,
   filesInQuestion,
   isSmallModel,
-  newFileIn,
   readGoalTests,
   SMALL_WORDS,
   unwrapFileJson,
@@ -367,9 +366,8 @@ function askedForm(
 ) {
   if (!model.local) return { form: "edits", small: false, asked: [], goal: null } as const;
   const shown = filesIn([{ role: "user", text: first }], SHOWN);
-  const known = filesInQuestion(request, shown);
-  const fresh = known.length === 0 ? newFileIn(request, asks.exists) : undefined;
-  const asked = fresh === undefined ? known : [fresh];
+  const asked = filesInQuestion(request, shown, asks.exists);
+  const known = asked.filter((path) => shown.includes(path) || asks.exists(path));
   const longest = Math.max(0, ...known.map((path) => shownLength(first, path)));
   return {
     form: chooseAnswerForm(model, {

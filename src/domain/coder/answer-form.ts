@@ -79,11 +79,17 @@ export function unwrapFileJson(answer: string, asked: readonly string[]): string
   return `${fence}text:${path}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}\n`;
 }
 
-/** The files that a request is about: those that it names and that are no tests, else the only source that is shown. */
-export function filesInQuestion(request: string, shown: readonly string[]): readonly string[] {
+/** The files that a request is about: those that it names and that are no tests, else a new one, else the only source that is shown. */
+export function filesInQuestion(
+  request: string,
+  shown: readonly string[],
+  exists: (path: string) => boolean = () => true,
+): readonly string[] {
   const named = namedFiles(request, shown).map(({ path }) => path);
   const changeable = named.filter((path) => !isTestFile(path));
   if (changeable.length > 0) return changeable;
+  const fresh = newFileIn(request, exists);
+  if (fresh !== undefined) return [fresh];
   const sources = shown.filter((path) => fileKind(path) === "source");
   return sources.length === 1 ? sources : named;
 }
@@ -92,7 +98,7 @@ export function filesInQuestion(request: string, shown: readonly string[]): read
 const PATH = /(?<![\w@:/.-])(?:[\w.-]+\/)*[\w-][\w.-]*\.[A-Za-z]\w{0,9}\b(?![/@])/g;
 
 /** The one file that a request names and that does not exist; undefined if it names none, or several. */
-export function newFileIn(request: string, exists: (path: string) => boolean): string | undefined {
+function newFileIn(request: string, exists: (path: string) => boolean): string | undefined {
   const named = request.match(PATH)?.filter((path) => !/^[A-Z]\w*\.js$/.test(path) && isFileName(path)) ?? [];
   const [path, ...others] = new Set(named);
   return path === undefined || others.length > 0 || exists(path) ? undefined : path;

@@ -121,11 +121,14 @@ test("a new file that a request names is asked for in a few lines, and an answer
     small: true,
     ...CHECKS,
   });
+  // The only source of the project is not what is asked for.
+  at.write("greet.py", "def greet():\n    pass\n");
   const reply = await at.send("/code3 Create hello.py that prints hi and its arguments.");
   expect(reply.ok).toBe(true);
   expect(at.asked).toHaveLength(1);
   expect(at.asked[0]?.system).toContain("```py:hello.py\n");
   expect(at.read("hello.py")).toStartWith("import sys\n");
+  expect(at.read("greet.py")).toBe("def greet():\n    pass\n");
 });
 
 test("words about a new file are no file", async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { newFileIn } from "../../../src/domain/coder/answer-form.ts";
+import { filesInQuestion } from "../../../src/domain/coder/answer-form.ts";
 import { looksLikePatch, readNoChange, readProposal } from "../../../src/domain/coder/proposal.ts";
 import { findNotWhole, isBareSource } from "../../../src/domain/coder/whole-file.ts";
 import { type CheckedFiles, type Doubt, doubtfulEdits } from "../../../src/domain/drafts/check-edits.ts";
@@ -146,7 +146,7 @@ describe("a text without a fence is the new file that was asked for", () => {
     ["Create a.py and b.py", undefined],
     ["Change there.py", undefined],
   ])("%j asks for %p", (request, path) => {
-    expect(newFileIn(request, (one) => one === "there.py")).toBe(path);
+    expect(filesInQuestion(request, [], (one) => one === "there.py")[0]).toBe(path);
   });
 });
 
