@@ -282,7 +282,9 @@ function createFirstMessage(
     const memory = coderMemory(model, turn, "generate" in talks ? talks : null);
     const kept =
       memory === "" ? "" : `# Kept from earlier\n${cutMiddle(memory, isShort ? 1_000 : MEMORY_CHARS)}`;
-    const label = SMALL_WORDS[isSmallModel(model) ? languageOf(request) : "en"].request;
+    // A script looks for the words of its request in one form.
+    const isWorded = isSmallModel(model) && model.isScripted !== true;
+    const label = SMALL_WORDS[isWorded ? languageOf(request) : "en"].request;
     const before = paragraphs([kept, earlier, handed, skills.offer(request), context]);
     const first = before === "" ? asked : `${workspace.mask(before)}\n\n${label}\n${asked}`;
     made.set(key, first);
