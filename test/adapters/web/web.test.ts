@@ -587,7 +587,7 @@ describe("one and the other", () => {
   test("two operators press Undo at once: one wins, the other gets the reason", async () => {
     server.apply([create("both.txt", "x\n")]);
     const [, jobId] = /\/jobs\/(job_\d+_\w{8})"/.exec(await operator.text("/jobs")) ?? [];
-    const other = await signIn(server.link(server.url, "--user", "second"));
+    const other = await signIn(server.link(server.url, "--user", "second", "--role", "operator"));
     const answers = await Promise.all(
       [operator, other].map(async (who) => {
         const response = await who.post(`/jobs/${jobId}/undo`);
