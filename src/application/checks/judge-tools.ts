@@ -122,7 +122,7 @@ export function createToolJudge(deps: SourceJudgeDeps) {
       const asked = all.filter((call) => !isSeen(call));
       const skip = (which: readonly ToolCall[], why: WhyNotRun): CheckBeside[] =>
         which.map(({ command }) => ({ command, state: "not-run", why }));
-      if (RED.test(facts.verdict)) return withBeside(own, skip(asked, "tests-red"), asked);
+      if (RED.test(facts.verdict)) return withBeside(own, skip(asked, "tests-red"), asked, checks);
       const late = asked.filter(({ command }) => slow.has(command));
       const tools = here.filter(([call]) => asked.includes(call) && !late.includes(call));
       const check = createDraftCheck(deps, draft, { attempt, fresh: false, home: { isWhole: false } });
@@ -148,6 +148,7 @@ export function createToolJudge(deps: SourceJudgeDeps) {
         own,
         [...ended.map(({ fresh: _, ...one }) => one), ...skip(late, "slow")],
         asked,
+        checks,
       );
       const newErrors = ended.flatMap(({ command, fresh }): NewErrors[] =>
         fresh.length === 0 ? [] : [{ command, errors: fresh }],
@@ -178,14 +179,25 @@ function isCovered(tool: string, { facts }: DraftJudgement, checks: readonly Pro
   return checks.some(({ kind, script = "" }) => kind === "test" && new RegExp(`\\b${tool}\\b`).test(script));
 }
 
+const programOf = (command: string) => command.split(" ", 1)[0] ?? "";
+
 /** With what became of the tools, in the place of the declared linter that calls them. */
 function withBeside(
   own: DraftJudgement,
   more: readonly CheckBeside[],
   calls: readonly ToolCall[],
+  checks: readonly ProjectCheck[],
 ): DraftJudgement {
   if (more.length === 0) return own;
   const { beside = [] } = findingsByCode(own.facts);
-  const kept = beside.filter(({ command }) => !calls.some(({ text }) => text === command));
+  // A declared linter whose program is missing is the same fact as its tool that is not installed.
+  const missing = more.flatMap(({ command, why }) => (why === "not-installed" ? [programOf(command)] : []));
+  const scriptOf = (command: string) => checks.find((one) => one.command === command)?.script ?? command;
+  const isMissing = ({ command, state }: CheckBeside) =>
+    state === "cannot-run" &&
+    scriptOf(command)
+      .split(/\s+/)
+      .some((word) => missing.includes(word));
+  const kept = beside.filter((one) => !calls.some(({ text }) => text === one.command) && !isMissing(one));
   return { ...own, facts: withFound(own.facts, { beside: [...kept, ...more] }) };
 }

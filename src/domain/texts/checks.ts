@@ -20,6 +20,7 @@ import {
   type RunName,
   type Tie,
   type WhyNotChecked,
+  type WhyNotRun,
 } from "../checks/findings.ts";
 import type { UnableCheck } from "../checks/outside-cause.ts";
 import type { CodePatch } from "../checks/patched-code.ts";
@@ -193,22 +194,21 @@ function createChecksMessages(words: CheckWords) {
     return say("not-whole", { time: isAtLeast ? say("at-least", { time }) : time });
   }
 
-  /** `, ruff check . green`: the checks beside the one that the line is about. */
-  const besideOf = ({ beside: others = [] }: Found) =>
-    others
-      .map(
-        ({ command, state: ended, counts: own, errors = 0, why: reason }) =>
-          `${say("separator")}${command} ${
-            own !== undefined
-              ? counts(own)
-              : errors > 0
-                ? say("errors-before", { n: errors })
-                : reason === undefined
-                  ? besides[ended]
-                  : say("in-brackets", { text: besides["not-run"], more: whyNotRun[reason] })
-          }`,
-      )
-      .join("");
+  /** `, ruff check . green, not run: mypy, pyright (not installed)`: the checks beside the one that the line is about. */
+  const besideOf = ({ beside: others = [] }: Found) => {
+    const notRun = new Map<WhyNotRun, string[]>();
+    const ran = others.flatMap(({ command, state: ended, counts: own, errors = 0, why: reason }) => {
+      if (own !== undefined) return [`${command} ${counts(own)}`];
+      if (errors > 0) return [`${command} ${say("errors-before", { n: errors })}`];
+      if (reason === undefined) return [`${command} ${besides[ended]}`];
+      notRun.set(reason, [...(notRun.get(reason) ?? []), command]);
+      return [];
+    });
+    const not = [...notRun].map(([reason, commands]) =>
+      say("in-brackets", { text: `${besides["not-run"]}: ${join(commands)}`, more: whyNotRun[reason] }),
+    );
+    return [...ran, ...not].map((text) => `${say("separator")}${text}`).join("");
+  };
 
   /** `2 were red before and still are (the coder: build output missing)`. */
   function asBefore({ redBefore = [], notMine = [] }: Found): string[] {

@@ -41,18 +41,19 @@ const typescript = (scripts: object) => ({
   "old.ts": OLD,
 });
 const WRONG = proposal("Wrong", replace("one.ts", ONE.trim(), 'export const one = (): number => "1";'));
+const FIXED = proposal("Right", replace("one.ts", 'number => "1";', "number => 1 + 0;"));
 const RIGHT = proposal("Right", replace("one.ts", ONE.trim(), "\nexport const one = (): number => 1 + 0;"));
 
 describe.if(confines && requirePart("node"))("tsc", () => {
   test("makes a change with a new error of types red, and names it to the coder without the old one", async () => {
-    await open(typescript({ check: "tsc --noEmit" }), { programs: ["tsc"], answers: [WRONG, RIGHT] });
+    await open(typescript({ check: "tsc --noEmit" }), { programs: ["tsc"], answers: [WRONG, FIXED] });
     const reply = await at.send("/code3 change one.ts");
     const report = at.asked[1]?.messages.at(-1)?.text ?? "";
     expect(report).toContain("new errors of `tsc --noEmit`");
     expect(report).toContain("one.ts(1,34): error TS2322");
     expect(report).not.toContain("old.ts");
     expect([first(reply.text), reply.ok]).toEqual([
-      expect.stringContaining("1 passed, tsc --noEmit 1 error as before"),
+      expect.stringContaining(", tsc --noEmit 1 error as before"),
       true,
     ]);
   });
@@ -76,8 +77,17 @@ describe.if(confines && requirePart("node"))("tsc", () => {
     await open(typescript({ check: "tsc --noEmit" }), { answers: [WRONG] });
     const reply = await at.send("/code3 change one.ts");
     expect([first(reply.text), reply.ok]).toEqual([
-      expect.stringContaining("tsc --noEmit not run (is not installed)"),
+      expect.stringContaining("not run: tsc --noEmit (not installed)"),
       true,
+    ]);
+  });
+
+  test("that a declared linter calls and that is not installed is named once", async () => {
+    await open(typescript({ lint: "eslint ." }), { answers: [RIGHT] });
+    const told = first((await at.send("/code3 change one.ts")).text);
+    expect([told.match(/eslint|lint/g), told]).toEqual([
+      ["eslint"],
+      expect.stringContaining("(not installed)"),
     ]);
   });
 

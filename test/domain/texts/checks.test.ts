@@ -165,6 +165,23 @@ test("every check that ran is named with its own result", () => {
   );
 });
 
+test("checks that did not run are named once, together by their reason, after those that ran", () => {
+  const notRun = (command: string, why: "not-installed" | "slow") =>
+    ({ command, state: "not-run", why }) as const;
+  const beside = [
+    notRun("ruff check", "not-installed"),
+    { command: "tsc --noEmit", state: "green" } as const,
+    notRun("mypy", "not-installed"),
+    notRun("eslint .", "slow"),
+  ];
+  expect(checksMessagesFor("en").line({ ...green, beside })).toBe(
+    "npm test: 426 passed, tsc --noEmit green, not run: ruff check, mypy (not installed), not run: eslint . (too slow)",
+  );
+  expect(checksMessagesFor("ja").line({ ...green, beside })).toBe(
+    "npm test: 426 件成功、tsc --noEmit 成功、未実行: ruff check、mypy（未インストール）、未実行: eslint .（時間がかかりすぎ）",
+  );
+});
+
 test("the first line agrees with the remark about files that the tests do not notice", () => {
   const facts = { ...green, counts: null, unnoticed: ["b.c"] };
   expect(checksMessagesFor("en").headline(facts)).toContain("green (1 changed file not noticed)");

@@ -57,8 +57,8 @@ export const checkWords = {
   },
   whyNotRun: {
     "tests-red": "tests are red",
-    slow: "took too long",
-    "not-installed": "is not installed",
+    slow: "too slow",
+    "not-installed": "not installed",
     "no-packages": "packages are missing",
     "cannot-run": "cannot run here",
   },
