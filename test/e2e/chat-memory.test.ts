@@ -163,7 +163,7 @@ test.if(requirePart("postgres"))(
     const env = { STORE: server.newDatabase() };
     try {
       expect(cli.run(["db", "status", "--json"], { env }).out).toContain('"applied":[]');
-      expect(cli.run(["db", "migrate"], { env }).out).toContain("✓ 101-tables");
+      expect(cli.run(["db", "migrate"], { env }).out).toContain("✓ 201-tables");
       expect(cli.chat("/chat hello", [], env).out).toContain("fine");
       expect(cli.chat("/usage", [], env).out).toContain("demo/demo: 1 request");
     } finally {
