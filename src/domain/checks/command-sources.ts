@@ -257,7 +257,13 @@ export function taskTexts(text: string, from: SourcedCommand["from"]): readonly 
       text: [...words.matchAll(/"([^"\n]*)"/g)].map(([, word]) => word).join(" "),
     }));
   }
-  const lines = text.split("\n").flatMap(
+  // Of an ini file only what continues `commands`: `[gh-actions]` has lines that begin with a tool's name.
+  const written = from.file?.endsWith(".ini")
+    ? [...text.matchAll(/^commands *=[^\n]*(?:\n[ \t]+[^\n]*|\n(?=\n[ \t]))*/gm)]
+        .map(([one]) => one)
+        .join("\n")
+    : text;
+  const lines = written.split("\n").flatMap(
     (line) =>
       /^[ \t]+[@-]*(\S.*)$|^commands *= *(\S.*)$/
         .exec(line)

@@ -125,6 +125,10 @@ test("recipes, commands of tox and calls of nox are sources", () => {
       "[testenv]\ncommands =\n    {envpython} -m pytest {posargs:tests}\n    {toxinidir}/x\n",
     ),
   ).toEqual(["python -m pytest"]);
+  const mapped =
+    "[gh-actions]\npython =\n    3.12: pytest\n    pytest = py{312,313}-pytest\n\n[testenv]\ndeps =\n    pytest -x\n";
+  expect(commands("tox.ini", mapped)).toEqual([]);
+  expect(commands("tox.ini", `${mapped}commands = pytest -q\n    mypy .\n`)).toEqual(["pytest -q", "mypy ."]);
   expect(
     commands(
       "noxfile.py",
