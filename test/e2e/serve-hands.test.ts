@@ -1,7 +1,7 @@
 /** Processes that answer the messages of a server, and what happens to it and to them when they stop, spin, grow or die. */
 import { afterEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
-import { createServer, type Server } from "../adapters/web/web-kit.ts";
+import { createServer, lives, type Server } from "../adapters/web/web-kit.ts";
 import { until } from "./cli-kit.ts";
 
 const SCRIPT = [
@@ -56,14 +56,6 @@ function handsOf(pid: number): readonly number[] {
       }
     });
 }
-
-const lives = (pid: number) => {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
-};
 
 function cpuOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

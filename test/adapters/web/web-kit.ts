@@ -1,6 +1,6 @@
 /** `picoclaw serve` as a real process, and a browser's or a program's way to it. */
 import type { ChildProcess } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ScriptEntry } from "../../application/chat/chat-kit.ts";
 import { createCli, until } from "../../e2e/cli-kit.ts";
@@ -15,6 +15,24 @@ export interface ServeOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where its home and workspace lie. */
   readonly under?: string;
+}
+
+/** Whether a process runs; on a machine without /proc no process does. */
+export function lives(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    return pids.split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
@@ -54,8 +72,11 @@ export async function createServer(options: ServeOptions = {}) {
     const { child } = running;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
+    const hands = childrenOf(child.pid ?? 0);
     child.kill(signal);
     await ended;
+    // A hand writes into the home until it has ended, too.
+    await until(() => !hands.some(lives));
   };
 
   return {

@@ -18,6 +18,7 @@ function sayAll(messages: ModelMessages): string[] {
     const speak = say as (...args: unknown[]) => string;
     if (key === "pull") return `${speak("m-1")}\n${speak("m-1", ["m-2"])}`;
     if (key === "role") return speak("chat", "Mio", "m-1");
+    if (key === "seen") return speak("m-1", [["whole", { read: 3, unread: 1, endless: 0, green: 2 }]], 40, 8);
     if (key === "refusedRemote")
       return ["not-declared", "cloud-host", "public-host", "cloud-model"]
         .map((why) => speak("chat", { provider: "claude", model: "m-1", why }))
