@@ -173,7 +173,10 @@ describe("a small model whose answer is red", () => {
 });
 
 describe("an answer of a local model that has no end", () => {
-  const endless = `## Plan\n${Array.from({ length: 3_000 }, (_, line) => `${line} words`).join("\n")}`;
+  // Lines that only count are told earlier, as words that repeat.
+  const wordOf = (line: number) =>
+    (line * 7919).toString(26).replace(/\d/g, (digit) => "qrstuvwxyz"[Number(digit)] ?? "");
+  const endless = `## Plan\n${Array.from({ length: 3_000 }, (_, line) => `${wordOf(line)} and ${wordOf(line + 7)}`).join("\n")}`;
   const config = "checks: { enabled: never }\ncoder: { local_attempts: 4 }\n";
 
   test("is ended, never sent back, and the next one lands", async () => {
