@@ -261,7 +261,7 @@ export function openChecksOf({
   return Object.assign(openProjectChecks({ ...place, settings: config.checks }), { sourceParsers });
 }
 
-/** What is known of the checks of a workspace, for `picoclaw checks`. */
+/** The facts about the checks of a workspace, for `picoclaw checks`. */
 export async function openKnownChecks(
   env: Environment,
   options: OpenOptions,

@@ -12,7 +12,7 @@ import type { Database, StoreTransaction } from "../infrastructure/store/schema.
 import type { Services } from "./services.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** What a process has that answers the messages of a server beside it. */
+/** The deps of a process that answers the messages of a server beside it. */
 export interface HandDeps {
   /** The embedded store of the front; undefined where the store is shared by itself. */
   readonly lentStore: (services: Pick<Services, "databaseUrl">) => Kysely<Database> | undefined;

@@ -400,7 +400,7 @@ function withLocalTries(deps: CoderDeps): CoderDeps {
   return { ...deps, settings: { ...deps.settings, coder: { ...coder, attempts: coder.localAttempts } } };
 }
 
-/** What an event shows of the form of the last answer; null if it shows nothing. */
+/** The form of the last answer, as an event shows it; null if it shows nothing. */
 function outcomeOf(event: CoderEvent): AnswerOutcome | null {
   if (event.type === "proposed") return "read";
   if (event.type !== "sent-back" || event.reason === undefined) return null;

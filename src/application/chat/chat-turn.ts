@@ -126,7 +126,7 @@ export interface ChatBase {
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;
-  /** What local models showed before; loaded for the first of them. Absent where nothing is kept. */
+  /** The record of local models' earlier answers; loaded for the first of them. Absent where nothing is kept. */
   readonly modelRecords?: () => Promise<ModelRecords>;
 }
 

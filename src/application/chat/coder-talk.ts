@@ -162,7 +162,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
     return noting;
   }
 
-  /** What is known of a small local model's answers. */
+  /** The record of a small local model's answers. */
   async function recallForms() {
     const model = turn.models.models.forRole(question.role);
     if (!("generate" in model) || model.isScripted === true || !isSmallModel(model)) return [] as const;

@@ -4,7 +4,7 @@ import { createWordOutput, type HeldOutput } from "./held-output.ts";
 /** A line that may still become a heading, a fence or the beginning of a patch. */
 const MAY_BE_MARKUP = /^\s*(?:[#`~{[<]|-{2}|-$|\*{3}|\*{1,2}$|d$|di$|dif$|diff(?: |$)|$)/;
 
-/** What a line of this length began with is known. */
+/** From this length on, the beginning of a line is known. */
 const LONGEST_MARK = 200;
 
 type Place = "words" | "plan" | "patch" | "other";

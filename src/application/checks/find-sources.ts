@@ -51,7 +51,7 @@ function readFiles(
   });
 }
 
-/** What CI and task runners execute. */
+/** The commands that CI and task runners execute. */
 function readRuns(files: OpenChecksDeps["files"]): readonly WrittenText[] {
   const isFolder = files.look(WORKFLOWS).kind === "directory";
   const workflows = isFolder ? files.list(WORKFLOWS).filter((name) => /\.ya?ml$/.test(name)) : [];

@@ -10,7 +10,7 @@ interface KnownChecksDeps extends Omit<OpenChecksDeps, "settings"> {
   readonly sourceParsers: () => Promise<SourceParsers>;
 }
 
-/** What judges changes of a workspace, as far as it is known without a run. */
+/** The commands that judge changes of a workspace, as far as they are known without a run. */
 export function createKnownChecks({ settings, sourceParsers, ...deps }: KnownChecksDeps): KnownChecks {
   const { memory, files } = deps;
   return {

@@ -43,7 +43,7 @@ interface LinePattern {
   readonly note: string;
 }
 
-/** What makes a text an expression. */
+/** The characters that make a text an expression. */
 const MARKS = /[\\^$.*+?()[\]{}|]/;
 
 interface ReadingOptions {
@@ -104,7 +104,7 @@ function literalsOf(source: string): string[] | null {
   return found;
 }
 
-/** What stands between the bars outside groups and classes. */
+/** The alternatives of an expression: the parts between bars that are outside groups and classes. */
 function alternativesOf(source: string): string[] {
   const parts = [""];
   let depth = 0;
@@ -148,7 +148,7 @@ interface FileMatches {
   readonly path: string;
   readonly lines: readonly FoundLine[];
   readonly count: number;
-  /** What follows the shown part of a definition. */
+  /** The lines behind the shown part of a definition. */
   readonly continues: readonly string[];
   /** The place in the order; lower ones come first. */
   readonly rank: number;

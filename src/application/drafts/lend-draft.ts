@@ -94,7 +94,7 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
   };
 }
 
-/** What a draft changed, for another one; null if it is too much. */
+/** The changes of a draft, for another one; null if it is too much. */
 export function copyChanges(draft: Draft): TakenEdit[] | null {
   const paths = changedPaths(draft);
   if (paths.length > MOST_COPIED_FILES) return null;

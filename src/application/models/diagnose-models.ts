@@ -95,7 +95,7 @@ function toModelCheck(role: ModelRole, title: string, check: ModelCheck): Doctor
   };
 }
 
-/** What local models showed by their answers, a line each, the one that was asked last first. */
+/** The records of local models' answers, a line each, the one that was asked last first. */
 export function describeRecords(
   records: Readonly<Record<string, ModelRecord>>,
   { messages }: Pick<OpenedWorkspace, "messages">,

@@ -65,7 +65,7 @@ export function createSpeedWatch(clock: () => number) {
     heard(): void {
       if (Number.isNaN(first)) first = clock();
     },
-    /** What the server read itself, and what it wrote; null without a first word. */
+    /** The tokens that the server read itself, and those that it wrote; null without a first word. */
     seen({ inputTokens, outputTokens, cachedTokens }: ModelUsage): SeenAnswer | null {
       if (Number.isNaN(first)) return null;
       const read = Math.max(0, inputTokens - cachedTokens);

@@ -88,7 +88,7 @@ export interface CheckProgress extends ProgressFacts {
   readonly attempt: number;
 }
 
-/** What is known of a workspace's checks, and the command that the user chose for it. */
+/** The facts about a workspace's checks, and the command that the user chose for it. */
 export interface KnownChecks {
   read(): Promise<ListedChecks>;
   /** Takes this command as the only check of the workspace; null: none. Returns whether that could be kept. */

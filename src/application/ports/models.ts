@@ -31,7 +31,7 @@ export interface Model {
   /** It was looked for and does not run: its window limits no conversation. */
   readonly isAway?: boolean;
   generate(request: ModelRequest): AsyncIterable<ModelEvent>;
-  /** What the server tells of the model behind its name: a digest, or its size. Null where it tells nothing; never rejects. */
+  /** The server's identity of the model behind its name: a digest, or its size. Null where it tells nothing; never rejects. */
   identify?(signal: AbortSignal): Promise<string | null>;
   /** Asks the server whether it would answer; never rejects. */
   check(signal: AbortSignal): Promise<ModelCheck>;
@@ -174,7 +174,7 @@ export interface Models {
   look?(signal: AbortSignal, role?: ModelRole, choice?: ModelChoiceOfRole): Promise<void>;
 }
 
-/** What a local model's answers showed, by model and server; begins anew with another identity. Small and readable. */
+/** The record of a local model's answers, by model and server; begins anew with another identity. Small and readable. */
 export interface ModelRecord {
   readonly identity: string;
   /** When it was written last. */

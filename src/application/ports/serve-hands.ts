@@ -5,7 +5,7 @@ import type { StoredMessage } from "./serve.ts";
 import type { StoreAnswer, StoreQuestion } from "./store-lent.ts";
 
 /**
- * What the front of a server and its hands say to each other. The front accepts, stores and shows; a hand is a process of its own on
+ * The words that the front of a server and its hands say to each other. The front accepts, stores and shows; a hand is a process of its own on
  * the same home that answers messages. Every word is plain JSON.
  */
 export type FrontWord =

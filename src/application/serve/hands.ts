@@ -136,7 +136,7 @@ export function createHands(deps: HandsDeps) {
     }
   }
 
-  /** What it had begun is begun again by another process. */
+  /** Work that it had begun is begun again by another process. */
   async function bury(hand: Hand): Promise<void> {
     hands.delete(hand);
     if (hands.size === 0) void watch.stop();

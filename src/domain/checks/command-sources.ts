@@ -83,7 +83,7 @@ export interface ReadCall {
   readonly line: string;
   /** From the program on, as the text has them. */
   readonly words: readonly string[];
-  /** What must precede the program: a change of folder, variables. */
+  /** Words that must precede the program: a change of folder, variables. */
   readonly before: string;
 }
 

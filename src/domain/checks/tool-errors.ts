@@ -83,7 +83,7 @@ export function findToolCalls(texts: readonly SourceText[], about: SourceDeps): 
   return found;
 }
 
-/** What precedes a call: the project's own programs come first. */
+/** Words that precede a call: the project's own programs come first. */
 const OWN_TOOLS = 'export PATH="$PWD/.venv/bin:$PWD/venv/bin:$PWD/node_modules/.bin:$PATH"; ';
 const TAKES_VALUE =
   /^(?:-c|--config(?:-path)?|--ext|--ignore-(?:path|pattern)|--max-warnings|--parser|--parser-options|--plugin|--rule|--rulesdir|--format|-f|--output-format|--select|--ignore|--cache-location|--resolve-plugins-relative-to|--rcfile)$/;

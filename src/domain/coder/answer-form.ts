@@ -37,7 +37,7 @@ interface FormRequest {
   readonly longest: number;
   /** How many tries failed and were asked otherwise. */
   readonly varied?: number;
-  /** What answers of this model were before, by form. */
+  /** Earlier answers of this model, counted by form. */
   readonly seen?: Readonly<Partial<Record<AnswerForm, { readonly read: number; readonly unread: number }>>>;
   /** Whether the request is about exactly one file, which one object can hold. */
   readonly isOne?: boolean;

@@ -74,7 +74,7 @@ function isSpoken(name: string, spoken: string): boolean {
 /** Whether a text parses as what its path says; null where nothing can tell. */
 export type ParsesSource = (path: string, text: string) => boolean | null;
 
-/** What begins a line of Python at its left edge; any other such line is a sentence. */
+/** The beginnings of a line of Python at its left edge; any other such line is a sentence. */
 const PY_LINE =
   /^(?:[#@)\]}"']|(?:import|def|class|async|if|elif|for|while|with|raise|assert|global|del)\b.|from \S+ import\b|(?:else|try|finally)\s*:|except\b|return\b|[\w.[\]"', ]+(?:[-+*/|&^%@]|\/\/|\*\*)?=[^=]|[\w.]+\()/;
 

@@ -6,7 +6,7 @@
 
 /** About one character of a name, which is never `/`. */
 type CharTest = (char: string) => boolean;
-/** What fits between the stars of a segment, in order; a single run means that the segment has no star. */
+/** The runs between the stars of a segment, in order; a single run means that the segment has no star. */
 type Segment = readonly (readonly CharTest[])[];
 const ANY_NAME: Segment = [[], []];
 

@@ -54,7 +54,7 @@ export interface ChecksState {
   readonly none: ChecksFacts | null;
 }
 
-/** What is known of the checks of a workspace. */
+/** The facts about the checks of a workspace. */
 export interface ListedChecks {
   readonly state: ChecksState;
   /** The command that the user chose for the workspace. */

@@ -1,5 +1,5 @@
 /**
- * What local models showed by their answers, in one file of the home. In: the form of an answer and what became of it, and how long it
+ * The records of local models' answers, in one file of the home. In: the form of an answer and what became of it, and how long it
  * took. Out: the counts by form and the speed, for the next request. Invariant: a record belongs to one identity of a model behind one
  * name, and the file stays small; a file that cannot be read or written costs nothing but the knowledge.
  */

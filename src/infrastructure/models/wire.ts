@@ -89,7 +89,7 @@ export interface WireProbe {
   readonly headers: Readonly<Record<string, string>>;
   /** The model's state in a good answer; `unknown` when it is not stated. */
   judge(body: Json): "there" | "missing" | "unknown" | "in-the-cloud";
-  /** What the same page tells of the model behind its name; empty where it tells nothing. */
+  /** The identity that the same page tells of the model behind its name; empty where it tells nothing. */
   readonly identify?: (body: Json) => string;
   /** Asked where the server has no page for one model. */
   readonly instead?: WireProbe;

@@ -90,7 +90,7 @@ export function readLinuxStartTime(pid: number): number | undefined {
   return readStat(pid)?.startedAt;
 }
 
-/** What a process has used so far, and whether it is stopped; null where there is no /proc, or it is gone. */
+/** The processor time and memory of a process, and whether it is stopped; null where it is gone or there is no /proc. */
 export function readProcessUsage(pid: number) {
   const text = readProc(pid, "stat");
   if (text === undefined) return null;
