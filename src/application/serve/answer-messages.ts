@@ -92,10 +92,14 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     const lost = keeper.hold(work);
     const began = timers.now().getTime();
     const state = { answered: false };
+    // Once others know that the message has begun, it can be cancelled.
+    const abort = new AbortController();
+    inHand.set(message.id, abort);
     deps.bus.publish({ type: "begun", message });
     try {
       const refusal = await instead(message);
-      const reply = refusal?.reply ?? (await handle(message, work, lost));
+      const reply = refusal?.reply ?? (await handle(message, work, AbortSignal.any([abort.signal, lost])));
+      inHand.delete(message.id);
       const isStopped = stopping.signal.aborted && !lost.aborted;
       const isLost = reply.lost === true && message.attempts < MOST_ATTEMPTS;
       // Where it is another's by now, nothing happens.
@@ -111,11 +115,11 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
       if (stored.hasArrived === true)
         deps.bus.publish({ type: "delivered", channel, ok: true, messageId, attempt: 1, ms: 0 });
     } catch (error) {
-      inHand.delete(message.id);
       deps.onTrouble(error, message);
       await pause(timers, AFTER_TROUBLE_MS, stopping.signal);
       await keeper.end(() => store.handBack(work, { begun: true }));
     } finally {
+      inHand.delete(message.id);
       keeper.drop(work);
       if (!state.answered) deps.bus.publish({ type: "left", message });
     }
@@ -147,10 +151,8 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     };
   }
 
-  async function handle(message: StoredMessage, claim: Work, lost: AbortSignal): Promise<Reply> {
+  async function handle(message: StoredMessage, claim: Work, ended: AbortSignal): Promise<Reply> {
     const noted: Promise<void>[] = [];
-    const abort = new AbortController();
-    inHand.set(message.id, abort);
     const state = { isAnswered: false };
     const onEvent = (event: ChatEvent) => {
       if (state.isAnswered) {
@@ -162,12 +164,9 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
       deps.channel(replyChannelOf(message))?.progress?.(message, event);
     };
     const { channel, chatId, userId, id, forcedRoute, strict, traceparent } = message;
-    const signal = AbortSignal.any([stopping.signal, abort.signal, lost]);
+    const signal = AbortSignal.any([stopping.signal, ended]);
     const fetched = await fetchImages(deps, message, signal);
-    if (!fetched.ok) {
-      inHand.delete(message.id);
-      return fetched.reply;
-    }
+    if (!fetched.ok) return fetched.reply;
     const { images } = fetched;
     const { token } = message.replyTo ?? {};
     const reply = await deps.conversation().handle(
@@ -187,7 +186,6 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
       { signal, onEvent, claim, tellsDrafts: replyChannelOf(message) === "web" },
     );
     state.isAnswered = true;
-    inHand.delete(message.id);
     for (const job of reply.jobs) noted.push(note(message, job.job_id));
     await Promise.all(noted);
     // An id is right everywhere; a store that fails now keeps no one from the answer.

@@ -19,6 +19,21 @@ async function open(choices: ServeChoices = {}): Promise<ServeBench> {
 }
 const shown = (bench: ServeBench) => bench.fake.shown.map(({ text }) => text);
 
+test("a message is stopped by a word that comes as soon as others know that it has begun", async () => {
+  const heard: boolean[] = [];
+  const conversation = createFakeConversation((_, { aborted }) => {
+    heard.push(aborted);
+    return replyOf("stopped");
+  });
+  const bench = await open({ conversation });
+  bench.bus.subscribe((event) => {
+    if (event.type === "begun") heard.push(bench.answering.cancel(event.message.id));
+  });
+  await bench.receive(inbound(1));
+  await settle();
+  expect(heard).toEqual([true, true]);
+});
+
 describe("receiving", () => {
   test("a message is stored when its acknowledgement may go out", async () => {
     const bench = await open({ conversation: createFakeConversation(() => new Promise(() => {})) });

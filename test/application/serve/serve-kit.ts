@@ -134,6 +134,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     images,
     timers,
     fake,
+    bus,
     events,
     troubles,
     answering,
