@@ -41,7 +41,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   pip3: "pip3 download --retries 0 --no-deps -d x six",
   go: "cd m && GOFLAGS=-mod=mod GOTOOLCHAIN=local go list -m example.com/m@latest",
   cargo: "cd c && CARGO_NET_RETRY=0 cargo fetch",
-  mvn: "cd j && mvn -B -q org.apache.maven.plugins:maven-help-plugin:3.4.0:help",
+  // Java takes its home from the list of users, which is another one than this test's.
+  mvn: "cd j && mvn -B -q -Dmaven.repo.local=$HOME/.m2/repository org.apache.maven.plugins:maven-help-plugin:3.4.0:help",
   gradle: "cd g && gradle --no-daemon --console plain dependencies",
   curl: `curl -sS https://${REGISTRIES[0]}/x`,
   node: `node -e 'fetch("https://${REGISTRIES[0]}/x")'`,
