@@ -390,10 +390,11 @@ async function bury(
 }
 
 async function portsOf(
-  { id, keeper, hasOwnNetwork, openedPorts }: ProcessRecord,
+  { id, keeper, hasOwnNetwork, confinement, openedPorts }: ProcessRecord,
   readTable: typeof readProcessTable,
 ): Promise<readonly number[]> {
-  if (hasOwnNetwork) return openedPorts;
+  // Where namespaces turned out to be refused, the process has the machine's network.
+  if (hasOwnNetwork && confinement === "confined") return openedPorts;
   return keeper === null ? [] : findListeningPorts(markedBelow(await readTable(), keeper.pid, id));
 }
 
