@@ -86,7 +86,10 @@ async function endOnce(running: Promise<unknown>, error: unknown): Promise<void>
   try {
     const { endByFault } = await import("./adapters/cli/crash.ts");
     const json = () => process.argv.includes("--json") && !said.onOut;
-    await endByFault(await openProgram(), error, { json, running });
+    const reports = () => {
+      faults.isReported = true;
+    };
+    await endByFault(await openProgram(), error, { json, running, reports });
   } catch {
     // The program's own files are gone, and its words with them.
     process.stderr.write(`picoclaw: ${toFaultText(error)}\n`);
@@ -94,7 +97,11 @@ async function endOnce(running: Promise<unknown>, error: unknown): Promise<void>
   }
 }
 
-const faults: { count: number; isDone: boolean; first?: unknown } = { count: 0, isDone: false };
+const faults: { count: number; isDone: boolean; isReported: boolean; first?: unknown } = {
+  count: 0,
+  isDone: false,
+  isReported: false,
+};
 
 function start(): void {
   const [away, args] = [enterStartFolder(process.env), process.argv.slice(2)];
@@ -112,7 +119,9 @@ function start(): void {
 function failUnlessDone(code: number): void {
   if (code !== 0 || (faults.isDone && faults.count === 0)) return;
   process.exitCode = 1;
-  writeSync(2, `picoclaw: ${faults.first === undefined ? "ended early" : toFaultText(faults.first)}\n`);
+  // The command may end by itself before the program that reports its fault ends it.
+  if (!faults.isReported)
+    writeSync(2, `picoclaw: ${faults.first === undefined ? "ended early" : toFaultText(faults.first)}\n`);
 }
 
 // The runtime collects all garbage once if something is under way when its entry has been read, which is a tenth of the

@@ -85,14 +85,20 @@ const CLOSING_MS = 10_000;
 
 /**
  * Ends the program after an error that no caller caught. The command is asked to stop as by a signal, so that its job is closed
- * and the terminal restored; then the error is reported last, and the exit code is 1 regardless of the command's own.
+ * and the terminal restored; then the error is reported last, and the exit code is 1 regardless of the command's own. `reports` is
+ * called once that is certain.
  */
 export async function endByFault(
   program: CliProgram,
   error: unknown,
-  { json, running }: { readonly json: () => boolean; readonly running: Promise<unknown> },
+  {
+    json,
+    running,
+    reports,
+  }: { readonly json: () => boolean; readonly running: Promise<unknown>; readonly reports: () => void },
 ): Promise<void> {
   const failure = await describeCrash(program, error);
+  reports();
   process.on("exit", () => {
     fail({ ...program, json: json() }, failure);
     process.exitCode = EXIT.failed;
